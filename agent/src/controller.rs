@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use controller_client::ControllerClient;
+use plans::failure::StepCode;
 use plans::id::MigrationId;
 use plans::wire::{
     Claim, CutoverAnswer, CutoverCall, Dispatch, Heartbeat, HeartbeatReply, Report, SECRET_HEADER,
@@ -26,25 +27,23 @@ use crate::error::StepError;
 const CLAIM_TIMEOUT: Duration = Duration::from_secs(30);
 /// Time limit of every other call.
 const CALL_TIMEOUT: Duration = Duration::from_secs(10);
-/// If a heartbeat has no answer after this time, the agent queries which controller leads.
+/// While a heartbeat has no answer, the agent queries at this interval which controller leads.
 const LEADER_CHECK_INTERVAL: Duration = Duration::from_millis(1200);
 /// Time limit of the query which controller leads.
 const HEALTH_TIMEOUT: Duration = Duration::from_secs(1);
 /// HTTP status: the controller no longer leads, and did nothing.
 const MISDIRECTED: u16 = 421;
 /// Problem code: the epoch is not the current one.
-const STALE: &str = "epoch.stale";
+const STALE_EPOCH: &str = StepCode::EpochStale.name();
 /// Problem code: the token or the secret is not that of the migration's owner.
 const NOT_OWNER: &str = "agent.not_owner";
 /// Problem code: the target does not have the records that a cutover requires.
-const EVIDENCE: &str = "cutover.evidence";
-/// How to fix a target that lacks these records.
-const EVIDENCE_HINT: &str = "check whether the target's connection string leads to the database that was compared; then `verify` again";
+const EVIDENCE: &str = StepCode::CutoverEvidence.name();
 
-/// The reason why a call failed.
+/// The reason for which a call failed.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum ControllerError {
-    /// The controller did not answer.
+    /// The agent has no answer, or cannot read it: the outcome of the call is unknown.
     #[error("the controller at {url} did not answer: {reason}")]
     Unreachable {
         /// The URL of the controller.
@@ -52,7 +51,7 @@ pub enum ControllerError {
         /// The error.
         reason: String,
     },
-    /// The controller refused the call, or returned an answer that this version does not understand.
+    /// The controller refused the call.
     #[error("the controller refused {path} with status {status}: {detail}")]
     Refused {
         /// The path of the call.
@@ -75,9 +74,9 @@ pub enum ControllerError {
 }
 
 impl ControllerError {
-    /// Returns true if another process owns the migration, or this one never owned it.
+    /// Returns true if this process does not have the lease of the migration (any more).
     pub fn is_superseded(&self) -> bool {
-        matches!(self, Self::Refused { code, .. } if [STALE, NOT_OWNER].contains(&code.as_str()))
+        matches!(self, Self::Refused { code, .. } if [STALE_EPOCH, NOT_OWNER].contains(&code.as_str()))
     }
 
     /// Returns the controller's description of the records that the target lacks, if that is the error.
@@ -88,7 +87,7 @@ impl ControllerError {
         }
     }
 
-    /// Returns true if the controller answered, and would answer the same to a retry.
+    /// Returns true if the controller refused the call, and would refuse a repetition too.
     pub fn is_final(&self) -> bool {
         matches!(self, Self::Refused { status, .. }
             if (400..500).contains(status) && *status != MISDIRECTED)
@@ -101,9 +100,9 @@ impl From<ControllerError> for StepError {
             return Self::superseded_with(error.to_string());
         }
         if let Some(missing) = error.missing_evidence() {
-            return Self::refused(EVIDENCE, missing, EVIDENCE_HINT);
+            return Self::listed(StepCode::CutoverEvidence, missing);
         }
-        Self::passing("controller", error.to_string())
+        Self::passing(StepCode::Controller, error.to_string())
     }
 }
 
@@ -220,7 +219,7 @@ impl Controller {
             .map(|_| ())
     }
 
-    /// Sends a request of a cutover to the control store, by way of the controller.
+    /// Sends a request of a cutover to the control store, through the controller.
     ///
     /// # Errors
     /// [`ControllerError`]; after an unreachable controller the outcome is unknown.
@@ -275,7 +274,7 @@ impl Controller {
     ///
     /// # Errors
     /// [`ControllerError`]
-    pub async fn cleanup_done(
+    pub async fn record_removal(
         &self,
         dispatch: &Dispatch,
         records: &[CleanupRecord],
@@ -376,22 +375,22 @@ impl Controller {
         })
     }
 
-    /// Queries all controllers which one leads. The answer with the highest term counts.
+    /// Queries all controllers which one leads. The answer with the highest term decides.
     async fn find_leader(&self) {
         let known = self.leader.borrow().clone();
         let other_urls = self.urls.iter().filter(|url| **url != known);
-        let requested = std::iter::once(&known)
+        let requests = std::iter::once(&known)
             .chain(other_urls)
             .map(|url| async move {
-                let health = self
+                let request = self
                     .client
                     .request(Method::GET, format!("{url}/api/v1/health"));
-                let requested = self.client.send(health.timeout(HEALTH_TIMEOUT));
-                let answer = requested.await.ok()?;
-                let health: ControllerHealth = answer.error_for_status().ok()?.json().await.ok()?;
+                let response = self.client.send(request.timeout(HEALTH_TIMEOUT)).await;
+                let response = response.ok()?.error_for_status().ok()?;
+                let health: ControllerHealth = response.json().await.ok()?;
                 Some((health.term?, health.leader?))
             });
-        let answers = futures::future::join_all(requested).await;
+        let answers = futures::future::join_all(requests).await;
         let latest = answers.into_iter().flatten().max_by_key(|(term, _)| *term);
         if let Some((term, leader)) = latest {
             tracing::debug!(term, leader, "leader of the controllers");
@@ -402,12 +401,12 @@ impl Controller {
     /// Sets the URL of the leader. A change ends the calls in progress.
     fn set_leader(&self, leader: String) {
         self.leader.send_if_modified(|known| {
-            let moved = *known != leader;
-            if moved {
+            let has_changed = *known != leader;
+            if has_changed {
                 tracing::info!(from = %known, to = %leader, "another controller leads");
                 *known = leader;
             }
-            moved
+            has_changed
         });
     }
 

@@ -5,18 +5,11 @@ use std::fmt::Display;
 
 use connect::{Class, ConnectError};
 use fail_point::Injected;
-use plans::failure::{Failure, RetryClass};
+use plans::failure::{Failure, RetryClass, SQL_CODE_PREFIX, StepCode};
 use plans::names::{SQLSTATE_OTHER_DATABASE, SQLSTATE_SUPERSEDED};
 use plans::step::StepKind;
 use plans::table::MovingTable;
 use tokio_postgres::error::SqlState;
-
-/// Failure code: a newer owner has replaced this process (I7).
-const STALE: &str = "epoch.stale";
-/// Failure code: a session is in another database than the registered one.
-pub(crate) const OTHER_DATABASE: &str = "shard.other_database";
-
-const NEWER_OWNER: &str = "nothing to do: the newer owner continues the migration";
 
 /// The reason why a step ended without a result.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -48,10 +41,21 @@ pub enum StepError {
 }
 
 impl StepError {
-    /// Returns a failure that a retry cannot fix.
-    pub fn refused(code: &str, message: impl Into<String>, hint: impl Into<String>) -> Self {
+    /// Returns a failure with the retry class and the hint that the registry lists for its code. A code whose class
+    /// depends on the cause counts as one that a retry cannot fix.
+    pub fn listed(code: StepCode, message: impl Into<String>) -> Self {
         Self::Failed(Failure {
-            code: code.to_owned(),
+            code: code.into(),
+            message: message.into(),
+            hint: code.hint().map(str::to_owned),
+            retry: code.retry().unwrap_or(RetryClass::None),
+        })
+    }
+
+    /// Returns a failure that a retry cannot fix.
+    pub fn refused(code: StepCode, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Failed(Failure {
+            code: code.into(),
             message: message.into(),
             hint: Some(hint.into()),
             retry: RetryClass::None,
@@ -59,9 +63,9 @@ impl StepError {
     }
 
     /// Returns a transient failure. The step is tried again with growing pauses.
-    pub fn passing(code: &str, message: impl Into<String>) -> Self {
+    pub fn passing(code: StepCode, message: impl Into<String>) -> Self {
         Self::Failed(Failure {
-            code: code.to_owned(),
+            code: code.into(),
             message: message.into(),
             hint: None,
             retry: RetryClass::Exponential,
@@ -69,9 +73,9 @@ impl StepError {
     }
 
     /// Returns the failure for a condition that is not met yet. The step is tried again at a fixed interval.
-    pub fn not_yet(code: &str, message: impl Into<String>) -> Self {
+    pub fn not_yet(code: StepCode, message: impl Into<String>) -> Self {
         Self::Failed(Failure {
-            code: code.to_owned(),
+            code: code.into(),
             message: message.into(),
             hint: None,
             retry: RetryClass::Fixed,
@@ -87,12 +91,22 @@ impl StepError {
 
     /// As [`StepError::superseded`], with `message` as the controller wrote it.
     pub(crate) fn superseded_with(message: String) -> Self {
-        Self::refused(STALE, message, NEWER_OWNER)
+        Self::listed(StepCode::EpochStale, message)
     }
 
     /// Returns true if a newer owner has taken the migration over.
     pub fn is_superseded(&self) -> bool {
-        matches!(self, Self::Failed(failure) if failure.code == STALE)
+        matches!(self, Self::Failed(failure) if failure.has_code(StepCode::EpochStale))
+    }
+
+    /// Returns true if the error contains a failure with this code.
+    pub(crate) fn has_code(&self, code: StepCode) -> bool {
+        self.failure().is_some_and(|failure| failure.has_code(code))
+    }
+
+    /// Returns the SQLSTATE if the error contains one of PostgreSQL.
+    pub(crate) fn sqlstate(&self) -> Option<&str> {
+        self.failure()?.sqlstate()
     }
 
     /// Returns the failure that this error contains, if it contains one.
@@ -131,9 +145,9 @@ impl<T> WithIntent<T> for Result<T, ConnectError> {
                 .map(|source| format!(": {}", message_with_causes(source)));
             // A full disk can end a login as it ends a statement: the server writes caches of its catalog.
             let code = match error.server_state() {
-                Some(SQLSTATE_OTHER_DATABASE) => OTHER_DATABASE.to_owned(),
+                Some(SQLSTATE_OTHER_DATABASE) => StepCode::ShardOtherDatabase.into(),
                 state if error.class() == Class::Resource => code_of_sqlstate(state),
-                _ => "connect".to_owned(),
+                _ => StepCode::Connect.into(),
             };
             StepError::Failed(Failure {
                 code,
@@ -147,13 +161,13 @@ impl<T> WithIntent<T> for Result<T, ConnectError> {
 
 impl<T> WithIntent<T> for std::io::Result<T> {
     fn at(self, what: impl Display) -> Result<T, StepError> {
-        self.map_err(|error| StepError::passing("io", format!("{what}: {error}")))
+        self.map_err(|error| StepError::passing(StepCode::Io, format!("{what}: {error}")))
     }
 }
 
 impl From<Injected> for StepError {
     fn from(injected: Injected) -> Self {
-        Self::passing("fail_point", injected.to_string())
+        Self::passing(StepCode::FailPoint, injected.to_string())
     }
 }
 
@@ -188,10 +202,10 @@ fn code_of(error: &tokio_postgres::Error) -> String {
 /// Returns the failure code for an SQLSTATE. Without one the error is from the connection, not from the server.
 pub(crate) fn code_of_sqlstate(state: Option<&str>) -> String {
     match state {
-        Some(SQLSTATE_SUPERSEDED) => STALE.to_owned(),
-        Some(SQLSTATE_OTHER_DATABASE) => OTHER_DATABASE.to_owned(),
-        Some(state) => format!("sql.{state}"),
-        None => "connection".to_owned(),
+        Some(SQLSTATE_SUPERSEDED) => StepCode::EpochStale.into(),
+        Some(SQLSTATE_OTHER_DATABASE) => StepCode::ShardOtherDatabase.into(),
+        Some(state) => format!("{SQL_CODE_PREFIX}{state}"),
+        None => StepCode::Connection.into(),
     }
 }
 
@@ -218,6 +232,9 @@ pub(crate) fn retry_of(class: Class) -> RetryClass {
         Class::Permanent | Class::Resource | Class::NotOwner => RetryClass::None,
     }
 }
+
+#[cfg(test)]
+mod code_tests;
 
 #[cfg(test)]
 mod tests {
@@ -253,7 +270,7 @@ mod tests {
         for (state, code, hint) in [
             ("53100", "sql.53100", "make room on the server's disk"),
             ("28P01", "connect", "check user and password"),
-            ("SM008", OTHER_DATABASE, ""),
+            ("SM008", "shard.other_database", ""),
         ] {
             let dsn = refusing(state).await;
             let session = connect::connect(&dsn, &Session::named("test")).await;

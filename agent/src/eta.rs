@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 /// Shortest time between two samples, until there are more than [`MAX_SAMPLES`].
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(200);
-/// At more samples every other one is removed, and the interval is doubled.
+/// If there are more samples, every other one is removed, and the interval is doubled.
 const MAX_SAMPLES: usize = 512;
 /// Shortest elapsed time for an estimate: one second of work is not enough to estimate from, and work that ends within
 /// two seconds needs no estimate.
@@ -39,8 +39,9 @@ impl Eta {
         let began = self.samples.first()?.0;
         let elapsed = now.duration_since(began);
         let recent_from = began + elapsed / 4;
-        let at = self.samples.partition_point(|(at, _)| *at < recent_from);
-        let samples = self.samples.get(at.saturating_sub(1)..)?;
+        let first_recent = self.samples.partition_point(|(at, _)| *at < recent_from);
+        // With the sample before, the samples cover all of the recent time.
+        let samples = self.samples.get(first_recent.saturating_sub(1)..)?;
         let rate = slope(samples.iter().copied().chain([(now, done)]), began);
         let left = (total - done).max(0.0);
         (elapsed >= MIN_ELAPSED && rate > 0.0).then(|| left / rate)
@@ -54,10 +55,10 @@ impl Eta {
         }
         self.samples.push((now, done));
         if self.samples.len() > MAX_SAMPLES {
-            let mut at = 0;
+            let mut position = 0;
             self.samples.retain(|_| {
-                at += 1;
-                at % 2 == 1
+                position += 1;
+                position % 2 == 1
             });
             self.min_interval *= 2;
         }
@@ -70,12 +71,15 @@ fn slope(samples: impl Iterator<Item = (Instant, f64)> + Clone, began: Instant) 
     let (count, seconds, done) = points.clone().fold((0.0, 0.0, 0.0), |sum, (second, done)| {
         (sum.0 + 1.0, sum.1 + second, sum.2 + done)
     });
-    let (middle, mean) = (seconds / count, done / count);
-    let (rise, run) = points.fold((0.0, 0.0), |sum, (second, done)| {
-        let off = second - middle;
-        (sum.0 + off * (done - mean), sum.1 + off * off)
+    let (mean_second, mean_done) = (seconds / count, done / count);
+    let (products, squares) = points.fold((0.0, 0.0), |sum, (second, done)| {
+        let deviation = second - mean_second;
+        (
+            sum.0 + deviation * (done - mean_done),
+            sum.1 + deviation * deviation,
+        )
     });
-    rise / run
+    products / squares
 }
 
 #[cfg(test)]
@@ -95,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_steady_rate_ends_when_it_has_to() {
+    fn at_a_steady_rate_the_estimate_is_exact() {
         let left = seconds_left_after(30, 100.0, |_| 1.0);
         assert!(
             left.is_some_and(|left| (left - 70.0).abs() < 1e-6),
@@ -104,13 +108,13 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_beginning_is_forgotten() {
+    fn a_slow_start_does_not_affect_the_estimate() {
         let left = seconds_left_after(40, 100.0, |second| if second <= 10 { 0.0 } else { 1.0 });
         assert_eq!(left.map(f64::round), Some(70.0));
     }
 
     #[test]
-    fn work_without_progress_or_that_has_only_begun_has_no_estimate() {
+    fn without_progress_or_soon_after_the_start_there_is_no_estimate() {
         assert_eq!(seconds_left_after(30, 100.0, |_| 0.0), None);
         assert_eq!(seconds_left_after(30, 100.0, |_| -1.0), None);
         let began = Instant::now();
@@ -119,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn long_work_takes_no_more_memory() {
+    fn the_number_of_samples_is_limited() {
         let began = Instant::now();
         let mut eta = Eta::begin(began, 0.0);
         for second in 1..=86_400_u32 {

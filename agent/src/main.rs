@@ -12,9 +12,9 @@ use daemon::log::Format;
 use daemon::notify::ServiceManager;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// The libraries log the end of a session as an error, also if the agent ended it. The report of a step contains the
+/// The library logs the end of a session as an error, also if the agent ended it. The report of a step contains the
 /// errors that matter.
-const DEFAULT_LOG: &str = "info,pgwire_replication=off,tokio_postgres=warn";
+const DEFAULT_LOG: &str = "info,tokio_postgres=warn";
 
 /// Performs the steps of migrations on the shards; the controller decides which.
 #[derive(Debug, Parser)]
@@ -99,14 +99,15 @@ enum Command {
     },
 }
 
-/// Returns the state folder that the service manager assigned, or else that of the user.
+/// Returns the default folder of the spools: inside the state folder that the service manager assigned, or else inside
+/// the user's.
 fn spool_dir(agent: &str) -> PathBuf {
     let variable = |name| std::env::var_os(name).map(PathBuf::from);
-    let state = variable("STATE_DIRECTORY")
+    let state_folder = variable("STATE_DIRECTORY")
         .or_else(|| variable("XDG_STATE_HOME"))
         .or_else(|| variable("HOME").map(|home| home.join(".local/state")));
-    let state = state.unwrap_or_else(|| PathBuf::from("/var/lib"));
-    state.join("shardwright/spool").join(agent)
+    let state_folder = state_folder.unwrap_or_else(|| PathBuf::from("/var/lib"));
+    state_folder.join("shardwright/spool").join(agent)
 }
 
 /// Reports to the service manager how many migrations this agent has, whenever the number changes.
@@ -117,7 +118,7 @@ async fn report_status(manager: &ServiceManager, worker: &Worker) {
         let status = match worker.assignment_count().await {
             0 => "has no migration".to_owned(),
             1 => "has 1 migration".to_owned(),
-            more => format!("has {more} migrations"),
+            count => format!("has {count} migrations"),
         };
         manager.status(&status);
     }
@@ -135,12 +136,13 @@ async fn main() -> anyhow::Result<()> {
     let filter = tracing_subscriber::EnvFilter::try_from_env("SHARDWRIGHT_LOG")
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(DEFAULT_LOG));
     let _log = daemon::log::start("shardwright-agent", filter, arguments.log_format);
+    // From now on, connection strings of shards can name only these secrets.
     Secrets::within(arguments.secrets_dir, arguments.secrets_env)
         .and_credentials()
         .except(arguments.token_file.clone())
         .restrict_process();
     match arguments.command {
-        Some(Command::WatchDualWrite) => return agent::stream::dual_write::watch_for_ever().await,
+        Some(Command::WatchDualWrite) => return agent::stream::dual_write::run_watchdog().await,
         Some(Command::Man { out }) => return Ok(write_man(&out)?),
         None => {}
     }

@@ -2,13 +2,18 @@
 //! shard. Before the flip it runs from source to target (forward), after the flip from target to source (reverse), with
 //! the same code.
 //!
-//! The stream runs concurrently with the steps, which can request it to park or to stop. After a transient error it
-//! restarts from its durable progress. It gives up after a number of failures in a row. While the copy runs, while the
-//! downstream shard is unavailable, and when the stream lags far, it writes changes to the [`spool`](crate::spool).
+//! The stream runs concurrently with the steps, which can request it to pause, to park or to stop. After a transient
+//! error it restarts from its durable progress. It gives up after a number of failures in a row. While the copy runs,
+//! while the downstream shard is unavailable, and when the stream is far behind, it writes changes to the
+//! [`spool`](crate::spool).
+//!
+//! One session on the downstream shard applies the changes. When the stream reads a backlog, two sessions share each
+//! batch. The code calls these sessions *lanes* ([`lanes`], ADR 39).
 
 pub(crate) mod apply;
 mod batch;
 mod capture;
+mod copy_snapshots;
 pub mod dual_write;
 mod feed;
 mod lanes;
@@ -19,16 +24,15 @@ mod retained;
 mod run;
 pub(crate) mod second_lane;
 mod spooled;
-mod visible;
+mod state;
+mod supervisor;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::time::Duration;
 
-use plans::failure::RetryClass;
+use plans::failure::StepCode;
 use plans::names::Direction;
 use plans::table::MovingTable;
-use plans::wire::StreamMode;
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -36,16 +40,13 @@ use uuid::Uuid;
 
 use crate::error::StepError;
 use crate::postgres::lsn::Lsn;
-use crate::postgres::replication::{SLOT_GAP, SystemIdentity};
+use crate::postgres::replication::SystemIdentity;
 use crate::shard::database::Shard;
 use crate::shard::epoch::EpochToken;
 use crate::spool::SpoolLocation;
 use crate::stream::dual_write::{DualWrite, DualWriteKeeper, KeeperSpec};
 
 pub(crate) use observation::StreamObservation;
-
-/// The longest delay before a restart.
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// The configuration of a stream.
 #[derive(Debug, Clone)]
@@ -55,67 +56,71 @@ pub(crate) struct StreamSpec {
     pub(crate) upstream: Shard,
     /// The shard on which the stream applies the changes.
     pub(crate) downstream: Shard,
-    /// The server that the upstream shard must be (I10).
+    /// The server of the upstream shard; the stream refuses any other server (I10).
     pub(crate) system: SystemIdentity,
     /// The proof of the agent's epoch, which each write on a shard contains.
     pub(crate) token: EpochToken,
     pub(crate) tables: Arc<Vec<MovingTable>>,
     /// The number of sessions on the downstream shard that may apply a backlog; at most two are used.
     pub(crate) sessions: u32,
-    /// The spool for changes that cannot be applied yet. Without a spool the upstream shard retains them.
+    /// The spool for changes that cannot be applied yet; `None` for a reverse stream, whose changes the upstream shard
+    /// retains.
     pub(crate) spool: Option<SpoolLocation>,
     /// If set, commits on the upstream shard wait for the stream while the stream has no lag (synchronous dual-write).
     pub(crate) dual_write: Option<DualWrite>,
     /// A stream that applies changes directly ([`StreamMode::Live`]) starts to spool when the upstream shard retains
     /// more than this many bytes of WAL for it.
-    pub(crate) spool_beyond: u64,
-    /// The upstream shard retains this many bytes of WAL that are also in the spool, for an agent that does not have
-    /// this spool.
-    pub(crate) keep_on_upstream: u64,
-    /// If the upstream shard retains more WAL than this, the agent ends the stream with a failure and drops the slot.
-    pub(crate) log_limit: u64,
+    pub(crate) spool_threshold_bytes: u64,
+    /// The newest part of the spool, in bytes of WAL, that the stream does not confirm to the slot. The upstream shard
+    /// retains this WAL, so that an agent without this spool can continue from the slot.
+    pub(crate) unconfirmed_spool_bytes: u64,
+    /// If the upstream shard retains more bytes of WAL for the slot than this, the agent ends the stream with a failure
+    /// and drops the slot.
+    pub(crate) max_retained_bytes: u64,
     /// The number of failures in a row after which the stream gives up.
     pub(crate) max_attempts: u32,
 }
 
 /// Settings of a stream that the steps can change at any time. They remain in effect when the stream restarts.
 #[derive(Debug)]
-pub(crate) struct StreamCommands {
-    /// If true, the stream records the key of each arriving change as dirty, to be compared again.
+pub(crate) struct StreamSettings {
+    /// If true, the stream records the key of each arriving change as dirty, so that the agent compares the row again.
     record_dirty: AtomicBool,
     /// If true, the stream applies changes; otherwise it spools them.
     pub(crate) apply: AtomicBool,
-    /// The number of callers that hold the stream at a point. While it is not 0, the stream confirms no position.
-    pub(crate) hold_count: AtomicU32,
+    /// The number of callers that have paused the stream. While it is not 0, the stream confirms no position.
+    pub(crate) pause_count: AtomicU32,
     /// If true, the stream commits arrived changes immediately, because a cutover is near.
     commit_promptly: AtomicBool,
-    /// Notified when `hold_count` or `apply` changes.
+    /// Notified when `pause_count` or `apply` changes.
     pub(crate) changed: Notify,
 }
 
 /// A request to a running stream.
 #[derive(Debug)]
 enum StreamRequest {
-    /// One of the settings in [`StreamCommands`] has changed, and the stream must read them again.
-    CheckCommands,
-    /// Hold: from now on the stream applies no further transaction until a `Park` or `Resume` request follows. It
+    /// One of the settings in [`StreamSettings`] has changed, and the stream must read them again.
+    CheckSettings,
+    /// Pause: from now on the stream applies no further transaction until a `Park` or `Resume` request follows. It
     /// answers when it applies nothing more.
-    Hold(oneshot::Sender<()>),
+    Pause(oneshot::Sender<()>),
     /// Park: the stream applies every transaction that committed before the point, and none after it. It answers with
     /// the position of the last applied commit.
     Park(ParkAt, oneshot::Sender<Lsn>),
-    /// Resume: the stream continues after a hold or a park.
+    /// Resume: the stream continues after `Pause` or `Park`.
     Resume,
     /// Stop: the stream ends when it has applied this marker.
     StopAt(Uuid),
 }
 
-/// The position in the upstream WAL at which a stream parks.
+/// The point at which a stream parks: between two commits of the upstream WAL.
 #[derive(Debug)]
 pub(crate) struct ParkAt {
+    /// The stream applies the transactions that commit before this position.
     pub(crate) before: Lsn,
-    /// The name of an exported snapshot that sees exactly the transactions that committed before the point. Rows that
-    /// the stream must read again before the point are read with it, so that they contain no later change.
+    /// The name of an exported snapshot that sees exactly the transactions that committed before the point. If the
+    /// stream has to read rows again before it reaches the point, it reads them with this snapshot, so that they
+    /// contain no later change.
     pub(crate) snapshot: String,
 }
 
@@ -125,9 +130,9 @@ pub(crate) struct ApplyStream {
     pub(crate) direction: Direction,
     requests: mpsc::UnboundedSender<StreamRequest>,
     observation: watch::Receiver<StreamObservation>,
-    commands: Arc<StreamCommands>,
+    settings: Arc<StreamSettings>,
     keeper: Option<DualWriteKeeper>,
-    /// If this token is cancelled, the sessions of a stream that has ended are closed.
+    /// Cancelled when the stream is dropped: the sessions of a stream that has ended stay open until then.
     close_sessions: CancellationToken,
     task: JoinHandle<()>,
 }
@@ -145,15 +150,15 @@ impl ApplyStream {
         let (publish, observation) =
             watch::channel(StreamObservation::before_start(spec.direction));
         let (requests, received) = mpsc::unbounded_channel();
-        let commands = Arc::new(StreamCommands {
+        let settings = Arc::new(StreamSettings {
             record_dirty: AtomicBool::new(record_dirty),
             apply: AtomicBool::new(apply),
-            hold_count: AtomicU32::new(0),
+            pause_count: AtomicU32::new(0),
             commit_promptly: AtomicBool::new(false),
             changed: Notify::new(),
         });
         let direction = spec.direction;
-        let ended = CancellationToken::new();
+        let stream_ended = CancellationToken::new();
         let keeper = spec.dual_write.clone().map(|dual_write| {
             DualWriteKeeper::start(KeeperSpec {
                 upstream: spec.upstream.clone(),
@@ -161,27 +166,27 @@ impl ApplyStream {
                 token: spec.token.clone(),
                 dual_write,
                 observations: observation.clone(),
-                commands: commands.clone(),
-                ended: ended.clone(),
+                settings: settings.clone(),
+                stop: stream_ended.clone(),
             })
         });
         let close_sessions = CancellationToken::new();
-        let work = supervise(
+        let work = supervisor::run_and_watch_slot(
             spec,
             publish,
             received,
-            commands.clone(),
+            settings.clone(),
             close_sessions.clone(),
         );
         let task = tokio::spawn(async move {
-            let _ended = ended.drop_guard();
+            let _cancel_at_end = stream_ended.drop_guard();
             work.await;
         });
         Self {
             direction,
             requests,
             observation,
-            commands,
+            settings,
             keeper,
             close_sessions,
             task,
@@ -198,24 +203,24 @@ impl ApplyStream {
     }
 
     /// Makes the stream record as dirty the key of each change that arrives from now on.
-    pub(crate) fn record_dirty(&self) {
-        self.commands.record_dirty.store(true, Ordering::SeqCst);
+    pub(crate) fn start_recording_dirty_keys(&self) {
+        self.settings.record_dirty.store(true, Ordering::SeqCst);
     }
 
     /// Sets whether the stream applies changes or only spools them. A stream without a spool always applies.
     pub(crate) fn set_apply(&self, apply: bool) {
-        if self.commands.apply.swap(apply, Ordering::SeqCst) != apply {
-            self.commands.changed.notify_one();
-            let _ = self.requests.send(StreamRequest::CheckCommands);
+        if self.settings.apply.swap(apply, Ordering::SeqCst) != apply {
+            self.settings.changed.notify_one();
+            let _ = self.requests.send(StreamRequest::CheckSettings);
         }
     }
 
-    /// Makes the stream commit arrived changes immediately, until the returned value is dropped. A marker then waits
-    /// for few changes before it.
+    /// Makes the stream commit arrived changes immediately, until the returned value is dropped. When a marker arrives,
+    /// few changes before it are then still uncommitted.
     pub(crate) fn commit_promptly(&self) -> PromptCommits {
-        self.commands.commit_promptly.store(true, Ordering::SeqCst);
-        let _ = self.requests.send(StreamRequest::CheckCommands);
-        PromptCommits(self.commands.clone())
+        self.settings.commit_promptly.store(true, Ordering::SeqCst);
+        let _ = self.requests.send(StreamRequest::CheckSettings);
+        PromptCommits(self.settings.clone())
     }
 
     /// Returns whether the stream still runs.
@@ -223,13 +228,13 @@ impl ApplyStream {
         !self.task.is_finished()
     }
 
-    /// Returns the status as a channel, for [`wait_for_marker`] and [`wait_for_failure`], without a borrow of the
+    /// Returns a receiver of the status, for [`wait_for_marker`] and [`wait_for_failure`]. It does not borrow the
     /// stream.
-    pub(crate) fn watch(&self) -> watch::Receiver<StreamObservation> {
+    pub(crate) fn subscribe(&self) -> watch::Receiver<StreamObservation> {
         self.observation.clone()
     }
 
-    /// Makes the stream apply no further transaction, so that the caller can choose the point to park at.
+    /// Pauses the stream, so that the caller can choose the point to park at.
     ///
     /// Returns when the stream applies nothing more. If the stream has read rows again on the upstream shard, their
     /// state belongs to a log position that the stream has not reached yet; it first applies all changes up to that
@@ -237,20 +242,21 @@ impl ApplyStream {
     ///
     /// # Errors
     /// `stream.ended`, or the stream's failure, if it gave up.
-    pub(crate) async fn hold(&self) -> Result<HeldStream<'_>, StepError> {
-        // A held stream confirms nothing, so synchronous commits would wait for it, and the choice of the point would
-        // wait for these commits. The keeper of dual-write therefore makes commits asynchronous meanwhile.
-        self.commands.hold_count.fetch_add(1, Ordering::SeqCst);
-        self.commands.changed.notify_one();
-        let (settled, done) = oneshot::channel();
-        let _ = self.requests.send(StreamRequest::Hold(settled));
-        let held = HeldStream(self);
+    pub(crate) async fn pause(&self) -> Result<PausedStream<'_>, StepError> {
+        // A paused stream confirms nothing, so synchronous commits on the upstream shard would wait for the stream. The
+        // slot that gives the point would wait for these commits. The keeper of dual-write therefore makes commits
+        // asynchronous meanwhile.
+        self.settings.pause_count.fetch_add(1, Ordering::SeqCst);
+        self.settings.changed.notify_one();
+        let (answer, answered) = oneshot::channel();
+        let _ = self.requests.send(StreamRequest::Pause(answer));
+        let paused = PausedStream(self);
         tokio::select! {
             biased;
-            settled = done => settled.map_err(|_| StepError::passing("stream.ended", "the change stream ended"))?,
+            result = answered => result.map_err(|_| StepError::passing(StepCode::StreamEnded, "the change stream ended"))?,
             failure = wait_for_failure(self.observation.clone()) => return Err(failure),
         }
-        Ok(held)
+        Ok(paused)
     }
 
     /// Makes the stream end when it has applied `marker`. The caller must call this before it writes the marker.
@@ -278,7 +284,7 @@ impl ApplyStream {
 
 /// While this value exists, the stream commits arrived changes immediately.
 #[derive(Debug)]
-pub(crate) struct PromptCommits(Arc<StreamCommands>);
+pub(crate) struct PromptCommits(Arc<StreamSettings>);
 
 impl Drop for PromptCommits {
     fn drop(&mut self) {
@@ -286,42 +292,44 @@ impl Drop for PromptCommits {
     }
 }
 
-/// A stream that applies nothing more until [`HeldStream::park`] is called. When this value is dropped, the stream
+/// A paused stream: it applies nothing until [`PausedStream::park`] is called. When this value is dropped, the stream
 /// continues.
 #[derive(Debug)]
-pub(crate) struct HeldStream<'a>(&'a ApplyStream);
+pub(crate) struct PausedStream<'a>(&'a ApplyStream);
 
-impl Drop for HeldStream<'_> {
+impl Drop for PausedStream<'_> {
     fn drop(&mut self) {
-        self.0.commands.hold_count.fetch_sub(1, Ordering::SeqCst);
+        self.0.settings.pause_count.fetch_sub(1, Ordering::SeqCst);
         let _ = self.0.requests.send(StreamRequest::Resume);
     }
 }
 
-impl HeldStream<'_> {
+impl PausedStream<'_> {
     /// Makes the stream apply every transaction that committed before the point, and none after it.
     ///
     /// Returns when the stream has reached the point. The stream notices this only when a transaction that commits
     /// after the point arrives, so the caller makes sure that one follows. The snapshot must be importable until then.
     ///
     /// # Errors
-    /// `stream.passed` if the stream was already past that point, `stream.restarted`, or the stream's failure if it
-    /// gave up.
+    /// `stream.passed` if the stream had already applied a later commit; `stream.restarted` if it restarted before it
+    /// reached the point; the stream's failure, if it gave up.
     pub(crate) async fn park(&self, at: ParkAt) -> Result<(), StepError> {
         let before = at.before;
-        let (parked, done) = oneshot::channel();
-        let _ = self.0.requests.send(StreamRequest::Park(at, parked));
-        let last = tokio::select! {
+        let (answer, answered) = oneshot::channel();
+        let _ = self.0.requests.send(StreamRequest::Park(at, answer));
+        let last_commit = tokio::select! {
             biased;
-            arrived = done => arrived.map_err(|_| StepError::passing("stream.restarted", "the change stream restarted before it could park"))?,
+            result = answered => result.map_err(|_| StepError::passing(StepCode::StreamRestarted, "the change stream restarted before it could park"))?,
             failure = wait_for_failure(self.0.observation.clone()) => return Err(failure),
         };
-        if last < before {
+        if last_commit < before {
             return Ok(());
         }
         Err(StepError::passing(
-            "stream.passed",
-            format!("the change stream is already past {before}, where it should park"),
+            StepCode::StreamPassed,
+            format!(
+                "the change stream has already applied a commit after {before}, where it should park"
+            ),
         ))
     }
 }
@@ -334,22 +342,23 @@ pub(crate) async fn wait_for_marker(
     mut observation: watch::Receiver<StreamObservation>,
     marker: Uuid,
 ) -> Result<u64, StepError> {
-    let found = observation
+    let marker_or_failure = observation
         .wait_for(|observation| {
-            observation.markers.contains_key(&marker) || observation.status.failure.is_some()
+            observation.applied_markers.contains_key(&marker)
+                || observation.status.failure.is_some()
         })
         .await
         .map(|observation| {
             (
-                observation.markers.get(&marker).copied(),
+                observation.applied_markers.get(&marker).copied(),
                 observation.status.failure.clone(),
             )
         });
-    match found {
+    match marker_or_failure {
         Ok((Some(applied), _)) => Ok(applied),
         Ok((None, Some(failure))) => Err(StepError::Failed(failure)),
         _ => Err(StepError::passing(
-            "stream.ended",
+            StepCode::StreamEnded,
             "the change stream ended",
         )),
     }
@@ -369,153 +378,4 @@ pub(crate) async fn wait_for_failure(
         // The stream ended on request: there is no failure to return.
         None => std::future::pending().await,
     }
-}
-
-/// The state that survives from one run of a stream to the next.
-struct StreamState {
-    spec: StreamSpec,
-    publish: watch::Sender<StreamObservation>,
-    requests: mpsc::UnboundedReceiver<StreamRequest>,
-    commands: Arc<StreamCommands>,
-    /// The marker to stop at. It must survive a restart of the stream; otherwise a cutover would wait for the end
-    /// without a limit.
-    stop_at: Option<Uuid>,
-    pause: Option<run::PausePoint>,
-    /// Callers of `hold` that still wait for the answer.
-    waiting_holders: Vec<oneshot::Sender<()>>,
-    /// True if the stream lags so far that its next run first writes changes to the spool.
-    lags: bool,
-    /// If this token is cancelled, the sessions may be closed.
-    close_sessions: CancellationToken,
-}
-
-impl StreamState {
-    fn accept(&mut self, request: StreamRequest) {
-        match request {
-            StreamRequest::CheckCommands => {}
-            StreamRequest::Hold(settled) => {
-                self.pause = Some(run::PausePoint::BeforeNext);
-                self.waiting_holders.push(settled);
-            }
-            StreamRequest::Park(at, parked) => {
-                self.pause = Some(run::PausePoint::BeforeCommit(at, parked))
-            }
-            StreamRequest::Resume => self.pause = None,
-            StreamRequest::StopAt(marker) => self.stop_at = Some(marker),
-        }
-    }
-
-    /// Notifies the callers of `hold` that the stream applies nothing more as long as they hold it.
-    fn notify_holders(&mut self) {
-        for holder in self.waiting_holders.drain(..) {
-            let _ = holder.send(());
-        }
-    }
-
-    fn may_apply(&self) -> bool {
-        self.commands.apply.load(Ordering::SeqCst)
-    }
-
-    /// Returns whether the stream commits each change without waiting for more changes.
-    fn is_prompt(&self) -> bool {
-        self.spec.dual_write.is_some() || self.commands.commit_promptly.load(Ordering::SeqCst)
-    }
-
-    fn set_mode(&self, mode: StreamMode) {
-        self.publish
-            .send_modify(|observation| observation.status.mode = mode);
-    }
-}
-
-/// Runs the stream until it ends. If its slot retains more WAL than the limit, drops the slot and reports a failure.
-async fn supervise(
-    spec: StreamSpec,
-    publish: watch::Sender<StreamObservation>,
-    requests: mpsc::UnboundedReceiver<StreamRequest>,
-    commands: Arc<StreamCommands>,
-    close_sessions: CancellationToken,
-) {
-    let mut watched = Box::pin(retained::watch_slot(spec.clone(), publish.clone()));
-    let mut shared = StreamState {
-        spec,
-        publish,
-        requests,
-        commands,
-        stop_at: None,
-        pause: None,
-        waiting_holders: Vec::new(),
-        lags: false,
-        close_sessions: close_sessions.clone(),
-    };
-    let limit_failure = tokio::select! {
-        limit_failure = &mut watched => limit_failure,
-        () = run_until_ended(&mut shared) => {
-            tokio::spawn(async move {
-                close_sessions.cancelled().await;
-                drop(watched);
-            });
-            return;
-        }
-    };
-    // A full disk would stop the upstream shard, so the agent drops the slot although changes are lost.
-    let dropped = retained::drop_slot(&shared.spec).await;
-    let mut failure = limit_failure;
-    if let Err(error) = dropped {
-        failure.message = format!(
-            "{}; its slot could not be dropped: {error}",
-            failure.message
-        );
-    }
-    shared
-        .publish
-        .send_modify(|observation| observation.status.failure = Some(failure));
-}
-
-/// Restarts the stream after each transient failure, until it ends on request or gives up.
-async fn run_until_ended(shared: &mut StreamState) {
-    let mut failures = 0;
-    loop {
-        let before = shared.publish.borrow().status.transactions;
-        let error = match spooled::run(shared).await {
-            Ok(run::RunEnd::Ended) => return,
-            Ok(run::RunEnd::ChangeMode) => continue,
-            Err(error) => error,
-        };
-        // The caller of `park` notices the failed run because its channel closes. The stream stays held: it applies
-        // nothing until `Resume`.
-        if matches!(shared.pause, Some(run::PausePoint::BeforeCommit(..))) {
-            shared.pause = Some(run::PausePoint::BeforeNext);
-        }
-        if shared.publish.borrow().status.transactions > before {
-            failures = 0;
-        }
-        failures += 1;
-        let Some(mut failure) = error.failure().cloned() else {
-            return;
-        };
-        // An earlier agent may have confirmed its last spooled changes after this agent had listed the segments. The
-        // stream therefore reads the spool once more.
-        let read_spool_again = failure.code == SLOT_GAP && failures == 1;
-        let transient = failure.retry != RetryClass::None || read_spool_again;
-        if !transient || failures >= shared.spec.max_attempts {
-            if transient {
-                failure.message = format!("{} ({failures} attempts)", failure.message);
-                failure.retry = RetryClass::None;
-                failure
-                    .hint
-                    .get_or_insert_with(|| "fix the cause, then `resume`".to_owned());
-            }
-            shared
-                .publish
-                .send_modify(|observation| observation.status.failure = Some(failure));
-            return;
-        }
-        tracing::warn!(direction = %shared.spec.direction, failures, error = %failure.message, "change stream restarts");
-        tokio::time::sleep(restart_delay(failures)).await;
-    }
-}
-
-/// Returns the delay before a restart, after this number of failures in a row.
-fn restart_delay(failures: u32) -> Duration {
-    (Duration::from_millis(50) * 2_u32.pow(failures.min(10))).min(LONGEST_PAUSE)
 }

@@ -1,5 +1,5 @@
 //! Limits the speed of a migration's heavy work by a throttle ratio (the fraction of time in which work runs), a rate
-//! in bytes, permitted hours and a number of streams.
+//! in bytes, permitted hours and a number of COPY streams.
 //!
 //! All work of a migration on this agent shares one [`MigrationThrottle`]. Each worker has a [`ThrottledWork`] and
 //! rests after each piece of its work, never within one. The rest is proportional to the piece, so that the load on the
@@ -79,7 +79,7 @@ pub(crate) struct MigrationThrottle {
     bucket: Mutex<ByteBucket>,
     permits: StreamPermits,
     /// True while a load monitor evaluates the health signals.
-    controlled: AtomicBool,
+    is_controlled: AtomicBool,
     /// True if work has waited for the rate since the signals were evaluated last.
     rate_bound: AtomicBool,
 }
@@ -96,7 +96,7 @@ impl Default for MigrationThrottle {
             governor: Mutex::default(),
             bucket: Mutex::default(),
             permits: StreamPermits::default(),
-            controlled: AtomicBool::new(false),
+            is_controlled: AtomicBool::new(false),
             rate_bound: AtomicBool::new(false),
         }
     }
@@ -135,26 +135,26 @@ impl MigrationThrottle {
         let _ = state.wait_for(|state| stream < state.limits.streams).await;
     }
 
-    /// Returns the permitted hours if heavy work may not begin now.
-    pub(crate) fn closed_hours(&self) -> Option<Hours> {
+    /// Returns the permitted hours if they do not include the current time, so that heavy work must wait for them.
+    pub(crate) fn hours_to_wait_for(&self) -> Option<Hours> {
         let hours = self.state.borrow().limits.throttle.hours;
         hours.filter(|hours| !hours.contains(now_ms()))
     }
 
-    /// Waits until heavy work may begin.
-    pub(crate) async fn wait_until_open(&self) {
+    /// Waits until the permitted hours include the current time, or until they are removed from the limits.
+    pub(crate) async fn wait_for_permitted_hours(&self) {
         let mut state = self.state.subscribe();
-        while let Some(hours) = self.closed_hours() {
+        while let Some(hours) = self.hours_to_wait_for() {
             let left = hours.next(now_ms()).saturating_sub(now_ms()).max(1);
             let left = Duration::from_millis(left.unsigned_abs());
             let _ = tokio::time::timeout(left, state.changed()).await;
         }
     }
 
-    /// Waits until work that cannot be slowed may begin: first until the permitted hours, and then until the ratio is
-    /// above the minimum, but at most for ten minutes.
-    pub(crate) async fn wait_until_worth_starting(&self) {
-        self.wait_until_open().await;
+    /// Waits until an index build may begin, which cannot be slowed: first until the permitted hours, and then, for at
+    /// most ten minutes, until the ratio is above the minimum.
+    pub(crate) async fn wait_until_build_may_start(&self) {
+        self.wait_for_permitted_hours().await;
         let mut state = self.state.subscribe();
         let above = state.wait_for(|state| state.ratio > MIN_RATIO);
         let _ = tokio::time::timeout(MAX_START_WAIT, above).await;
@@ -168,7 +168,7 @@ impl MigrationThrottle {
 
     /// Returns whether heavy work is running that depends on the latency that the application reports.
     pub(crate) fn needs_latency_reports(&self) -> bool {
-        self.controlled.load(Ordering::Relaxed) && self.has_latency_limit()
+        self.is_controlled.load(Ordering::Relaxed) && self.has_latency_limit()
     }
 
     /// Begins work of a single session, which it does piece by piece.
@@ -208,13 +208,13 @@ impl MigrationThrottle {
 
     /// Begins the control of the ratio. Sets the ratio from the known signals before any work is done.
     pub(crate) fn start_control(&self) {
-        self.controlled.store(true, Ordering::Relaxed);
+        self.is_controlled.store(true, Ordering::Relaxed);
         self.apply_signals(Vec::new());
     }
 
     /// Ends the control of the ratio: work runs at full speed until the next control begins.
     pub(crate) fn end_control(&self) {
-        self.controlled.store(false, Ordering::Relaxed);
+        self.is_controlled.store(false, Ordering::Relaxed);
         self.set_ratio(1.0);
     }
 
@@ -240,15 +240,15 @@ impl MigrationThrottle {
                     state.limits.throttle.rate_bytes_s,
                 )
             };
-            let whole = work.mul_f64(1.0 / work_ratio - 1.0);
-            let rest = whole.saturating_sub(began.elapsed());
-            let due = lock(&self.bucket).required_wait(rate);
-            let left = rest.max(due);
+            let required_rest = work.mul_f64(1.0 / work_ratio - 1.0);
+            let rest_left = required_rest.saturating_sub(began.elapsed());
+            let rate_wait = lock(&self.bucket).required_wait(rate);
+            let left = rest_left.max(rate_wait);
             if left < MIN_REST {
-                let put_off = !whole.is_zero() && whole < MIN_REST;
-                return if put_off { work } else { Duration::ZERO };
+                let is_postponed = !required_rest.is_zero() && required_rest < MIN_REST;
+                return if is_postponed { work } else { Duration::ZERO };
             }
-            if due > rest {
+            if rate_wait > rest_left {
                 self.rate_bound.store(true, Ordering::Relaxed);
             }
             tokio::time::sleep(left.min(MAX_SLEEP)).await;
@@ -263,6 +263,7 @@ pub(crate) struct ThrottledWork<'a> {
     piece: Mutex<ThrottledPiece<'a>>,
 }
 
+/// The piece of work in progress.
 #[derive(Debug)]
 struct ThrottledPiece<'a> {
     started: Instant,
@@ -284,8 +285,8 @@ impl ThrottledWork<'_> {
     pub(crate) async fn finish_piece(&self, bytes: u64) {
         let (work, has_permit) = {
             let piece = lock(&self.piece);
-            let least = Duration::from_secs_f64(bytes as f64 / STREAM_BYTES_PER_SECOND);
-            let work = piece.started.elapsed().max(least) + piece.unrested;
+            let min_work = Duration::from_secs_f64(bytes as f64 / STREAM_BYTES_PER_SECOND);
+            let work = piece.started.elapsed().max(min_work) + piece.unrested;
             (work.min(MAX_WORK), piece.permit.is_some())
         };
         let unrested = self.throttle.rest(work, bytes, has_permit).await;
@@ -300,6 +301,7 @@ impl ThrottledWork<'_> {
     }
 }
 
+/// Locks the mutex, also if a thread panicked while it held the lock.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -307,8 +309,8 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Returns the time in milliseconds since 1970. Permitted hours follow the calendar, so a monotonic clock cannot be
 /// used.
 fn now_ms() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| {
-        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
+    since_1970.map_or(0, |since_1970| {
+        i64::try_from(since_1970.as_millis()).unwrap_or(i64::MAX)
     })
 }

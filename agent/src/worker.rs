@@ -1,7 +1,7 @@
 //! The worker: claims work from the controller, executes it, sends heartbeats, and reports results.
 //!
-//! Two loops run concurrently: one claims work (long poll), the other sends a heartbeat each second and follows the
-//! directives in the reply. Each owned migration has at most one running task.
+//! Three loops run concurrently: one claims work (long poll), one sends heartbeats and follows the directives in the
+//! replies, and one removes files that are no longer needed. Each migration of this agent has at most one running step.
 
 mod assignment;
 mod process;
@@ -29,17 +29,18 @@ use process::WorkerProcess;
 
 /// The interval between two heartbeats.
 const HEARTBEAT: Duration = Duration::from_secs(1);
-/// The interval if a request limits an application's latency, because the replies to heartbeats contain the reported
-/// latency.
+/// The interval if a migration has a limit on the application's latency, because the replies to heartbeats contain the
+/// latency that the application reported.
 const LATENCY_HEARTBEAT: Duration = Duration::from_millis(250);
 /// The interval between two removals of obsolete spools.
 const CLEAN_UP_INTERVAL: Duration = Duration::from_secs(5);
 /// The pause before the agent tries to reach a controller again.
 const RETRY_PAUSE: Duration = Duration::from_millis(300);
-/// The pause after a refused claim: another process uses the agent's name for some time, or an operator must fix the
-/// cause.
+/// The pause after a refused claim: an operator must fix the cause, or another process used the agent's name a short
+/// time ago.
 const REFUSED_PAUSE: Duration = Duration::from_secs(1);
-/// The pause after work that this version does not understand and cannot report: the controller assigns it again.
+/// The pause after work that this version does not understand and cannot report as failed: the controller assigns the
+/// work again.
 const UNKNOWN_WORK_PAUSE: Duration = Duration::from_secs(5);
 
 /// The files that keep the rows that repairs delete.
@@ -99,7 +100,7 @@ impl Worker {
         })
     }
 
-    /// Returns how many migrations the agent owns.
+    /// Returns how many migrations are assigned to the agent.
     pub async fn assignment_count(&self) -> usize {
         self.assignments.lock().await.len()
     }
@@ -107,14 +108,14 @@ impl Worker {
     async fn claim_forever(self: Arc<Self>) {
         // The last logged error. It is logged only once, because a controller may be unreachable, or refuse this
         // version, for a long time.
-        let mut reported = None;
+        let mut logged = None;
         loop {
             let claim = Claim {
                 protocol: PROTOCOL,
                 oldest: Some(OLDEST_PROTOCOL),
                 agent: self.name.clone(),
                 instance: self.process.instance.clone(),
-                holding: self.held_migrations().await,
+                holding: self.claimed_work().await,
                 inspecting: Some(self.inspecting.lock().await.iter().cloned().collect()),
                 host: Some(self.process.host.clone()),
                 key: Some(self.process.key.clone()),
@@ -122,7 +123,7 @@ impl Worker {
             };
             match self.controller.claim(&claim).await {
                 Ok(work) => {
-                    reported = None;
+                    logged = None;
                     if let Some(work) = work {
                         self.start_work(work).await;
                     }
@@ -132,18 +133,23 @@ impl Worker {
                 }
                 Err(error) => {
                     let text = error.to_string();
-                    if reported.as_ref() != Some(&text) {
+                    if logged.as_ref() != Some(&text) {
                         tracing::warn!(%error, "claiming work from the controller failed");
-                        reported = Some(text);
+                        logged = Some(text);
                     }
-                    let refused = error.is_final();
-                    tokio::time::sleep(if refused { REFUSED_PAUSE } else { RETRY_PAUSE }).await;
+                    let is_refused = error.is_final();
+                    tokio::time::sleep(if is_refused {
+                        REFUSED_PAUSE
+                    } else {
+                        RETRY_PAUSE
+                    })
+                    .await;
                 }
             }
         }
     }
 
-    /// Reports work of a newer controller as failed, with a hint how to fix this, and then claims other work.
+    /// Reports work of a newer controller as failed, with a hint.
     async fn report_unknown_work(&self, work: &str, reason: &str) {
         tracing::warn!(
             reason,
@@ -155,8 +161,8 @@ impl Worker {
         }
     }
 
-    /// Removes obsolete spools: those of migrations that have ended under another agent. Keeps the spools of migrations
-    /// that the controller does not know.
+    /// Removes expired files of deleted rows, and the spools of migrations that have ended under another agent. Keeps
+    /// the spools of migrations that the controller does not know.
     async fn clean_up_forever(&self) {
         loop {
             inspect::repair::delete_expired(&self.deleted_rows.folder, self.deleted_rows.keep);
@@ -168,6 +174,7 @@ impl Worker {
                 if matches!(ended, Ok(Some(true)))
                     && !self.assignments.lock().await.contains_key(&migration)
                 {
+                    // The removal includes the spools of all earlier epochs.
                     let spool = SpoolLocation::new(
                         &self.spools,
                         &migration,
@@ -183,7 +190,7 @@ impl Worker {
         }
     }
 
-    async fn held_migrations(&self) -> Vec<ClaimedWork> {
+    async fn claimed_work(&self) -> Vec<ClaimedWork> {
         let assignments = self.assignments.lock().await;
         assignments
             .values()
@@ -214,23 +221,23 @@ impl Worker {
             }
             Work::Step(dispatch) => {
                 let mut assignments = self.assignments.lock().await;
-                let before = assignments.remove(&dispatch.migration);
-                let next =
-                    Assignment::begin(*dispatch, before, &self.controller, &self.spools).await;
-                assignments.insert(next.session.migration.clone(), next);
+                let previous = assignments.remove(&dispatch.migration);
+                let assignment =
+                    Assignment::begin(*dispatch, previous, &self.controller, &self.spools).await;
+                assignments.insert(assignment.session.migration.clone(), assignment);
             }
         }
     }
 
     async fn send_heartbeats_forever(&self) {
         loop {
-            let beat = Heartbeat {
+            let heartbeat = Heartbeat {
                 agent: self.name.clone(),
                 instance: self.process.instance.clone(),
-                holding: self.held_with_progress().await,
+                holding: self.migration_statuses().await,
                 key: Some(self.process.key.clone()),
             };
-            match self.controller.heartbeat(&beat).await {
+            match self.controller.heartbeat(&heartbeat).await {
                 Ok(reply) => {
                     for directive in reply.directives {
                         self.apply_directive(directive).await;
@@ -254,7 +261,7 @@ impl Worker {
         }
     }
 
-    async fn held_with_progress(&self) -> Vec<MigrationStatus> {
+    async fn migration_statuses(&self) -> Vec<MigrationStatus> {
         let assignments = self.assignments.lock().await;
         assignments
             .values()
@@ -297,7 +304,7 @@ impl Worker {
     }
 }
 
-/// Sends a report until the controller has received it or refuses it for good.
+/// Sends a report until the controller has received it, or has refused it in a way that a repetition does not change.
 pub(crate) async fn report_until_received(controller: &Controller, report: &Report) {
     loop {
         match controller.report(report).await {

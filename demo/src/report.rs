@@ -246,7 +246,7 @@ impl RunReport {
             }
             if let Some(cut) = migration.output::<CutoverResult>(StepKind::Cutover) {
                 moved.window_ms = cut.write_block.total;
-                self.cutover_attempts = cut.attempt;
+                self.cutover_attempts = cut.attempt.0;
                 if cut.write_block.total > self.window_ms.total {
                     self.window_ms = cut.write_block;
                 }

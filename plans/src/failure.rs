@@ -1,5 +1,9 @@
 //! A failure as an agent reports it to the operator: what happened, whether to try again, and what fixes it.
 
+mod step_code;
+
+pub use step_code::{SQL_CODE_PREFIX, StepCode};
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +22,7 @@ pub enum RetryClass {
 /// Why a step or an inspection failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Failure {
-    /// A stable code in the form `noun.reason`, for example `connect.refused`.
+    /// The name of a [`StepCode`], or `sql.` and an SQLSTATE.
     pub code: String,
     /// What happened, with the names of the objects.
     pub message: String,
@@ -27,6 +31,26 @@ pub struct Failure {
     pub hint: Option<String>,
     /// Whether and how the controller tries again.
     pub retry: RetryClass,
+}
+
+impl Failure {
+    /// Returns true if the failure has this code.
+    #[must_use]
+    pub fn has_code(&self, code: StepCode) -> bool {
+        self.code == code.name()
+    }
+
+    /// Returns true if the failure has one of these codes.
+    #[must_use]
+    pub fn has_code_of(&self, codes: &[StepCode]) -> bool {
+        codes.iter().any(|code| self.has_code(*code))
+    }
+
+    /// Returns the SQLSTATE if the failure is an error of PostgreSQL.
+    #[must_use]
+    pub fn sqlstate(&self) -> Option<&str> {
+        self.code.strip_prefix(SQL_CODE_PREFIX)
+    }
 }
 
 /// The severity of a finding.

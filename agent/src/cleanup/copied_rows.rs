@@ -1,7 +1,7 @@
-//! Removes what a migration copied to a shard that does not own the keys. The callers are an unwind, the end of a roll
-//! back, a second run of `create_target`, and a sweep.
+//! Removes what a migration copied to a shard that does not own the keys: in `unwind`, in `drop_new`, in a second run
+//! of `create_target`, and in a sweep (`shardwright cleanup`).
 //!
-//! The shard is closed and guarded meanwhile. Order:
+//! Meanwhile the register of the shard is closed, and the migration's guard exists. Order:
 //!
 //! - If the tables that the migration created contain only its rows, one transaction drops them. Otherwise the agent
 //!   deletes the rows that the migration copied.
@@ -48,23 +48,23 @@ impl CopiedRows<'_> {
         let Some(row) = row else {
             return Ok(Vec::new());
         };
-        let mut kept = Vec::new();
-        let (loaded, scripted): (bool, bool) = (row.get(0), row.get(2));
+        let mut remaining = Vec::new();
+        let (has_copied_rows, has_script): (bool, bool) = (row.get(0), row.get(2));
         let tables = self.with_reference_tables(row.get(1));
-        // If the register is missing, an earlier run has removed the tables or rows, and no guard covers the keys any
-        // more.
+        // If the register is missing, an earlier run has already removed the tables or rows and the guard.
         if register::exists(session, &token.migration).await? {
-            let recorded = created::is_recorded(session, &token.migration).await;
-            let recorded = recorded.at(&what)?;
-            let dropped = recorded && self.drop_tables(&tables).await?;
-            if recorded && !dropped {
+            let is_recorded = created::is_recorded(session, &token.migration).await;
+            let is_recorded = is_recorded.at(&what)?;
+            let is_dropped = is_recorded && self.drop_tables(&tables).await?;
+            if is_recorded && !is_dropped {
                 let created = created::tables(session, &token.migration, &sql_names(&tables)).await;
-                kept.extend(created.at(&what)?.into_iter().map(|table| table.name));
-            } else if scripted && !recorded {
-                // An older version recorded a script, which this version does not run.
-                kept.extend(sql_names(&self.existing_keyed_tables().await?));
+                remaining.extend(created.at(&what)?.into_iter().map(|table| table.name));
+            } else if has_script && !is_recorded {
+                // An older version recorded a script that drops the tables; this version does not run it.
+                remaining.extend(sql_names(&self.existing_keyed_tables().await?));
             }
-            if loaded && !dropped {
+            if has_copied_rows && !is_dropped {
+                // Children come before parents.
                 for table in self.existing_keyed_tables().await?.iter().rev() {
                     self.deletion.delete_rows_of(table).await?;
                 }
@@ -82,15 +82,15 @@ impl CopiedRows<'_> {
         guard::drop_all_quickly(session, token).await?;
         fail_point::hit("create_target.guards_dropped").await?;
         sidecar_schema::delete_copy_records(session, token).await?;
-        Ok(kept)
+        Ok(remaining)
     }
 
     fn shard(&self) -> &str {
         &self.deletion.shard.name
     }
 
-    /// Returns the tables of the migration, with the reference tables that it recorded on this shard: after a roll back
-    /// the plan no longer contains them.
+    /// Returns the tables of the migration, with the reference tables that it recorded on this shard: after a rollback
+    /// the dispatch no longer contains them.
     fn with_reference_tables(&self, about: Option<Value>) -> Vec<MovingTable> {
         let about = about.and_then(|about| serde_json::from_value::<About>(about).ok());
         let recorded = about.map(|about| about.tables).unwrap_or_default();
@@ -107,8 +107,8 @@ impl CopiedRows<'_> {
         Ok(keyed.cloned().collect())
     }
 
-    /// Drops the tables that the migration created. Returns false if a table contains rows of others, or if other
-    /// objects depend on it.
+    /// Drops the tables that the migration created. Drops none and returns false if another migration uses the shard,
+    /// if a table contains rows that the migration did not copy, or if other objects depend on a table.
     async fn drop_tables(&self, tables: &[MovingTable]) -> Result<bool, StepError> {
         let session = self.session;
         let what = format!(
@@ -145,14 +145,14 @@ impl CopiedRows<'_> {
                 "set local lock_timeout = '2s'; lock table shardwright.move in share row exclusive mode",
             )
             .await?;
-        let others = session
+        let has_other_migration = session
             .query_one(
                 "select exists (select from shardwright.move where migration <> $1)",
                 &[&migration.0],
             )
             .await?;
         let created = created::tables(session, migration, &sql_names(tables)).await?;
-        if others.get(0) || self.has_foreign_rows(&created, tables).await? {
+        if has_other_migration.get(0) || self.has_other_rows(&created, tables).await? {
             return Ok(false);
         }
         let Some(drops) = created::drop_statements(session, migration).await? else {
@@ -169,7 +169,7 @@ impl CopiedRows<'_> {
     }
 
     /// Locks the tables. Returns whether one of them contains a row that the migration did not copy.
-    async fn has_foreign_rows(
+    async fn has_other_rows(
         &self,
         created: &[CreatedTable],
         tables: &[MovingTable],
@@ -178,7 +178,7 @@ impl CopiedRows<'_> {
             // This locks the partitions too, which are dropped with their table.
             let lock = format!("lock table {name} in access exclusive mode");
             self.session.batch_execute(&lock).await?;
-            let foreign = match name_index.and_then(|index| tables.get(index)) {
+            let other_rows = match name_index.and_then(|index| tables.get(index)) {
                 // The copy wrote all rows of a reference table.
                 Some(table) if table.is_reference() => continue,
                 Some(table) => {
@@ -187,7 +187,7 @@ impl CopiedRows<'_> {
                 }
                 None => "true".to_owned(),
             };
-            let sql = format!("select exists (select from {name} t where {foreign})");
+            let sql = format!("select exists (select from {name} t where {other_rows})");
             if self.session.query_one(&sql, &[]).await?.get(0) {
                 return Ok(true);
             }

@@ -1,10 +1,11 @@
-//! Deletes rows of moving keys from a shard that is closed for them. It deletes in throttled batches of blocks,
-//! children before parents. Each batch proves the epoch and reads the register again (I8).
+//! Deletes the rows of moving keys from a shard whose register is closed. The agent deletes in throttled batches of
+//! blocks. Each batch proves the epoch and reads the register again (I8).
 
 use std::time::Duration;
 
 use connect::Connected;
-use plans::id::{MapName, MigrationId};
+use plans::failure::StepCode;
+use plans::id::{MapName, MapVersion, MigrationId};
 use plans::key_set::KeySet;
 use plans::table::MovingTable;
 
@@ -13,14 +14,15 @@ use crate::postgres::copy_stream::BlockRange;
 use crate::shard::database::Shard;
 use crate::shard::epoch::{self, EpochToken};
 use crate::shard::identity::{self, TimelineRule};
-use crate::shard::{conflicting_migrations, register, user_code};
+use crate::shard::register::{self, Register};
+use crate::shard::{conflicting_migrations, user_code};
 use crate::throttle::MigrationThrottle;
 
 /// Blocks in one batch: 16 MiB of heap.
 const BATCH_BLOCKS: i64 = 2048;
 
-/// Settings of a session that removes what an aborted migration wrote. The session waits neither for a lock that
-/// another session keeps, nor for a standby that does not answer.
+/// Settings of a session that removes what an aborted migration wrote. The session does not wait long for a lock that
+/// another session holds, and its commits do not wait for a standby.
 pub(crate) const SHORT_WAITS: &str = "set lock_timeout = '5s'; set synchronous_commit = local";
 
 /// A function that is called with a table and the number of rows that were deleted from it.
@@ -44,20 +46,20 @@ pub(crate) struct RowDeletion<'a> {
 /// The condition that each deleting transaction checks in addition to the closed register.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ClosedProof<'a> {
-    /// No further condition: the migration is live, and its control store has recorded that this shard does not own the
-    /// keys.
+    /// No further condition: the migration has not ended, and the control store has recorded that this shard does not
+    /// own the keys.
     Live,
-    /// The shard was notified of the flip that made this map version.
-    Notified(i64),
-    /// The migration was abandoned. The shard was notified of no flip, and no other migration, except for these
-    /// abandoned ones, moves or has moved the keys to it.
+    /// The shard has recorded the flip that created this map version.
+    Notified(MapVersion),
+    /// The migration was abandoned: the shard has recorded no flip, and no migration other than these abandoned ones
+    /// moves or has moved some of the keys.
     Abandoned(&'a [MigrationId]),
 }
 
 impl ClosedProof<'_> {
-    /// Rows of an owner, and rows of an abandoned migration, are not deleted on a server that an operator has not
-    /// accepted.
-    fn timeline(self) -> TimelineRule {
+    /// Returns which timelines of the server are accepted. On a promoted standby that no operator has accepted, the
+    /// agent deletes neither the rows of the old owner nor those of an abandoned migration.
+    fn accepted_timelines(self) -> TimelineRule {
         match self {
             Self::Notified(_) | Self::Abandoned(_) => TimelineRule::Same,
             Self::Live => TimelineRule::NotEarlier,
@@ -143,41 +145,41 @@ impl RowDeletion<'_> {
         closed
     }
 
-    /// Checks, in the caller's transaction, the database, the role of the shard, the register and the condition in
-    /// `closed`.
+    /// Checks, in the caller's transaction, the database, the role of the shard in the migration, the register and the
+    /// condition `closed`.
     async fn check_closed(&self, session: &Connected) -> Result<(), StepError> {
         let shard = &self.shard.name;
         let what = format!("shard {shard}: proving which database it is");
-        let proof = identity::proof_sql(self.closed.timeline());
+        let proof = identity::proof_sql(self.closed.accepted_timelines());
         session.batch_execute(&proof).await.at(&what)?;
         let what = format!("shard {shard}: reading the register");
-        let witness = register::read(session, &self.token, &what).await?;
-        if witness.is_source != self.closed.is_at_source() {
-            let (is, must) = match witness.is_source {
+        let shard_state = register::read(session, &self.token, &what).await?;
+        if shard_state.is_source != self.closed.is_at_source() {
+            let (actual_role, expected_role) = match shard_state.is_source {
                 true => ("source", "target"),
                 false => ("target", "source"),
             };
             return Err(StepError::refused(
-                "drop.role",
+                StepCode::DropRole,
                 format!(
-                    "shard {shard}: in this database migration {} has its {is}, not its {must}; nothing is deleted",
+                    "shard {shard}: this database is the {actual_role} of migration {}, not its {expected_role}; nothing is deleted",
                     self.token.migration
                 ),
-                "correct the connection strings of its two shards, then `resume`",
+                "correct the connection strings of the migration's two shards, then `resume`",
             ));
         }
         let flip_matches = match self.closed {
             ClosedProof::Live => true,
-            ClosedProof::Notified(version) => witness.flipped == Some(version),
-            ClosedProof::Abandoned(_) => witness.flipped.is_none(),
+            ClosedProof::Notified(version) => shard_state.flipped == Some(version),
+            ClosedProof::Abandoned(_) => shard_state.flipped.is_none(),
         };
-        if witness.register != i64::MAX || !flip_matches {
+        if shard_state.register != Register::Closed || !flip_matches {
             return Err(StepError::refused(
-                "drop.open",
+                StepCode::DropOpen,
                 format!(
                     "shard {shard}: its register is not closed, or its record of the flip is not the expected one; nothing is deleted"
                 ),
-                "find out who changed the register; the rows are kept",
+                "find out which session changed the register; the shard still has the rows",
             ));
         }
         let ClosedProof::Abandoned(except) = self.closed else {
@@ -189,12 +191,12 @@ impl RowDeletion<'_> {
         match found.await? {
             None => Ok(()),
             Some(other) => Err(StepError::refused(
-                "drop.others",
+                StepCode::DropOthers,
                 format!(
-                    "shard {shard}: migration {other} moves some of {} too; nothing is deleted",
+                    "shard {shard}: migration {other} also moves some of the keys {}; nothing is deleted",
                     self.keys
                 ),
-                "its rows are kept; run `shardwright cleanup` again once that migration has ended",
+                "the shard still has the rows; run `shardwright cleanup` again when that migration has ended",
             )),
         }
     }

@@ -1,8 +1,8 @@
 //! Cuts a table into chunks by its primary key, so that a chunk has the same rows on both shards.
 //!
-//! If the key begins with columns whose order does not depend on a collation, chunks are ranges of these columns,
-//! which an index finds. Otherwise chunks are classes of the key's hash. Each class reads the whole table, so there
-//! are few. Ranges of heap blocks would be cheaper to read, but contain other rows on the other shard.
+//! If the key begins with columns whose order does not depend on a collation, chunks are ranges of these columns, which
+//! an index finds. Otherwise chunks are classes of the key's hash. The comparison of a class reads the whole table, so
+//! there are few classes. Ranges of heap blocks would be cheaper to read, but contain different rows on the two shards.
 
 use connect::Connected;
 use plans::sql::{quote_ident, quote_literal};
@@ -14,12 +14,13 @@ use crate::error::{StepError, WithIntent};
 
 /// The maximum number of chunks if each chunk reads a large part of the table.
 const MAX_SCANNED_CHUNKS: usize = 8;
-/// One of this many blocks is sampled to estimate the number of moving rows and to choose the cuts: about a hundred
-/// blocks for each chunk, which is little against the comparison of a chunk.
+/// One of this many blocks is sampled, to estimate the number of moving rows and to choose the bounds of the chunks.
 const SAMPLE_DIVISOR: i64 = 64;
-/// The minimum and maximum number of sampled blocks.
-const SAMPLE_BLOCKS: (i64, i64) = (200, 2_000);
-/// The minimum correlation of the key with the heap at which a range of the key is a range of blocks.
+/// The minimum number of sampled blocks.
+const MIN_SAMPLE_BLOCKS: i64 = 200;
+/// The maximum number of sampled blocks.
+const MAX_SAMPLE_BLOCKS: i64 = 2_000;
+/// The minimum correlation of the key's order with the heap's order at which a range of keys is read from few blocks.
 const MIN_CORRELATION: f64 = 0.9;
 
 /// The rows of a chunk among the moving rows of its table.
@@ -64,6 +65,7 @@ impl ChunkScope {
     }
 }
 
+/// Returns the condition that compares the leading key columns of the row `t` with these values.
 fn row_comparison(moving: &MovingRows<'_>, operator: &str, values: &[String]) -> String {
     let columns = moving.table.identity.iter().zip(values);
     let (left, right): (Vec<String>, Vec<String>) = columns
@@ -100,21 +102,21 @@ fn ordered_columns(moving: &MovingRows<'_>) -> usize {
 struct KeySample {
     /// The estimated number of moving rows in the table.
     rows: f64,
-    /// The sampled keys of moving rows: the leading ordered columns, in their order.
+    /// The sampled keys of moving rows: their leading ordered columns, sorted.
     keys: Vec<Vec<String>>,
-    /// Whether the heap has the order of the key.
+    /// Whether the heap is approximately in the order of the key.
     is_clustered: bool,
 }
 
-/// Cuts the table into chunks of about `rows_each` rows, as the session's transaction sees it.
+/// Cuts the table into chunks of about `rows_per_chunk` rows, as the session's transaction sees it.
 pub(crate) async fn cut_into_chunks(
-    side: &Connected,
+    session: &Connected,
     moving: &MovingRows<'_>,
-    rows_each: u32,
+    rows_per_chunk: u32,
 ) -> Result<Vec<ChunkScope>, StepError> {
-    let ordered = ordered_columns(moving);
-    let sample = sample_keys(side, moving, ordered).await?;
-    let chunk_count = (sample.rows / f64::from(rows_each)).ceil().max(1.0) as usize;
+    let ordered_count = ordered_columns(moving);
+    let sample = sample_keys(session, moving, ordered_count).await?;
+    let chunk_count = (sample.rows / f64::from(rows_per_chunk)).ceil().max(1.0) as usize;
     let chunk_count = if sample.is_clustered {
         chunk_count
     } else {
@@ -123,13 +125,13 @@ pub(crate) async fn cut_into_chunks(
     if chunk_count == 1 {
         return Ok(vec![ChunkScope::Whole]);
     }
-    if ordered == 0 {
+    if ordered_count == 0 {
         let of = i64::try_from(chunk_count.next_power_of_two()).unwrap_or(1);
         return Ok((0..of)
             .map(|class| ChunkScope::Class { class, of })
             .collect());
     }
-    let mut cuts: Vec<Vec<String>> = (1..chunk_count)
+    let mut bounds: Vec<Vec<String>> = (1..chunk_count)
         .filter_map(|n| {
             sample
                 .keys
@@ -137,9 +139,13 @@ pub(crate) async fn cut_into_chunks(
                 .cloned()
         })
         .collect();
-    cuts.dedup();
-    let from = std::iter::once(None).chain(cuts.iter().cloned().map(Some));
-    let to = cuts.iter().cloned().map(Some).chain(std::iter::once(None));
+    bounds.dedup();
+    let from = std::iter::once(None).chain(bounds.iter().cloned().map(Some));
+    let to = bounds
+        .iter()
+        .cloned()
+        .map(Some)
+        .chain(std::iter::once(None));
     Ok(from
         .zip(to)
         .map(|(from, to)| ChunkScope::Range { from, to })
@@ -147,14 +153,14 @@ pub(crate) async fn cut_into_chunks(
 }
 
 async fn sample_keys(
-    side: &Connected,
+    session: &Connected,
     moving: &MovingRows<'_>,
-    ordered: usize,
+    ordered_count: usize,
 ) -> Result<KeySample, StepError> {
-    let what = format!("shard {}: sampling {}", side.name(), moving.table.table);
+    let what = format!("shard {}: sampling {}", session.name(), moving.table.table);
     let name = moving.name();
     let first = moving.table.identity.first().cloned().unwrap_or_default();
-    let size = side
+    let size = session
         .query_one(
             "select pg_catalog.pg_relation_size(pg_catalog.to_regclass($1)) / pg_catalog.current_setting('block_size')::int8,
                     coalesce((select abs(correlation)::float8 from pg_catalog.pg_stats
@@ -164,13 +170,13 @@ async fn sample_keys(
         .await
         .at(&what)?;
     let (blocks, correlation): (i64, f64) = (size.get(0), size.get(1));
-    let sampled = (blocks / SAMPLE_DIVISOR).clamp(SAMPLE_BLOCKS.0, SAMPLE_BLOCKS.1);
+    let sampled = (blocks / SAMPLE_DIVISOR).clamp(MIN_SAMPLE_BLOCKS, MAX_SAMPLE_BLOCKS);
     let percent = (100.0 * sampled as f64 / blocks.max(1) as f64).min(100.0);
-    let columns: Vec<String> = moving.table.identity[..ordered]
+    let columns: Vec<String> = moving.table.identity[..ordered_count]
         .iter()
         .map(|column| format!("t.{}", quote_ident(column)))
         .collect();
-    let (shown, order) = match columns.is_empty() {
+    let (key_expression, order) = match columns.is_empty() {
         true => ("'[]'".to_owned(), String::new()),
         false => (
             format!(
@@ -184,10 +190,10 @@ async fn sample_keys(
             format!("order by {}", columns.join(", ")),
         ),
     };
-    let rows = side
+    let rows = session
         .query(
             &format!(
-                "select {shown} from only {name} t tablesample system ({percent}) where {predicate} {order}",
+                "select {key_expression} from only {name} t tablesample system ({percent}) where {predicate} {order}",
                 predicate = moving.predicate,
             ),
             &[],
@@ -198,6 +204,6 @@ async fn sample_keys(
     Ok(KeySample {
         rows: rows.len() as f64 * 100.0 / percent,
         keys: rows.iter().map(key).collect(),
-        is_clustered: ordered > 0 && correlation >= MIN_CORRELATION,
+        is_clustered: ordered_count > 0 && correlation >= MIN_CORRELATION,
     })
 }

@@ -12,9 +12,9 @@ use tokio_postgres::Row;
 use super::{ChunkScope, MovingRows};
 use crate::error::{StepError, WithIntent};
 
-/// The seeds of the two hashes: far apart in both halves, which the hash mixes in separately.
+/// The seeds of the two hashes. They differ in both 32-bit halves, which the hash function uses separately.
 const SEEDS: [i64; 2] = [0x5348_4152_4457_5249, -0x2e4f_13c7_9d60_ab85];
-/// The number of sub-chunks by which a differing chunk is compared.
+/// The number of sub-chunks into which a differing chunk is divided, by the hash of the key.
 const CLASSES: i64 = 256;
 
 /// The digest of a set of rows.
@@ -51,7 +51,7 @@ fn sums() -> String {
     format!("pg_catalog.count(*), {}, {}", sum(SEEDS[0]), sum(SEEDS[1]))
 }
 
-/// Returns the expression of a row's sub-chunk, which depends only on its key.
+/// Returns the expression of a row's class, one of `of`: bits of the hash of the row's key. `of` is a power of two.
 pub(super) fn class_expression(moving: &MovingRows<'_>, of: i64) -> String {
     format!(
         "((pg_catalog.hashtextextended({key} collate pg_catalog.\"C\", 0) operator(pg_catalog.>>) 20) operator(pg_catalog.&) {mask}::pg_catalog.int8)",
@@ -60,29 +60,29 @@ pub(super) fn class_expression(moving: &MovingRows<'_>, of: i64) -> String {
     )
 }
 
-/// Returns the subquery of the chunk's rows as texts, `s.shardwright_row`, after the columns `before`.
+/// Returns a subquery with the texts of the chunk's rows as `s.shardwright_row`, after the columns `columns_before`.
 ///
 /// `offset 0` prevents the server from computing the text once for each hash.
-fn row_texts(moving: &MovingRows<'_>, part: &ChunkScope, before: &str) -> String {
+fn row_texts(moving: &MovingRows<'_>, scope: &ChunkScope, columns_before: &str) -> String {
     format!(
-        "(select {before}{row} as shardwright_row from only {name} t where {predicate} and {part} offset 0) s",
+        "(select {columns_before}{row} as shardwright_row from only {name} t where {predicate} and {in_scope} offset 0) s",
         row = moving.row(),
         name = moving.name(),
         predicate = moving.predicate,
-        part = part.sql(moving),
+        in_scope = scope.sql(moving),
     )
 }
 
 /// Computes the digest of one chunk, as the session's transaction sees it.
 pub(crate) async fn digest(
-    side: &Connected,
+    session: &Connected,
     moving: &MovingRows<'_>,
-    part: &ChunkScope,
+    scope: &ChunkScope,
 ) -> Result<RowsDigest, StepError> {
-    let sql = format!("select {} from {}", sums(), row_texts(moving, part, ""));
-    let row = side.query_one(&sql, &[]).await.at(format_args!(
+    let sql = format!("select {} from {}", sums(), row_texts(moving, scope, ""));
+    let row = session.query_one(&sql, &[]).await.at(format_args!(
         "shard {}: computing a digest of {}",
-        side.name(),
+        session.name(),
         moving.table.table
     ))?;
     Ok(RowsDigest::read(&row, 0))
@@ -90,9 +90,9 @@ pub(crate) async fn digest(
 
 /// Computes the digests of a chunk's sub-chunks that have rows.
 pub(super) async fn class_digests(
-    side: &Connected,
+    session: &Connected,
     moving: &MovingRows<'_>,
-    part: &ChunkScope,
+    scope: &ChunkScope,
 ) -> Result<BTreeMap<i64, RowsDigest>, StepError> {
     let class = format!(
         "{} as shardwright_class, ",
@@ -101,11 +101,11 @@ pub(super) async fn class_digests(
     let sql = format!(
         "select s.shardwright_class, {} from {} group by 1",
         sums(),
-        row_texts(moving, part, &class)
+        row_texts(moving, scope, &class)
     );
-    let rows = side.query(&sql, &[]).await.at(format_args!(
+    let rows = session.query(&sql, &[]).await.at(format_args!(
         "shard {}: computing digests of sub-chunks of {}",
-        side.name(),
+        session.name(),
         moving.table.table
     ))?;
     let digest = |row| RowsDigest::read(row, 1);
@@ -119,16 +119,17 @@ pub(super) fn differing_classes(
     downstream: &BTreeMap<i64, RowsDigest>,
     rows_at_once: i64,
 ) -> Vec<Vec<i64>> {
-    let rows =
-        |side: &BTreeMap<i64, RowsDigest>, class: i64| side.get(&class).map_or(0, |d| d.rows);
-    let (mut groups, mut gathered) = (Vec::new(), 0);
+    let row_count = |digests: &BTreeMap<i64, RowsDigest>, class: i64| {
+        digests.get(&class).map_or(0, |digest| digest.rows)
+    };
+    let (mut groups, mut rows_in_group) = (Vec::new(), 0);
     for class in (0..CLASSES).filter(|class| upstream.get(class) != downstream.get(class)) {
-        let more = rows(upstream, class).max(rows(downstream, class));
-        if groups.is_empty() || gathered + more > rows_at_once {
+        let rows = row_count(upstream, class).max(row_count(downstream, class));
+        if groups.is_empty() || rows_in_group + rows > rows_at_once {
             groups.push(Vec::new());
-            gathered = 0;
+            rows_in_group = 0;
         }
-        gathered += more;
+        rows_in_group += rows;
         if let Some(group) = groups.last_mut() {
             group.push(class);
         }

@@ -48,17 +48,17 @@ pub(crate) async fn dirty_relations(
     Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
 }
 
-/// Reads the entries of a relation after `after` and up to `last`, with about `limit` keys. A page ends with a whole
-/// entry.
+/// Reads the entries of a relation after the entry `after` and up to the entry `last`, with about `limit` keys. An
+/// entry is never divided between two pages.
 pub(crate) async fn dirty_page(
-    side: &Connected,
+    session: &Connected,
     token: &EpochToken,
     relation: &str,
     after: i64,
     last: i64,
     limit: i64,
 ) -> Result<DirtyPage, StepError> {
-    let rows = side
+    let rows = session
         .query_prepared(
             "select id, lsn, keys from (
                select id, lsn, keys, pg_catalog.sum(size) over (order by id) - size as before
@@ -71,26 +71,26 @@ pub(crate) async fn dirty_page(
         .await
         .at(format_args!(
             "shard {}: reading dirty keys of {relation}",
-            side.name()
+            session.name()
         ))?;
     let mut page = DirtyPage::default();
-    let mut keys = 0;
+    let mut key_count = 0;
     for row in &rows {
         page.entries.push(row.get(0));
         page.lsn = page.lsn.max(row.get(1));
-        let found: Vec<String> = row.get(2);
-        keys += found.len();
-        page.keys.extend(found);
+        let keys: Vec<String> = row.get(2);
+        key_count += keys.len();
+        page.keys.extend(keys);
     }
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    page.may_have_more = keys >= limit || rows.len() >= limit;
+    page.may_have_more = key_count >= limit || rows.len() >= limit;
     Ok(page)
 }
 
-/// Deletes these entries, by relation and number, inside the caller's transaction. Marks the keys `still_dirty` as
-/// dirty again, with the position `lsn`, after which none of them has changed.
+/// Deletes these entries, given by relation and number, inside the caller's transaction. Marks the keys `still_dirty`,
+/// given by relation and key, as dirty again, with the position `lsn`. None of these keys has changed after `lsn`.
 pub(crate) async fn delete_dirty_entries(
-    side: &Connected,
+    session: &Connected,
     token: &EpochToken,
     entries: &[(String, i64)],
     still_dirty: &[(String, String)],
@@ -100,19 +100,20 @@ pub(crate) async fn delete_dirty_entries(
         .iter()
         .map(|(relation, number)| (relation.as_str(), number))
         .unzip();
-    side.query_prepared(
-        "delete from shardwright.dirty d
+    session
+        .query_prepared(
+            "delete from shardwright.dirty d
              using unnest($2::text[], $3::bigint[]) as seen (relation, id)
              where d.migration = $1 and d.relation = seen.relation and d.id = seen.id",
-        &[&token.migration.0, &relations, &numbers],
-    )
-    .await
-    .at(format_args!(
-        "shard {}: deleting the entries of compared keys",
-        side.name()
-    ))?;
+            &[&token.migration.0, &relations, &numbers],
+        )
+        .await
+        .at(format_args!(
+            "shard {}: deleting the entries of compared keys",
+            session.name()
+        ))?;
     if still_dirty.is_empty() {
         return Ok(());
     }
-    apply_progress::mark_dirty(side, token, still_dirty, lsn).await
+    apply_progress::mark_dirty(session, token, still_dirty, lsn).await
 }

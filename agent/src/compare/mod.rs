@@ -1,4 +1,4 @@
-//! Compares the moving rows of the two shards; shares no code with the copy or the apply.
+//! Compares the moving rows of the two shards. The comparison shares no code with the copy or the apply.
 //!
 //! Order: a table is cut into chunks by its primary key, and each shard computes a digest of a chunk. If the digests
 //! differ, the rows are compared: first sub-chunks, then keys, then columns.
@@ -6,23 +6,23 @@
 //! A row is compared as the text of its columns, which is exact to the byte: numeric keeps its scale, json its
 //! spaces, citext its case, char(n) its padding, a float its last bit and the sign of zero. NULL is not the empty
 //! text. Both shards print the text under the same settings (`prepare`).
-//! Names in the statements have a prefix, since a column of a user's table may have any name.
+//! Names in the statements have the prefix `shardwright_`, because a column of a user's table may have any name.
 
 mod cut;
 mod digest;
 mod dirty;
-mod drill;
 mod record;
 mod repair;
 mod report;
+mod row_differences;
 
 pub(crate) use cut::{ChunkScope, cut_into_chunks};
 pub(crate) use digest::{RowsDigest, digest};
 pub(crate) use dirty::{DirtyPage, delete_dirty_entries, dirty_page, dirty_relations};
-pub(crate) use drill::{RowDifferences, find_differences, hashes_by_key, read_keys};
 pub(crate) use record::{ChunkRecord, ComparisonRecords, RunTotals, TableStorage};
 pub(crate) use repair::{RepairValues, delete_rows, insert_rows, read_rows};
 pub(crate) use report::read_report;
+pub(crate) use row_differences::{RowDifferences, find_differences, hashes_by_key, read_keys};
 
 use plans::key_set::KeySet;
 use plans::sql::quote_ident;
@@ -44,8 +44,8 @@ impl<'a> MovingRows<'a> {
         }
     }
 
-    /// The rows of `table` that match a predicate over the alias `t`.
-    pub(crate) fn of_rows(table: &'a MovingTable, predicate: String) -> Self {
+    /// Returns the rows of `table` that match a predicate over the alias `t`.
+    pub(crate) fn matching(table: &'a MovingTable, predicate: String) -> Self {
         Self { table, predicate }
     }
 
@@ -56,10 +56,11 @@ impl<'a> MovingRows<'a> {
     /// Returns the expression of all columns as one text, in the order of the plan. The physical order of the
     /// columns does not matter.
     fn row(&self) -> String {
-        text_of(self.table.columns.iter().map(|column| &column.name))
+        row_text(self.table.columns.iter().map(|column| &column.name))
     }
 
-    /// Whether the table has no key: rows are then identified by all written columns, and equal rows are counted.
+    /// Returns whether the table has no identity. Its rows are then identified by all written columns, and equal rows
+    /// are counted.
     fn has_no_key(&self) -> bool {
         self.table.identity.is_empty()
     }
@@ -67,9 +68,9 @@ impl<'a> MovingRows<'a> {
     /// Returns the expression of a row's key as one text.
     fn key(&self) -> String {
         if self.has_no_key() {
-            return text_of(self.table.written_columns().map(|column| &column.name));
+            return row_text(self.table.written_columns().map(|column| &column.name));
         }
-        text_of(&self.table.identity)
+        row_text(&self.table.identity)
     }
 
     /// Returns the expression of the hash of the rows with one key. For a table without a key it is an aggregate.
@@ -113,24 +114,24 @@ impl<'a> MovingRows<'a> {
         )
     }
 
-    /// Returns a join that finds the row of each `given.shardwright_text`, a key as [`canonical_key`] writes it;
-    /// `given` is a common table expression. The session must be one for lookups.
+    /// Returns a join that finds the row of each `given.shardwright_text`, a key as [`canonical_key`] writes it.
+    /// `given` is the common table expression [`PARAMETER_KEYS`]. The session must be one for lookups.
     fn join_parameter_keys(&self) -> String {
         if self.has_no_key() {
-            return self.join_whole();
+            return self.join_by_whole_row();
         }
         let identity = self.table.identity.iter().enumerate();
         let parts: Vec<String> = identity
-            .map(|(at, column)| {
+            .map(|(index, column)| {
                 let data_type = self.type_of(column);
-                format!("(j.shardwright_json operator(pg_catalog.->>) {at})::{data_type} as shardwright_{at}")
+                format!("(j.shardwright_json operator(pg_catalog.->>) {index})::{data_type} as shardwright_{index}")
             })
             .collect();
         let values: Vec<String> = (0..parts.len())
-            .map(|at| format!("k.shardwright_{at}"))
+            .map(|index| format!("k.shardwright_{index}"))
             .collect();
-        // The values are computed once for each key. The predicate stays outside, so that the planner does not choose
-        // an index by it.
+        // `offset 0` makes the server compute the values once for each key. The predicate is outside of the subquery,
+        // so that the planner does not choose an index for it.
         format!(
             "cross join lateral (
                select {parts} from (select given.shardwright_text::pg_catalog.jsonb as shardwright_json) j offset 0
@@ -143,18 +144,19 @@ impl<'a> MovingRows<'a> {
         )
     }
 
-    /// Returns the same join as [`MovingRows::join_parameter_keys`] for a table without a key. The text of each row with
-    /// one of the given shard keys is computed once, for any number of given rows, and matched by hash. The
-    /// columns of the shard key may have an index.
-    fn join_whole(&self) -> String {
+    /// Returns the same join as [`MovingRows::join_parameter_keys`] for a table without a key. The server computes the
+    /// text of each row with one of the given shard keys once, for any number of given rows, and joins the rows by
+    /// hash. The columns of the shard key may have an index.
+    fn join_by_whole_row(&self) -> String {
         let names = self.table.key_names();
         let columns = self.table.written_columns().enumerate();
-        let (own, texts): (Vec<String>, Vec<String>) = columns
+        let (columns, values): (Vec<String>, Vec<String>) = columns
             .filter(|(_, column)| names.contains(&column.name.as_str()))
-            .map(|(at, column)| {
+            .map(|(index, column)| {
                 let text = format!(
-                    "(given.shardwright_text::pg_catalog.jsonb operator(pg_catalog.->>) {at})"
+                    "(given.shardwright_text::pg_catalog.jsonb operator(pg_catalog.->>) {index})"
                 );
+                // The text of a value is in quotes, as `whole_row_values` returns it.
                 let value = format!(
                     "pg_catalog.substr({text}, 2, pg_catalog.length({text}) - 2)::{}",
                     column.data_type
@@ -163,13 +165,13 @@ impl<'a> MovingRows<'a> {
             })
             .unzip();
         // Rows of a dependent table have no shard key of their own.
-        let in_parameter_keys = if own.is_empty() {
+        let in_parameter_keys = if columns.is_empty() {
             "true".to_owned()
         } else {
             format!(
                 "({}) in (select {} from given)",
-                own.join(", "),
-                texts.join(", ")
+                columns.join(", "),
+                values.join(", ")
             )
         };
         format!(
@@ -191,7 +193,8 @@ impl<'a> MovingRows<'a> {
     }
 }
 
-fn text_of<'a>(columns: impl IntoIterator<Item = &'a String>) -> String {
+/// Returns the expression of these columns of the row `t` as one text.
+fn row_text<'a>(columns: impl IntoIterator<Item = &'a String>) -> String {
     let columns: Vec<String> = columns
         .into_iter()
         .map(|column| format!("t.{}", quote_ident(column)))

@@ -1,13 +1,14 @@
 //! The records of a comparison on the downstream shard, with which another process can continue it.
 //!
-//! A chunk's result commits with the rows that differ in it and with their marks as dirty, under the epoch. So a
-//! difference that is not repaired is found again inside the cutover.
-//! A run with another number starts from the beginning. The marks of dirty keys are deleted only if every chunk of
-//! the run was equal, and only those older than the oldest point of a chunk.
+//! One transaction, which proves the epoch, records the result of a chunk and the rows that differ in it, and marks
+//! these rows as dirty. So a difference that is not repaired is found again inside the cutover. A run with another
+//! number starts from the beginning. At the end of a run in which every chunk was equal, the marks of dirty keys are
+//! deleted that are older than the oldest point at which a chunk was compared.
 
 use std::collections::BTreeMap;
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::names::Direction;
 use plans::step::verify::{DifferenceKind, RowDifference, TableVerified};
 use tokio_postgres::Row;
@@ -30,7 +31,7 @@ pub(crate) struct ChunkRecord {
     pub(crate) different: i64,
 }
 
-/// The sums of a run.
+/// The sums over the chunks of a run.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RunTotals {
     pub(crate) chunks: i64,
@@ -43,7 +44,7 @@ pub(crate) struct RunTotals {
 /// The storage of each table's rows, as [`crate::postgres::catalog::storage`] returns it.
 pub(crate) type TableStorage = BTreeMap<String, String>;
 
-/// The records of one direction of a migration, which the owner of the migration writes.
+/// The records of the comparisons of a migration in one direction.
 pub(crate) struct ComparisonRecords<'a> {
     pub(crate) client: &'a Connected,
     pub(crate) token: &'a EpochToken,
@@ -70,7 +71,7 @@ impl ComparisonRecords<'_> {
         let (id, direction) = self.id();
         let storage = serde_json::json!(storage).to_string();
         epoch::begin(self.client, self.token).await?;
-        let known = self
+        let recorded = self
             .client
             .query_opt(
                 "select run = $3 and fingerprint = $4 and storage = $5, finished_at is not null
@@ -79,8 +80,9 @@ impl ComparisonRecords<'_> {
             )
             .await
             .at(self.intent())?;
-        let (same, ended) = known.map_or((false, false), |row| (row.get(0), row.get(1)));
-        if !same {
+        let (is_same_run, has_ended) =
+            recorded.map_or((false, false), |row| (row.get(0), row.get(1)));
+        if !is_same_run {
             self.delete_records().await?;
             self.client
                 .execute(
@@ -92,7 +94,7 @@ impl ComparisonRecords<'_> {
                 .at(self.intent())?;
         }
         epoch::commit(self.client, &self.intent()).await?;
-        Ok(same && ended)
+        Ok(is_same_run && has_ended)
     }
 
     /// Returns the storage of the rows that the last run compared; it is empty if no run has ended.
@@ -173,7 +175,7 @@ impl ComparisonRecords<'_> {
         rows.iter().map(chunk_record).collect()
     }
 
-    /// A chunk was compared at `at`.
+    /// Records the result of a chunk that was compared at the position `at`.
     pub(crate) async fn record_result(
         &self,
         chunk: &ChunkRecord,
@@ -310,12 +312,12 @@ impl ComparisonRecords<'_> {
         epoch::commit(self.client, &self.intent()).await
     }
 
-    /// Ends the run; returns the number of repaired rows. If all chunks are equal, the dirty keys whose last change
-    /// is older than the oldest point are deleted, since the run has compared them.
-    pub(crate) async fn end_run(&self, sums: RunTotals) -> Result<i64, StepError> {
+    /// Ends the run, and returns the number of repaired rows. If all chunks are equal, deletes the dirty keys whose
+    /// last change is older than the oldest point, because the run has compared them.
+    pub(crate) async fn end_run(&self, totals: RunTotals) -> Result<i64, StepError> {
         let (id, direction) = self.id();
         epoch::begin(self.client, self.token).await?;
-        if let (0, Some(oldest)) = (sums.different, sums.oldest) {
+        if let (0, Some(oldest)) = (totals.different, totals.oldest) {
             self.client
                 .execute(
                     "delete from shardwright.dirty where migration = $1 and lsn < $2",
@@ -353,7 +355,7 @@ fn chunk_record(row: &Row) -> Result<ChunkRecord, StepError> {
     let part: String = row.get(2);
     let part = serde_json::from_str(&part).map_err(|_| {
         StepError::refused(
-            "verify.records",
+            StepCode::VerifyRecords,
             "the record of a chunk to compare is unreadable",
             "start the comparison again with `shardwright verify`",
         )

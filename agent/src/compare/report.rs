@@ -74,18 +74,19 @@ pub(crate) async fn read_report(
     }))
 }
 
+/// Reads at most [`ROWS_NAMED`] differing rows of a table.
 async fn read_named_rows(
     client: &Connected,
     migration: &str,
     direction: &str,
     table: &str,
 ) -> Result<Vec<RowDifference>, tokio_postgres::Error> {
-    let most = i64::try_from(ROWS_NAMED).unwrap_or(i64::MAX);
+    let limit = i64::try_from(ROWS_NAMED).unwrap_or(i64::MAX);
     let rows = client
         .query(
             "select key, kind, columns from shardwright.difference
              where migration = $1 and direction = $2 and relation = $3 order by ordinal, key limit $4",
-            &[&migration, &direction, &table, &most],
+            &[&migration, &direction, &table, &limit],
         )
         .await?;
     let difference = |row: &Row| {

@@ -2,6 +2,7 @@
 //! read as a whole.
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::fleet::ShardRef;
 use plans::inspection::check::{
     CheckFinding, CheckSubject, CheckTask, Checked, KeyRows, ObservedGuard, ObservedReference,
@@ -96,7 +97,7 @@ async fn keyed_tables(client: &Connected, task: &CheckTask) -> Result<Vec<Moving
         .find(|unkeyed_table| existing.contains_key(&unkeyed_table.table))
     {
         return Err(StepError::refused(
-            "check.untied",
+            StepCode::CheckUntied,
             format!(
                 "shard {shard}, table {}: {}",
                 unkeyed_table.table, unkeyed_table.problem
@@ -127,16 +128,18 @@ async fn count_misplaced_rows(
         return Ok(stray_rows);
     };
     let action = format!(
-        "shard {}: looking for rows of others in {name}",
+        "shard {}: counting rows of {name} whose keys the shard does not own",
         task.shard.name
     );
     let owned_predicate = table.predicate(&task.owned.union(&task.moving_keys), "t");
-    let has_key_condition = match &table.key {
-        TableKey::Through(through) => format!("not ({})", keys::has_no_key_condition(through, "t")),
+    let key_condition = match &table.key {
+        TableKey::Through(through) => {
+            format!("not ({})", keys::keyless_row_condition(through, "t"))
+        }
         TableKey::Columns(_) | TableKey::Reference => "true".to_owned(),
     };
     let misplaced_rows = format!(
-        "select t.*, ({}) is true as shardwright_mapped from {} t where ({owned_predicate}) is not true and {has_key_condition}",
+        "select t.*, ({}) is true as shardwright_mapped from {} t where ({owned_predicate}) is not true and {key_condition}",
         table.predicate(&task.mapped, "t"),
         name.sql()
     );
@@ -163,7 +166,7 @@ async fn count_misplaced_rows(
     if let TableKey::Through(through) = &table.key {
         let parent_join = keys::join_condition(through, "p", "t");
         let sql = format!(
-            "select count(*) from {} t where {has_key_condition} and not exists (select from {} p where {parent_join})",
+            "select count(*) from {} t where {key_condition} and not exists (select from {} p where {parent_join})",
             name.sql(),
             through.parent.sql()
         );
@@ -347,8 +350,8 @@ async fn read_sequences(
     tables: &[MovingTable],
 ) -> Result<Vec<ObservedSequence>, StepError> {
     let mut result = Vec::new();
-    for (name, _, _) in sequences::list_used_by(client, tables).await? {
-        result.push(read_sequence(client, &name).await?);
+    for sequence in sequences::list_used_by(client, tables).await? {
+        result.push(read_sequence(client, &sequence.name).await?);
     }
     Ok(result)
 }

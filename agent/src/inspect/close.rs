@@ -1,4 +1,5 @@
-//! Closes keys on a shard that is older than the map, under the epoch of the migration that moved the keys away (I7).
+//! Closes keys on a shard whose state is older than the map, under the epoch of the migration that moved the keys from
+//! this shard to another (I7).
 //!
 //! The agent first closes the register, because that is fast. If the new owner is open, the agent then records the map
 //! version of the flip on the shard: refusals name this version, and the end of the move requires it. If the migration
@@ -7,6 +8,7 @@
 //! closes keys that the next inventory reports.
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::id::{Epoch, MapVersion};
 use plans::inspection::reconcile::{CloseTask, Closing};
 use plans::inspection::sweep::Swept;
@@ -62,14 +64,15 @@ pub(super) async fn run(task: &CloseTask) -> Result<Swept, StepError> {
             token.migration
         ));
         if closing.notify {
-            register::notify_of_flip(&session, &token, attempt, closing.version).await?;
+            register::notify_of_flip(&session, &token, attempt, MapVersion(closing.version))
+                .await?;
         }
     }
     let has_guards = has_register && guards_exist(&session, &token, closing).await?;
     if closing.for_good || !has_guards {
         refuse_released_keys(&session, &token, closing).await?;
         swept.done.push(format!(
-            "shard {name}: {} of map {} are refused for good",
+            "shard {name}: writes to {} of map {} are refused without a time limit",
             closing.keys, closing.map
         ));
     }
@@ -92,17 +95,17 @@ async fn refuse_if_newer(
             &[&token.migration.0, &closing.version],
         )
         .await
-        .at(format_args!("shard {shard}: reading what it was told"))?;
+        .at(format_args!("shard {shard}: reading the recorded flip"))?;
     if row.is_some_and(|row| row.get(0)) {
         return Ok(());
     }
     Err(StepError::refused(
-        "close.newer",
+        StepCode::CloseNewer,
         format!(
-            "shard {shard} was told of a version after {}; nothing was closed",
+            "shard {shard} has recorded a flip to a map version after {}; nothing was closed",
             closing.version
         ),
-        "look again",
+        "run `shardwright reconcile` again",
     ))
 }
 
@@ -113,7 +116,7 @@ async fn guards_exist(
 ) -> Result<bool, StepError> {
     match guard::check(session, &token.migration, &closing.tables).await {
         Ok(_) => Ok(true),
-        Err(error) if error.failure().is_some_and(|f| f.code == "guard.changed") => Ok(false),
+        Err(error) if error.has_code(StepCode::GuardChanged) => Ok(false),
         Err(error) => Err(error),
     }
 }
@@ -138,5 +141,5 @@ async fn refuse_released_keys(
         tables: &tables,
         shard,
     };
-    released.release(session, closing.version).await
+    released.release(session, MapVersion(closing.version)).await
 }

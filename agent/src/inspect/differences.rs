@@ -1,5 +1,4 @@
-//! Reads the reports of a migration's last comparisons from the shard that has the copy, which depends on the
-//! direction.
+//! Reads the reports of a migration's last comparisons. Each report is on the downstream shard of its direction.
 
 use plans::names::Direction;
 use plans::step::verify::{Differences, ReportTask};

@@ -6,6 +6,7 @@
 
 use connect::Connected;
 use futures::{TryStreamExt, pin_mut};
+use plans::failure::StepCode;
 use plans::inspection::{
     Directory, DirectoryTable, DirectoryTask, LONGEST_VALUE, MOST_BYTES, MOST_ROWS,
 };
@@ -55,12 +56,12 @@ async fn check_kind(
     match row.map(|row| row.get::<_, bool>(0)) {
         Some(true) => Ok(()),
         Some(false) => Err(StepError::refused(
-            "directory.kind",
+            StepCode::DirectoryKind,
             format!("{action}: it is not a table"),
             "name a table or a materialized view, or export the directory as CSV and import that",
         )),
         None => Err(StepError::refused(
-            "directory.missing",
+            StepCode::DirectoryMissing,
             format!("{action}: there is no such table"),
             "check schema and name; they are as the catalog has them, without quotes",
         )),
@@ -113,7 +114,7 @@ impl BoundedDirectory<'_> {
                 "{}: a value has more than {LONGEST_VALUE} characters",
                 self.action
             );
-            return Err(size_error("directory.value", message));
+            return Err(size_error(StepCode::DirectoryValue, message));
         }
         self.bytes += values
             .iter()
@@ -126,18 +127,19 @@ impl BoundedDirectory<'_> {
                 "{}: it has more than {MOST_ROWS} rows or {MOST_BYTES} bytes",
                 self.action
             );
-            return Err(size_error("directory.rows", message));
+            return Err(size_error(StepCode::DirectoryRows, message));
         }
         Ok(())
     }
 }
 
-fn size_error(code: &'static str, message: String) -> StepError {
+fn size_error(code: StepCode, message: String) -> StepError {
     let hint = "group the keys, or export the directory as CSV and import that";
     StepError::refused(code, message, hint)
 }
 
-/// Returns the largest number of bytes that the value takes in JSON.
+/// Returns the largest number of bytes that the value takes in JSON, with its quotes and the comma after it. A control
+/// character can be written as `\u0000`, which has 6 bytes; `null` and a comma have 5.
 fn max_json_bytes(value: Option<&str>) -> usize {
     let byte = |byte: u8| match byte {
         0..0x20 => 6,

@@ -1,7 +1,7 @@
 //! Finds everything on one shard that would prevent a move, without planning a move (`shardwright doctor`).
 //!
-//! The agent first checks the server, then the tables of each map that has a part on the shard, as a survey checks the
-//! tables of a source.
+//! The agent first checks the server, then the tables of each map of the task, as a survey checks the tables of a
+//! source.
 
 use std::collections::BTreeSet;
 use std::time::Instant;

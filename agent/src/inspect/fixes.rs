@@ -16,7 +16,7 @@ const BATCH: u32 = 10_000;
 pub(super) fn set_not_null(table: &TableName, column: &str) -> FixStatement {
     let name = quote_ident(&truncated(&format!("shardwright_given_{column}"), NAME_MAX));
     let warning = quote_literal(&format!(
-        "rows of {table} are without {column}: give it to them, or delete them"
+        "rows of {table} have a null in column {column}: set the column, or delete the rows"
     ));
     let (table, column) = (table.sql(), quote_ident(column));
     let sql = format!(
@@ -66,9 +66,9 @@ pub(super) fn identify_by_new_index(
         quote_literal(&table.sql()),
     );
     let identify = identify_by(table, &name);
-    let short = format!("{create}; {}", identify.sql);
+    let short_text = format!("{create}; {}", identify.sql);
     (
-        short,
+        short_text,
         vec![FixStatement::new(FixStage::Indexes, sql), identify],
     )
 }
@@ -82,15 +82,15 @@ pub(super) fn identify_by(table: &TableName, index: &str) -> FixStatement {
 
 /// Sets the replica identity to the default: the primary key.
 pub(super) fn identify_by_default(table: &TableName) -> FixStatement {
-    identify(table, "default")
+    set_replica_identity(table, "default")
 }
 
 /// Sets the replica identity to the full row.
 pub(super) fn identify_by_row(table: &TableName) -> FixStatement {
-    identify(table, "full")
+    set_replica_identity(table, "full")
 }
 
-fn identify(table: &TableName, by: &str) -> FixStatement {
+fn set_replica_identity(table: &TableName, by: &str) -> FixStatement {
     let sql = format!("alter table {} replica identity {by}", table.sql());
     FixStatement::new(FixStage::Identities, sql)
 }
@@ -114,6 +114,7 @@ end"
 /// Shortens a table's name so that a suffix fits. Of a long name the beginning and the end remain, because long names
 /// often begin alike.
 fn shortened_name(name: &str) -> String {
+    // 15 bytes are the suffix `_shard_identity`. A shortened name has 24 + 1 + 23 bytes.
     if name.len() <= NAME_MAX - 15 {
         return name.to_owned();
     }

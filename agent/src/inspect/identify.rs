@@ -17,7 +17,7 @@ pub(super) async fn run(task: &IdentifyTask) -> Result<Identified, StepError> {
             // The database is then identified without the random id. The doctor reports the missing privilege.
             Err(error) if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) => {
                 epoch::rollback(&client).await;
-                tracing::warn!(%shard, "the role may not give the database an id");
+                tracing::warn!(%shard, "the agent's role may not store a random id in the database");
             }
             result => {
                 result.at(format_args!("shard {shard}: registering the database"))?;

@@ -31,7 +31,7 @@ pub(super) async fn run(task: &InventoryTask) -> Result<Inventory, StepError> {
     };
     let client = super::session(&any_database, "inventory").await?;
     let shard = task.shard.name.as_str();
-    let action = format!("shard {shard}: looking for what is ours");
+    let action = format!("shard {shard}: listing the objects of Shardwright");
     let server = identity::read(&client).await.at(&action)?;
     let flushed = flushed_bytes(&client).await.at(&action)?;
     // The value of a sequence is not part of a snapshot; everything else is read in one.

@@ -50,15 +50,15 @@ pub(super) fn resolve(
     let mut unresolved: BTreeMap<TableName, &ThroughRef> = settings
         .through
         .iter()
-        .map(|(name, reference)| (TableName::parse(name), reference))
+        .map(|(name, parent_link)| (TableName::parse(name), parent_link))
         .collect();
     while let Some((table, key)) = next_through(&unresolved, &keyed) {
-        if let Some(reference) = unresolved.remove(&table) {
-            match join_columns(&table, reference, foreign_keys) {
+        if let Some(parent_link) = unresolved.remove(&table) {
+            match join_columns(&table, parent_link, foreign_keys) {
                 Ok(columns) => keyed.push((
                     table,
                     TableKey::Through(Box::new(ThroughTable {
-                        parent: TableName::parse(&reference.parent),
+                        parent: TableName::parse(&parent_link.parent),
                         columns,
                         key,
                     })),
@@ -70,54 +70,58 @@ pub(super) fn resolve(
     unkeyed.extend(
         unresolved
             .into_iter()
-            .map(|(table, reference)| UnkeyedTable {
+            .map(|(table, parent_link)| UnkeyedTable {
                 problem: format!(
-                    "the table {} that it belongs to is not tied to the key",
-                    reference.parent
+                    "the shard key of its parent table {} is unknown",
+                    parent_link.parent
                 ),
-                remedy: format!("fix the findings about {}, or list it", reference.parent),
+                remedy: format!(
+                    "fix the findings about {}, or list it under `tables` or `through`",
+                    parent_link.parent
+                ),
                 table,
             }),
     );
     (keyed, unkeyed)
 }
 
-/// Returns a table whose parent is already resolved, with the key of the parent. A `reference` in this file is the link
-/// of a dependent table to its parent; [`TableKey::Reference`] is a reference table.
+/// Returns a table whose parent is already resolved, with the key of the parent.
 fn next_through(
     unresolved: &BTreeMap<TableName, &ThroughRef>,
     keyed: &[(TableName, TableKey)],
 ) -> Option<(TableName, TableKey)> {
-    unresolved.iter().find_map(|(table, reference)| {
-        let parent = TableName::parse(&reference.parent);
+    unresolved.iter().find_map(|(table, parent_link)| {
+        let parent = TableName::parse(&parent_link.parent);
         let (_, key) = keyed.iter().find(|(name, _)| *name == parent)?;
         Some((table.clone(), key.clone()))
     })
 }
 
-/// Returns the columns by which a row references its parent: those that the map names, or those of the only foreign key
-/// to the parent.
+/// Returns the columns by which a row references its parent, each with the parent's column: those that the map names,
+/// or those of the only foreign key to the parent.
 fn join_columns(
     table: &TableName,
-    reference: &ThroughRef,
+    parent_link: &ThroughRef,
     foreign_keys: &[ForeignKey],
 ) -> Result<Vec<(String, String)>, UnkeyedTable> {
-    if !reference.columns.is_empty() {
-        return Ok(reference.columns.clone().into_iter().collect());
+    if !parent_link.columns.is_empty() {
+        return Ok(parent_link.columns.clone().into_iter().collect());
     }
-    let parent = TableName::parse(&reference.parent);
+    let parent = TableName::parse(&parent_link.parent);
     let mut candidates = foreign_keys
         .iter()
         .filter(|key| &key.from == table && key.to == parent);
     let problem = match (candidates.next(), candidates.next()) {
         (Some(only), None) => return Ok(only.columns.clone()),
-        (None, _) => format!("no foreign key says how its rows belong to {parent}"),
-        (Some(_), Some(_)) => format!("several foreign keys lead to {parent}"),
+        (None, _) => format!("it has no foreign key to {parent}"),
+        (Some(_), Some(_)) => format!("it has several foreign keys to {parent}"),
     };
     Err(UnkeyedTable {
         table: table.clone(),
         problem,
-        remedy: format!("name its columns and those of {parent} under `through`, `columns`"),
+        remedy: format!(
+            "under `through`, list in `columns` of {table} the columns that reference {parent}, and those of {parent}"
+        ),
     })
 }
 
@@ -152,9 +156,9 @@ fn key_expressions_at(key: &TableKey, row: &str, depth: usize) -> Vec<String> {
     }
 }
 
-/// Returns the SQL condition that a row has no shard key: the row `row`, or a row on which it depends, has a NULL in
-/// the columns that reference its parent. Such a row has no shard key and does not move.
-pub(super) fn has_no_key_condition(through: &ThroughTable, row: &str) -> String {
+/// Returns the SQL condition that the row `row` has no shard key: this row, or a row on which it depends, has a NULL in
+/// the columns that reference the parent. A row without a shard key does not move.
+pub(super) fn keyless_row_condition(through: &ThroughTable, row: &str) -> String {
     let pairs = through.columns.iter();
     let mut conditions: Vec<String> = pairs
         .map(|(child_column, _)| format!("{row}.{} is null", quote_ident(child_column)))
@@ -165,7 +169,7 @@ pub(super) fn has_no_key_condition(through: &ThroughTable, row: &str) -> String 
             "exists (select from {} {parent} where {} and ({}))",
             through.parent.sql(),
             join_condition(through, &parent, row),
-            has_no_key_condition(above, &parent),
+            keyless_row_condition(above, &parent),
         ));
     }
     conditions.join(" or ")

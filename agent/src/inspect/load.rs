@@ -9,6 +9,7 @@ mod sample;
 mod tally;
 mod watch;
 
+use plans::failure::StepCode;
 use plans::fleet::ShardRef;
 use plans::inspection::sweep::Swept;
 use plans::inspection::{Load, LoadTask};
@@ -31,7 +32,7 @@ pub(super) async fn drop_abandoned_publications(
     let shard = reference.name.as_str();
     watch::drop_abandoned_publications(&session).await?;
     swept.done.push(format!(
-        "shard {shard}: dropped publications of looks that have ended"
+        "shard {shard}: dropped publications of load inspections that have ended"
     ));
     Ok(())
 }
@@ -105,7 +106,7 @@ fn sharded_tables(task: &LoadTask) -> Result<Vec<ShardedTable>, StepError> {
     for (name, columns) in &task.tables {
         if columns.0.len() != task.key.len() {
             return Err(StepError::refused(
-                "load.key",
+                StepCode::LoadKey,
                 format!(
                     "table {name} has {} key column(s), the map {}",
                     columns.0.len(),

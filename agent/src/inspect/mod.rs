@@ -24,7 +24,7 @@ mod sweep;
 use std::path::Path;
 
 use connect::Connected;
-use plans::failure::{Failure, RetryClass};
+use plans::failure::{Failure, RetryClass, StepCode};
 use plans::fleet::ShardRef;
 use plans::id::{Epoch, MigrationId};
 use plans::inspection::{Inspected, Inspection};
@@ -58,7 +58,7 @@ pub(crate) async fn run(inspection: &Inspection, files: &Path) -> Result<Inspect
 
 fn failure(error: &StepError) -> Failure {
     error.failure().cloned().unwrap_or(Failure {
-        code: "inspection.interrupted".to_owned(),
+        code: StepCode::InspectionInterrupted.into(),
         message: error.to_string(),
         hint: None,
         retry: RetryClass::Exponential,

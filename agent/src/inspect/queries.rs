@@ -82,7 +82,7 @@ async fn run_server_queries(
     let shard = client.name();
     for query in queries {
         let rows = client.query(query.sql, &[]).await;
-        let rows = rows.at(format_args!("shard {shard}: asking for {}", query.code))?;
+        let rows = rows.at(format_args!("shard {shard}: checking {}", query.code))?;
         add_findings(query, &rows, shard, findings);
     }
     Ok(())
@@ -135,7 +135,7 @@ async fn run_table_queries<'a>(
     for query in queries {
         let sql = format!("{TABLES_CTE} {}", query.sql);
         let rows = client.query(&sql, &[&schemas, &names]).await;
-        let rows = rows.at(format_args!("shard {shard}: asking for {}", query.code))?;
+        let rows = rows.at(format_args!("shard {shard}: checking {}", query.code))?;
         add_findings(query, &rows, shard, findings);
     }
     Ok(())

@@ -12,6 +12,7 @@ pub(crate) use kept_rows::delete_expired;
 use std::path::Path;
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::fleet::ShardRef;
 use plans::inspection::check::{Repair, RepairResult, RepairTask};
 use plans::shard_map::Sequences;
@@ -47,9 +48,9 @@ pub(super) async fn run(task: &RepairTask, files: &Path) -> Result<RepairResult,
             delete_stray::run(task, shard(task, 0)?, shard(task, 1)?, keys, files).await
         }
         Repair::MapKeys { .. } | Repair::ByHand { .. } => Err(StepError::refused(
-            "mend.kind",
-            "this is not repaired on a shard",
-            "change the map, or decide as the advice says",
+            StepCode::RepairKind,
+            "an agent cannot repair this defect on a shard",
+            "change the map, or follow the advice of the map check",
         )),
     }
 }
@@ -57,7 +58,7 @@ pub(super) async fn run(task: &RepairTask, files: &Path) -> Result<RepairResult,
 fn shard(task: &RepairTask, index: usize) -> Result<&ShardRef, StepError> {
     task.shards.get(index).ok_or_else(|| {
         StepError::refused(
-            "mend.shards",
+            StepCode::RepairShards,
             format!("the task names {} shard(s)", task.shards.len()),
             "request the repair again",
         )
@@ -66,10 +67,9 @@ fn shard(task: &RepairTask, index: usize) -> Result<&ShardRef, StepError> {
 
 /// Returns the error for a subject that has changed since the check, so that nothing was repaired.
 fn changed_since_check(subject: impl std::fmt::Display) -> StepError {
-    StepError::refused(
-        "mend.changed",
-        format!("{subject} is not as the check saw it; nothing was changed"),
-        "check the map again",
+    StepError::listed(
+        StepCode::RepairChanged,
+        format!("{subject} has changed since the check; nothing was changed by the repair"),
     )
 }
 
@@ -84,7 +84,7 @@ async fn read_sharded_tables(
     let (keyed, unkeyed) = keys::resolve(&task.settings, &task.key, &foreign_keys);
     if let Some(unkeyed_table) = unkeyed.into_iter().next() {
         return Err(StepError::refused(
-            "mend.untied",
+            StepCode::RepairUntied,
             format!(
                 "shard {shard}, table {}: {}",
                 unkeyed_table.table, unkeyed_table.problem
@@ -130,7 +130,7 @@ async fn recreate_guard(task: &RepairTask, name: &TableName) -> Result<RepairRes
         .await?
         .is_empty()
     {
-        return Ok(report("the guard stands"));
+        return Ok(report("the guard is already complete"));
     }
     released_keys_check::recreate_guard(&client, &task.map, &keys, table).await?;
     Ok(report(&format!("the guard refuses writes to {keys} again")))
@@ -145,7 +145,7 @@ async fn repair_sequence(
     let reference = shard(task, 0)?;
     let client = super::session_to_change(reference, "mend").await?;
     let shard = reference.name.as_str();
-    let action = format!("shard {shard}: sharing out sequence {sequence}");
+    let action = format!("shard {shard}: setting sequence {sequence} to values of this shard only");
     let policy = task.settings.sequences;
     let shard_number = i64::from(reference.number);
     let observed = check::read_sequence(&client, sequence).await?;
@@ -173,8 +173,8 @@ async fn repair_sequence(
     let Some(last) = last.filter(|last| (current.min..=current.max).contains(last)) else {
         let _ = client.batch_execute("rollback").await;
         return Err(StepError::refused(
-            "mend.sequence",
-            format!("{action}: it has no value of the shard's own left"),
+            StepCode::RepairSequence,
+            format!("{action}: no value of this shard is left in the sequence"),
             "give the sequence a larger type, then check again",
         ));
     };
@@ -185,7 +185,9 @@ async fn repair_sequence(
         .await
         .at(&action)?;
     Ok(RepairResult {
-        done: format!("shard {shard}: sequence {sequence} goes on after {last} by {step}"),
+        done: format!(
+            "shard {shard}: sequence {sequence} continues after {last} with increment {step}"
+        ),
         rows: 0,
     })
 }
@@ -218,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_strided_value_lies_beyond_what_was_issued_and_is_the_shards_own() {
+    fn a_strided_value_is_not_before_issued_values_and_has_the_remainder_of_the_shard() {
         assert_eq!(next_strided_value(10, 200, 64, 3), Some(259));
         assert_eq!(next_strided_value(259, 200, 64, 3), Some(259));
         assert_eq!(next_strided_value(-10, -200, -64, 3), Some(-253));

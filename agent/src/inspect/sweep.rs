@@ -2,12 +2,13 @@
 //!
 //! The agent takes the abandoned migration over on the shard, as another agent would (I7): it increases the epoch, ends
 //! the sessions of older epochs, and proves the new epoch in every write. It then drops the slots and publications. If
-//! the owner of the keys is known, the agent next makes permanent what must remain refused, and only then removes
-//! guards and register.
+//! the owner of the keys is known, the agent next adds the keys whose writes must remain refused to the guard of
+//! released keys, and only then removes the migration's guards and register.
 
 use std::time::Duration;
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::fleet::ShardRef;
 use plans::id::{Epoch, MapName, MapVersion, MigrationId};
 use plans::inspection::inventory::{Inventory, InventoryTask, ObjectKind, Whose};
@@ -95,9 +96,12 @@ impl AbandonedMigration {
             .find(is_schema)
         {
             return Err(StepError::refused(
-                "sweep.foreign",
-                format!("shard {}: {schema} is not Shardwright's", reference.name),
-                "rename that schema, then sweep again",
+                StepCode::SweepForeign,
+                format!(
+                    "shard {}: Shardwright did not create {schema}",
+                    reference.name
+                ),
+                "rename that schema, then run `shardwright cleanup` again",
             ));
         }
         let shard = Shard::new(reference, migration, token.epoch)?;
@@ -119,9 +123,9 @@ impl AbandonedMigration {
             // The epoch can only be proved if the migration has a row. The agent creates one and removes it at the end.
             sidecar_schema::enrol(&session, &token, "source", "").await?;
         }
-        dual_write::repair(&shard, &token, OwnershipProof::TakeOver).await?;
+        dual_write::connect_and_remove_names(&shard, &token, OwnershipProof::TakeOver).await?;
         epoch::take_over(&session, &token).await?;
-        dual_write::repair(&shard, &token, OwnershipProof::Owner).await?;
+        dual_write::connect_and_remove_names(&shard, &token, OwnershipProof::Owner).await?;
         session
             .batch_execute("set synchronous_commit = on")
             .await
@@ -191,13 +195,13 @@ impl AbandonedMigration {
             }
         }
         Err(StepError::passing(
-            "slot.busy",
-            format!("{action}: it stays in use"),
+            StepCode::SlotBusy,
+            format!("{action}: a session still reads from the slot"),
         ))
     }
 
-    /// Removes guards, register and rows of the migration. Before that, the agent makes permanent what must remain
-    /// refused.
+    /// Removes guards, register and rows of the migration. Before that, the agent adds the keys whose writes must
+    /// remain refused to the guard of released keys.
     async fn remove_guards(&self, guards: &Guards, swept: &mut Swept) -> Result<(), StepError> {
         let (session, token, shard) = (&self.session, &self.token, self.shard.name.as_str());
         let existing_tables = catalog::tables(session).await?;
@@ -209,7 +213,7 @@ impl AbandonedMigration {
         if let Some(keys) = guards.keys.as_ref().filter(|_| guards.copied) {
             self.copied_rows(guards, keys).remove().await?;
             swept.done.push(format!(
-                "shard {shard}: removed what migration {} brought",
+                "shard {shard}: removed the rows and tables that migration {} copied",
                 token.migration
             ));
         }
@@ -221,9 +225,11 @@ impl AbandonedMigration {
                 tables: &tables,
                 shard,
             };
-            released.release(session, guards.version).await?;
+            released
+                .release(session, MapVersion(guards.version))
+                .await?;
             swept.done.push(format!(
-                "shard {shard}: {refuse} of map {} are refused for good",
+                "shard {shard}: writes to {refuse} of map {} are refused without a time limit",
                 guards.map
             ));
         }
@@ -236,8 +242,8 @@ impl AbandonedMigration {
         Ok(())
     }
 
-    /// Returns the removal of the rows that the migration copied to this shard. It is allowed only on a shard that
-    /// never owned the keys and was notified of no flip.
+    /// Returns the removal of the rows that the migration copied to this shard. The removal is allowed only on a shard
+    /// that never owned the keys and has recorded no flip.
     fn copied_rows<'a>(&'a self, guards: &'a Guards, keys: &'a KeySet) -> CopiedRows<'a> {
         CopiedRows {
             session: &self.session,
@@ -277,7 +283,10 @@ async fn drop_released_keys_guard(
     swept: &mut Swept,
 ) -> Result<(), StepError> {
     let session = super::session_to_change(reference, "sweep").await?;
-    let action = format!("shard {}: opening keys of map {map} again", reference.name);
+    let action = format!(
+        "shard {}: dropping the guard of the released keys of map {map}",
+        reference.name
+    );
     let drops = session
         .query(
             "select pg_catalog.format('drop trigger if exists %I on %I.%I', t.tgname, n.nspname, c.relname)

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::id::{MapVersion, StepId};
 use plans::identity::DatabaseIdentity;
 use plans::inspection::inventory::About;
@@ -170,21 +171,21 @@ impl StepContext {
             .update(|progress| progress.waiting_for = Some(reason.to_owned()));
     }
 
-    /// Waits until the hours of the migration allow heavy work, and reports the wait.
-    pub(crate) async fn wait_until_open(&self) {
-        if let Some(hours) = self.session.throttle.closed_hours() {
+    /// Waits until the permitted hours of the migration include the current time, and reports the wait.
+    pub(crate) async fn wait_for_permitted_hours(&self) {
+        if let Some(hours) = self.session.throttle.hours_to_wait_for() {
             self.wait_for_hours(hours).await;
         }
     }
 
-    /// Waits until the given hours begin, or until the operator removes them. Afterwards it reports the previous
-    /// message again.
+    /// Waits until the given hours begin, or until the operator removes them. Afterwards reports the previous message
+    /// again.
     pub(crate) async fn wait_for_hours(&self, hours: Hours) {
-        let doing = self.session.progress().message;
+        let previous_message = self.session.progress().message;
         let reason = format!("the hours {hours}");
         self.report_waiting(format!("waiting for {reason}"), &reason);
-        self.session.throttle.wait_until_open().await;
-        self.report_message(doing);
+        self.session.throttle.wait_for_permitted_hours().await;
+        self.report_message(previous_message);
     }
 
     /// Creates the migration's row on a shard, or takes it over. The row records the move: source, target, keys and
@@ -219,8 +220,7 @@ impl StepContext {
     /// Returns the output of a completed step.
     ///
     /// # Errors
-    /// Returns `step.input` if the controller did not send the output, or if it cannot be decoded: the step graph is
-    /// wrong.
+    /// Returns `step.input` if the controller did not send the output, or if this version cannot decode it.
     pub(crate) fn output<T: DeserializeOwned>(&self, kind: StepKind) -> Result<T, StepError> {
         output(&self.dispatch.outputs, kind)
     }
@@ -256,19 +256,19 @@ impl StepContext {
         token: EpochToken,
         apply: bool,
     ) -> Result<(), StepError> {
-        let mut slot = self.session.stream.lock().await;
-        if let Some(stream) = slot
+        let mut current = self.session.stream.lock().await;
+        if let Some(stream) = current
             .as_ref()
             .filter(|s| s.direction == direction && s.is_running())
         {
             stream.set_apply(apply);
             return Ok(());
         }
-        if let Some(old) = slot.take() {
-            old.stop().await;
+        if let Some(previous) = current.take() {
+            previous.stop().await;
         }
         let spec = self.stream_spec(direction, token)?;
-        *slot = Some(ApplyStream::start(spec, self.records_dirty_keys(), apply));
+        *current = Some(ApplyStream::start(spec, self.records_dirty_keys(), apply));
         Ok(())
     }
 
@@ -283,12 +283,11 @@ impl StepContext {
         )
     }
 
-    /// Returns whether the stream must record the key of each change as dirty, for the comparison in the cutover. This
-    /// begins before the first position of the verification. It continues while `verify` waits for its next attempt,
-    /// because chunks that it has compared remain valid.
+    /// Returns whether the stream must record the key of each change as dirty, for the comparison in the cutover. It
+    /// must from the end of `build_indexes` on, because the comparison follows, and also between two tries of `verify`,
+    /// because the chunks that an earlier try has compared remain valid.
     fn records_dirty_keys(&self) -> bool {
-        let before = StepId::from(StepKind::BuildIndexes.name());
-        self.dispatch.outputs.contains_key(&before)
+        self.is_done(StepKind::BuildIndexes)
     }
 
     /// Returns the parameters of the stream in `direction`.
@@ -297,25 +296,25 @@ impl StepContext {
         direction: Direction,
         token: EpochToken,
     ) -> Result<StreamSpec, StepError> {
-        let known: Preflighted = self.output(StepKind::Preflight)?;
+        let preflight: Preflighted = self.output(StepKind::Preflight)?;
         let (upstream, downstream, identity) = match direction {
-            Direction::Forward => (self.source()?, self.target()?, known.source),
-            Direction::Reverse => (self.target()?, self.source()?, known.target),
+            Direction::Forward => (self.source()?, self.target()?, preflight.source),
+            Direction::Reverse => (self.target()?, self.source()?, preflight.target),
         };
-        let log_limit = u64::from(self.dispatch.options.wal_cap_mb) * (1 << 20);
+        let max_retained_bytes = u64::from(self.dispatch.options.wal_cap_mb) * (1 << 20);
         Ok(StreamSpec {
             direction,
             upstream,
             downstream,
-            system: system(&identity)?,
+            system: parse_system_identity(&identity)?,
             token,
             tables: Arc::new(self.dispatch.tables.clone()),
             sessions: self.dispatch.options.apply_sessions,
             spool: (direction == Direction::Forward).then(|| self.spool()),
             dual_write: self.dual_write(),
-            spool_beyond: log_limit / 4,
-            keep_on_upstream: log_limit / 4,
-            log_limit,
+            spool_threshold_bytes: max_retained_bytes / 4,
+            unconfirmed_spool_bytes: max_retained_bytes / 4,
+            max_retained_bytes,
             max_attempts: self.dispatch.options.max_attempts,
         })
     }
@@ -329,12 +328,12 @@ impl StepContext {
         })
     }
 
-    /// Waits until the stream fails, and returns its failure. Never returns if no stream runs or if the stream does not
+    /// Waits until the stream fails, and returns the failure. Never returns if no stream runs or if the stream does not
     /// fail.
     pub(crate) async fn wait_for_stream_failure(&self) -> StepError {
         let watch = {
-            let slot = self.session.stream.lock().await;
-            slot.as_ref().map(ApplyStream::watch)
+            let stream = self.session.stream.lock().await;
+            stream.as_ref().map(ApplyStream::subscribe)
         };
         match watch {
             Some(watch) => crate::stream::wait_for_failure(watch).await,
@@ -353,15 +352,17 @@ fn output<T: DeserializeOwned>(
         .and_then(|value| serde_json::from_value(value.clone()).ok())
         .ok_or_else(|| {
             StepError::refused(
-                "step.input",
+                StepCode::StepInput,
                 format!("the output of step {kind} is missing or of another version"),
                 "`resume`; if the failure recurs, `abort` the migration and plan it again",
             )
         })
 }
 
-/// Parses the identity that the preflight recorded, into the type of the replication protocol.
-pub(crate) fn system(identity: &DatabaseIdentity) -> Result<SystemIdentity, StepError> {
+/// Parses the server's identity that the preflight recorded, into the type of the replication protocol.
+pub(crate) fn parse_system_identity(
+    identity: &DatabaseIdentity,
+) -> Result<SystemIdentity, StepError> {
     let parsed = identity
         .system
         .parse()
@@ -369,8 +370,8 @@ pub(crate) fn system(identity: &DatabaseIdentity) -> Result<SystemIdentity, Step
         .zip(u32::try_from(identity.timeline).ok());
     let (system_id, timeline) = parsed.ok_or_else(|| {
         StepError::refused(
-            "step.input",
-            "the recorded system identity is unreadable",
+            StepCode::StepInput,
+            "the recorded identity of the server is unreadable",
             "`abort` the migration and plan it again",
         )
     })?;

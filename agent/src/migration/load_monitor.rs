@@ -35,10 +35,10 @@ pub(crate) async fn control_throttle(context: &StepContext) -> Infallible {
     let _reset_on_drop = ResetThrottleOnDrop(context);
     context.session.throttle.start_control();
     let commit_probe = Mutex::new(CommitProbe::default());
-    let probes = probe_for_ever(context, [source.clone(), target], &commit_probe);
+    let probes = probe_forever(context, [source.clone(), target], &commit_probe);
     let token = context.token_for_cleanup();
-    let (infallible, _) = tokio::join!(probes, time_commits(&source, &token, &commit_probe));
-    infallible
+    let (never, _) = tokio::join!(probes, time_commits(&source, &token, &commit_probe));
+    never
 }
 
 /// Resets the throttle when the monitor ends, because outdated signals must not slow the migration.
@@ -52,7 +52,7 @@ impl Drop for ResetThrottleOnDrop<'_> {
 }
 
 /// Probes both shards at each interval, and passes their health signals to the throttle.
-async fn probe_for_ever(
+async fn probe_forever(
     context: &StepContext,
     [source, target]: [Shard; 2],
     commit_probe: &Mutex<CommitProbe>,
@@ -103,20 +103,18 @@ impl MonitoredShard {
 #[derive(Debug, Default)]
 struct CommitProbe {
     /// The start of the commit in progress.
-    since: Option<Instant>,
+    running_since: Option<Instant>,
     /// The duration of the last commit.
-    took: Option<Duration>,
+    last_duration: Option<Duration>,
 }
 
 impl CommitProbe {
     /// Returns the duration of the last commit in milliseconds, or that of the commit in progress if it is already
     /// longer.
     fn commit_ms(&self) -> Option<f64> {
-        let elapsed = self.since.map(|since| since.elapsed());
-        let longest = self
-            .took
-            .max(elapsed.filter(|elapsed| self.took < Some(*elapsed)));
-        longest.map(|took| took.as_secs_f64() * 1000.0)
+        let elapsed = self.running_since.map(|start| start.elapsed());
+        let longest = self.last_duration.max(elapsed);
+        longest.map(|duration| duration.as_secs_f64() * 1000.0)
     }
 }
 
@@ -142,12 +140,12 @@ async fn time_on_one_session(
 ) -> Result<Infallible, StepError> {
     let session = source.session("probe").await?;
     loop {
-        let since = Instant::now();
-        lock(commit_probe).since = Some(since);
+        let start = Instant::now();
+        lock(commit_probe).running_since = Some(start);
         load::time_commit(&session, token).await?;
         *lock(commit_probe) = CommitProbe {
-            since: None,
-            took: Some(since.elapsed()),
+            running_since: None,
+            last_duration: Some(start.elapsed()),
         };
         sleep(COMMIT_INTERVAL).await;
     }

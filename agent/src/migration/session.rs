@@ -1,4 +1,4 @@
-//! A migration that this process owns: the state that its steps share.
+//! A migration that is assigned to this process: the state that its steps share.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,12 +20,12 @@ use crate::shared_scan::participants::ExpectedParticipant;
 use crate::stream::ApplyStream;
 use crate::throttle::MigrationThrottle;
 
-/// The state of a migration that exists as long as this process owns it under one epoch.
+/// The state of a migration in this process. It lasts as long as the process has the migration's lease with one epoch.
 #[derive(Debug)]
 pub(crate) struct MigrationSession {
     pub(crate) migration: MigrationId,
     pub(crate) epoch: Epoch,
-    /// True when both shards have recorded this epoch; false while a take-over is in progress or was interrupted.
+    /// True when the take-over of the migration is complete; false while it is in progress or was interrupted.
     pub(crate) taken_over: AtomicBool,
     /// The running change stream, if there is one.
     pub(crate) stream: tokio::sync::Mutex<Option<ApplyStream>>,
@@ -140,13 +140,13 @@ impl MigrationSession {
 
     /// Makes the stream stop applying. A forward stream continues to capture into its spool; a reverse stream ends.
     pub(crate) async fn stop_applying(&self) {
-        let mut slot = self.stream.lock().await;
-        match slot.as_ref() {
+        let mut current = self.stream.lock().await;
+        match current.as_ref() {
             Some(stream) if stream.direction == Direction::Forward && stream.is_running() => {
                 stream.set_apply(false);
             }
             _ => {
-                if let Some(stream) = slot.take() {
+                if let Some(stream) = current.take() {
                     stream.stop().await;
                 }
             }

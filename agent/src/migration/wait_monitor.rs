@@ -12,8 +12,8 @@ use crate::shard::monitor_session::MonitorSession;
 
 /// The interval between two probes.
 const PROBE_INTERVAL: Duration = Duration::from_millis(250);
-/// Time for which a wait is reported after it was observed. Most waits consist of many short ones: the agent's lock
-/// requests are short, so that other sessions do not queue after them.
+/// Time for which a wait is reported after it was observed. The agent waits for a lock only a short time at once, so
+/// that other sessions do not queue behind its request, and then requests the lock again.
 const REPORTED_FOR: Duration = Duration::from_secs(2);
 
 /// Probes both shards until the future is dropped.
@@ -25,7 +25,7 @@ pub(crate) async fn report_waits(context: &StepContext) -> Infallible {
     let _clear_on_drop = ClearWaitsOnDrop(context);
     let mut shards = [source, target].map(|shard| MonitorSession::new(shard, "waits"));
     let mut reported: Option<(Instant, LockWait)> = None;
-    // The first probe comes after one interval, because many steps end before and need no session.
+    // The first probe comes after one interval: many steps end earlier, and their probes need no session.
     let mut ticks = interval_at(Instant::now() + PROBE_INTERVAL, PROBE_INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {

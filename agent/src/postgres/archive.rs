@@ -5,16 +5,16 @@
 //! schema-only dump has none.
 
 /// The minor versions of the archive format that pg_dump 15 to 18 write.
-const MINORS: std::ops::RangeInclusive<u8> = 14..=16;
+const MINOR_VERSIONS: std::ops::RangeInclusive<u8> = 14..=16;
 /// From this minor version on (pg_dump 16), one byte in the header names the compression.
 const COMPRESSION_BY_NAME: u8 = 15;
 /// From this minor version on (pg_dump 17), each entry contains the kind of its relation.
 const WITH_RELKIND: u8 = 16;
 /// The byte in the header that identifies `--format=custom`.
-const CUSTOM: u8 = 1;
+const CUSTOM_FORMAT: u8 = 1;
 /// The minimum size of an entry in bytes. It limits the number of entries, so that a corrupt count cannot cause a large
 /// allocation.
-const SMALLEST: usize = 16;
+const SMALLEST_ENTRY: usize = 16;
 
 /// The identity of an object on its server: the OID of the catalog that lists the object, and the OID of its row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -59,7 +59,7 @@ pub(crate) struct ArchiveEntry {
 pub(crate) enum ArchiveError {
     #[error("the archive ends in the middle of its table of contents, at byte {at}")]
     Truncated { at: usize },
-    #[error("it is no archive of pg_dump --format=custom")]
+    #[error("the file is not an archive of pg_dump --format=custom")]
     Foreign,
     #[error("the archive has format {major}.{minor}, and 1.14 to 1.16 are known")]
     Version { major: u8, minor: u8 },
@@ -85,15 +85,19 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Vec<ArchiveEntry>, ArchiveError> {
     };
     reader.header()?;
     let count = reader.int()?;
-    let most = reader.bytes.len() / SMALLEST;
-    let count = usize::try_from(count).ok().filter(|count| *count <= most);
+    let max_count = reader.bytes.len() / SMALLEST_ENTRY;
+    let count = usize::try_from(count)
+        .ok()
+        .filter(|count| *count <= max_count);
     let count = count.ok_or(ArchiveError::Truncated { at: reader.at })?;
     (0..count).map(|_| reader.entry()).collect()
 }
 
 struct ArchiveReader<'a> {
     bytes: &'a [u8],
+    /// The position of the next byte.
     at: usize,
+    /// The number of bytes of an integer, without its sign byte.
     int_size: usize,
     offset_size: usize,
     minor: u8,
@@ -102,10 +106,10 @@ struct ArchiveReader<'a> {
 impl<'a> ArchiveReader<'a> {
     fn take(&mut self, length: usize) -> Result<&'a [u8], ArchiveError> {
         let end = self.at.checked_add(length);
-        let taken = end.and_then(|end| self.bytes.get(self.at..end));
-        let taken = taken.ok_or(ArchiveError::Truncated { at: self.at })?;
+        let bytes = end.and_then(|end| self.bytes.get(self.at..end));
+        let bytes = bytes.ok_or(ArchiveError::Truncated { at: self.at })?;
         self.at += length;
-        Ok(taken)
+        Ok(bytes)
     }
 
     fn byte(&mut self) -> Result<u8, ArchiveError> {
@@ -117,10 +121,10 @@ impl<'a> ArchiveReader<'a> {
         let at = self.at;
         let negative = self.byte()? != 0;
         let bytes = self.take(self.int_size)?;
-        let folded = bytes.iter().rev().try_fold(0_i64, |value, byte| {
+        let absolute = bytes.iter().rev().try_fold(0_i64, |value, byte| {
             value.checked_mul(256)?.checked_add(i64::from(*byte))
         });
-        let signed = folded.map(|value| if negative { -value } else { value });
+        let signed = absolute.map(|value| if negative { -value } else { value });
         let value = signed.and_then(|value| i32::try_from(value).ok());
         value.ok_or_else(|| ArchiveError::Value {
             what: "a number",
@@ -166,14 +170,14 @@ impl<'a> ArchiveReader<'a> {
             return Err(ArchiveError::Foreign);
         }
         let (major, minor) = (self.byte()?, self.byte()?);
-        if major != 1 || !MINORS.contains(&minor) {
+        if major != 1 || !MINOR_VERSIONS.contains(&minor) {
             return Err(ArchiveError::Version { major, minor });
         }
         self.minor = minor;
         let _revision = self.byte()?;
         self.int_size = usize::from(self.byte()?);
         self.offset_size = usize::from(self.byte()?);
-        if self.byte()? != CUSTOM {
+        if self.byte()? != CUSTOM_FORMAT {
             return Err(ArchiveError::Foreign);
         }
         if minor >= COMPRESSION_BY_NAME {

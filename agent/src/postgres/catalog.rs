@@ -106,8 +106,8 @@ pub(crate) async fn tables(
         .at(format_args!("shard {shard}: listing tables"))?;
     Ok(rows
         .iter()
-        .map(found)
-        .map(|found| (found.table.clone(), found))
+        .map(table_facts)
+        .map(|facts| (facts.table.clone(), facts))
         .collect())
 }
 
@@ -126,7 +126,7 @@ pub(crate) fn leaves<'a>(
     found.values().filter(leaf).collect()
 }
 
-fn found(row: &Row) -> TableFacts {
+fn table_facts(row: &Row) -> TableFacts {
     let letter = |column: usize| row.get::<_, String>(column).chars().next().unwrap_or(' ');
     TableFacts {
         table: TableName {
@@ -165,20 +165,20 @@ impl TableFacts {
             (self.replica_identity, identity.is_empty(), key)
         {
             let names = columns.iter().map(|column| &column.name);
-            let outside: Vec<String> = names.filter(|n| !identity.contains(n)).cloned().collect();
-            identity.extend(outside);
+            let missing: Vec<String> = names.filter(|n| !identity.contains(n)).cloned().collect();
+            identity.extend(missing);
         }
         identity
     }
 
     /// Returns the number of identity columns that an index scan returns in sort order. None if these are all of them.
     pub(crate) fn lookup_columns(&self, key: &TableKey) -> Option<usize> {
-        let held = if self.in_order {
+        let in_order = if self.in_order {
             self.unique_by.len()
         } else {
             0
         };
-        (held < self.identity(key).len()).then_some(held)
+        (in_order < self.identity(key).len()).then_some(in_order)
     }
 }
 
@@ -238,12 +238,12 @@ pub(crate) async fn foreign_keys(client: &Connected) -> Result<Vec<ForeignKey>, 
     Ok(rows
         .iter()
         .map(|row| {
-            let (own, theirs): (Vec<String>, Vec<String>) = (row.get(5), row.get(6));
+            let (referencing, referenced): (Vec<String>, Vec<String>) = (row.get(5), row.get(6));
             ForeignKey {
                 name: row.get(0),
                 from: name(row, 1),
                 to: name(row, 3),
-                columns: own.into_iter().zip(theirs).collect(),
+                columns: referencing.into_iter().zip(referenced).collect(),
                 validated: row.get(7),
             }
         })
@@ -394,7 +394,7 @@ pub(crate) async fn storage(
             &[&names],
         )
         .await
-        .at(format_args!("shard {shard}: reading where rows lie"))?;
+        .at(format_args!("shard {shard}: reading the tables' file nodes"))?;
     Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
 }
 
@@ -430,15 +430,15 @@ pub(crate) async fn facts(
     let all: BTreeSet<TableName> = tables.iter().cloned().chain(partitioned).collect();
     for table in all {
         let name = table.sql();
-        let own = rows.iter().filter(|row| row.get::<_, &str>(0) == name);
-        let own: Vec<SchemaFact> = own
+        let rows_of_table = rows.iter().filter(|row| row.get::<_, &str>(0) == name);
+        let table_facts: Vec<SchemaFact> = rows_of_table
             .map(|row| SchemaFact {
                 what: row.get(1),
                 definition: row.get(2),
             })
             .collect();
-        let missing = own.iter().any(|fact| fact.definition == "missing");
-        facts.insert(table, if missing { Vec::new() } else { own });
+        let is_missing = table_facts.iter().any(|fact| fact.definition == "missing");
+        facts.insert(table, if is_missing { Vec::new() } else { table_facts });
     }
     Ok(facts)
 }
@@ -451,21 +451,24 @@ pub(crate) async fn selectivity_ppm(
 ) -> Result<i64, StepError> {
     let shard = client.name();
     let sql = table.table.sql();
-    let (all, some) = (
+    let (all, selected) = (
         format!("select from {sql}"),
         format!("select from {sql} where {predicate}"),
     );
-    let both = tokio::try_join!(estimated_rows(client, &all), estimated_rows(client, &some));
-    let (all, some) = both.at(format_args!(
+    let estimates = tokio::try_join!(
+        estimated_rows(client, &all),
+        estimated_rows(client, &selected)
+    );
+    let (all, selected) = estimates.at(format_args!(
         "shard {shard}: estimating the moving rows of {}",
         table.table
     ))?;
-    let share = if all > 0.0 {
-        (some / all).clamp(0.0, 1.0)
+    let fraction = if all > 0.0 {
+        (selected / all).clamp(0.0, 1.0)
     } else {
         0.0
     };
-    Ok((share * 1_000_000.0) as i64)
+    Ok((fraction * 1_000_000.0) as i64)
 }
 
 /// Returns the number of rows that the planner estimates for a query.

@@ -18,17 +18,17 @@ use connect::{Class, Connected, Lent, Refusal, classify, classify_io, classify_s
 use plans::failure::Failure;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-pub(crate) use fan::{CopyReceivers, ReceiveOutcome, ReceiverInput, fan_out, take_in};
+pub(crate) use fan::{CopyReceivers, ReceiveOutcome, ReceiverInput, fan_out, write_received};
 use side::{CopyConnection, RowBytes};
 
 use crate::error::{StepError, WithIntent, code_of_sqlstate, hint_of_sqlstate, retry_of};
 
 /// Maximum size in bytes of one CopyData message to the target.
-const MOST: usize = 256 << 10;
+const MAX_MESSAGE_BYTES: usize = 256 << 10;
 /// Minimum size in bytes of a CopyData message to the target, except the last one. The source sends pieces of 8 KiB.
-const LEAST: usize = 64 << 10;
+const MIN_MESSAGE_BYTES: usize = 64 << 10;
 /// Length of a message header: one byte for the type and four for the length.
-const HEADER: usize = 5;
+const HEADER_BYTES: usize = 5;
 
 /// The reason why a COPY failed.
 #[derive(Debug, thiserror::Error)]
@@ -99,11 +99,11 @@ pub(crate) async fn pipe<F: Future<Output = ()>>(
             let mut side = start_copy(target, into)
                 .await
                 .map_err(PipeFailure::Writing)?;
-            side.opened().await.map_err(PipeFailure::Writing)?;
+            side.wait_until_open().await.map_err(PipeFailure::Writing)?;
             Ok(side)
         }
     )?;
-    let bytes = pass_on(&mut from, &mut to, &moved).await?;
+    let bytes = forward_rows(&mut from, &mut to, &moved).await?;
     let rows = to.finish().await.map_err(PipeFailure::Writing)?;
     from.into_link().give_back();
     to.into_link().give_back();
@@ -122,10 +122,10 @@ impl<'a> CopyOutput<'a> {
 
     /// Reads into `buffer` and returns the number of bytes read; `None` at the end of the COPY.
     pub(crate) async fn read(&mut self, buffer: &mut [u8]) -> Result<Option<usize>, PipeError> {
-        while !self.0.copied_out()? {
-            let taken = poll_fn(|cx| self.0.poll_take(cx, buffer)).await?;
-            if taken.bytes > 0 {
-                return Ok(Some(taken.bytes));
+        while !self.0.has_sent_all()? {
+            let read = poll_fn(|cx| self.0.poll_read_rows(cx, buffer)).await?;
+            if read.bytes > 0 {
+                return Ok(Some(read.bytes));
             }
         }
         Ok(None)
@@ -147,7 +147,7 @@ async fn start_copy<'a>(
 }
 
 /// Forwards all rows of the source until the source is ready for the next query. Returns the number of bytes.
-async fn pass_on<S, T, F>(
+async fn forward_rows<S, T, F>(
     from: &mut CopyConnection<S>,
     to: &mut CopyConnection<T>,
     moved: impl Fn(u64, u64) -> F,
@@ -157,22 +157,22 @@ where
     T: AsyncRead + AsyncWrite + Unpin,
     F: Future<Output = ()>,
 {
-    let mut buffer = vec![0; HEADER + MOST];
+    let mut buffer = vec![0; HEADER_BYTES + MAX_MESSAGE_BYTES];
     let (mut filled, mut rows, mut bytes) = (0, 0, 0);
-    while !from.copied_out().map_err(PipeFailure::Reading)? {
-        let taken = take(from, to, &mut buffer[HEADER + filled..]).await?;
-        filled += taken.bytes;
-        rows += taken.rows;
-        bytes += taken.bytes as u64;
-        if filled >= LEAST {
-            let piece = &mut buffer[..HEADER + filled];
+    while !from.has_sent_all().map_err(PipeFailure::Reading)? {
+        let read = read_source(from, to, &mut buffer[HEADER_BYTES + filled..]).await?;
+        filled += read.bytes;
+        rows += read.rows;
+        bytes += read.bytes as u64;
+        if filled >= MIN_MESSAGE_BYTES {
+            let piece = &mut buffer[..HEADER_BYTES + filled];
             to.send(piece).await.map_err(PipeFailure::Writing)?;
             filled = 0;
             moved(rows, bytes).await;
         }
     }
     if filled > 0 {
-        let piece = &mut buffer[..HEADER + filled];
+        let piece = &mut buffer[..HEADER_BYTES + filled];
         to.send(piece).await.map_err(PipeFailure::Writing)?;
     }
     Ok(bytes)
@@ -180,7 +180,7 @@ where
 
 /// Reads the next data of the source. It first processes the messages of the target, so that an error of the target
 /// ends the copy.
-async fn take<S, T>(
+async fn read_source<S, T>(
     from: &mut CopyConnection<S>,
     to: &mut CopyConnection<T>,
     buffer: &mut [u8],
@@ -190,8 +190,9 @@ where
     T: AsyncRead + AsyncWrite + Unpin,
 {
     poll_fn(|cx| {
-        to.hear_all(cx).map_err(PipeFailure::Writing)?;
-        from.poll_take(cx, buffer).map_err(PipeFailure::Reading)
+        to.process_arrived(cx).map_err(PipeFailure::Writing)?;
+        from.poll_read_rows(cx, buffer)
+            .map_err(PipeFailure::Reading)
     })
     .await
 }

@@ -149,7 +149,7 @@ pub(crate) async fn write_from_receiver<F: Future<Output = ()>>(
     (came, moved): (impl Fn(), impl Fn(u64, u64) -> F),
 ) -> Result<ReceiveOutcome, StepError> {
     let what = writing(table, target.name());
-    let written = copy_pipe::take_in((target, &into(table)), input, (came, moved)).await;
+    let written = copy_pipe::write_received((target, &into(table)), input, (came, moved)).await;
     written.at(what)
 }
 

@@ -37,10 +37,10 @@ pub(crate) async fn longest_lock_wait(
     migration: &MigrationId,
 ) -> Result<Option<LockWait>, StepError> {
     let shard = session.name();
-    let ours = migration.application_name("%");
-    let what = format!("shard {shard}: looking for locks that are waited for");
+    let name_pattern = migration.application_name("%");
+    let what = format!("shard {shard}: reading which locks its sessions wait for");
     let rows = session
-        .query_prepared(LONGEST_LOCK_WAIT, &[&ours])
+        .query_prepared(LONGEST_LOCK_WAIT, &[&name_pattern])
         .await
         .at(&what)?;
     Ok(rows.first().map(|row| lock_wait(row, shard)))

@@ -86,18 +86,6 @@ impl From<Lsn> for PgLsn {
     }
 }
 
-impl From<pgwire_replication::Lsn> for Lsn {
-    fn from(lsn: pgwire_replication::Lsn) -> Self {
-        Self(lsn.as_u64())
-    }
-}
-
-impl From<Lsn> for pgwire_replication::Lsn {
-    fn from(lsn: Lsn) -> Self {
-        Self::from_u64(lsn.0)
-    }
-}
-
 impl<'a> FromSql<'a> for Lsn {
     fn from_sql(ty: &Type, raw: &'a [u8]) -> Result<Self, Box<dyn Error + Sync + Send>> {
         PgLsn::from_sql(ty, raw).map(Self::from)

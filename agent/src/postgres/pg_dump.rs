@@ -15,6 +15,7 @@ use std::process::Stdio;
 use cluster::Binaries;
 use connect::{Connected, Dsn, Resolved};
 use futures::{StreamExt, pin_mut};
+use plans::failure::StepCode;
 use plans::names::SCHEMA;
 use plans::sql::quote_ident;
 use tokio::process::Command;
@@ -27,10 +28,11 @@ use crate::error::{StepError, WithIntent};
 /// the agent sets, so they have precedence.
 const DUMP_OPTIONS: &str = "-c lock_timeout=10s";
 
+/// The query for [`EntryFacts`].
 const FACTS: &str = include_str!("pg_dump/facts.sql");
 
 /// Kinds of entries that belong to the database and not to its schema, as pg_dump names them.
-const OF_THE_DATABASE: [&str; 5] = [
+const DATABASE_KINDS: [&str; 5] = [
     "ENCODING",
     "STDSTRINGS",
     "SEARCHPATH",
@@ -44,7 +46,7 @@ const PUBLIC: u32 = 2200;
 /// The owner of schema `public` in a new database.
 const PUBLIC_OWNER: &str = "pg_database_owner";
 
-/// The default table access method, which every session of the agent sets.
+/// The table access method that every session of the agent sets as the default.
 const HEAP: &str = "heap";
 
 /// The relkind of a partitioned table, which can have an access method although it has no storage.
@@ -62,6 +64,7 @@ pub(crate) enum RestoreSection {
 }
 
 impl RestoreSection {
+    /// Returns the value of the column `section` of `shardwright.schema_entry`.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Pre => "pre",
@@ -93,37 +96,42 @@ impl SchemaEntry {
 }
 
 /// Number of entries that are sent in one round trip.
-const AT_ONCE: usize = 50;
+const ENTRIES_AT_ONCE: usize = 50;
 
-/// Restores entries: executes their statements in the session's transaction, [`AT_ONCE`] per round trip. Returns the
-/// first entry that fails, with the server's error; the transaction is then aborted.
+/// Restores entries: executes their statements in the session's transaction, [`ENTRIES_AT_ONCE`] entries per round trip.
+///
+/// # Errors
+/// The first entry that fails, with the server's error. The transaction is then aborted.
 ///
 /// The function uses no savepoints: [`created::record`](crate::shard::created::record) finds the created objects by the
 /// transaction id, and an object that a subtransaction creates has another one.
-pub(crate) async fn make<'a>(
+pub(crate) async fn restore_all<'a>(
     client: &Connected,
     entries: &[&'a SchemaEntry],
 ) -> Result<(), (&'a SchemaEntry, tokio_postgres::Error)> {
-    for some in entries.chunks(AT_ONCE) {
+    for chunk in entries.chunks(ENTRIES_AT_ONCE) {
         let mut sql = String::new();
-        for (at, entry) in some.iter().enumerate() {
-            sql.push_str(&format!("select {at} as {BEGUN};\n{}\n", entry.sql()));
+        for (index, entry) in chunk.iter().enumerate() {
+            sql.push_str(&format!(
+                "select {index} as {ENTRY_COLUMN};\n{}\n",
+                entry.sql()
+            ));
         }
-        let mut begun = 0;
-        let made = run_with_progress(client, &sql, &mut begun).await;
-        made.map_err(|error| (some[begun.min(some.len() - 1)], error))?;
+        let mut last_begun = 0;
+        let run = run_with_progress(client, &sql, &mut last_begun).await;
+        run.map_err(|error| (chunk[last_begun.min(chunk.len() - 1)], error))?;
     }
     Ok(())
 }
 
 /// The column whose value is the index of the entry that the server is processing.
-const BEGUN: &str = "shardwright_entry";
+const ENTRY_COLUMN: &str = "shardwright_entry";
 
-/// Runs statements, and stores the last value of [`BEGUN`] in `begun`.
+/// Runs statements, and stores the last value of [`ENTRY_COLUMN`] in `last_begun`, also if a statement fails.
 async fn run_with_progress(
     client: &Connected,
     sql: &str,
-    begun: &mut usize,
+    last_begun: &mut usize,
 ) -> Result<(), tokio_postgres::Error> {
     let messages = client.simple_query_raw(sql).await?;
     pin_mut!(messages);
@@ -132,31 +140,31 @@ async fn run_with_progress(
             && row
                 .columns()
                 .first()
-                .is_some_and(|column| column.name() == BEGUN)
-            && let Some(at) = row.get(0).and_then(|at| at.parse().ok())
+                .is_some_and(|column| column.name() == ENTRY_COLUMN)
+            && let Some(index) = row.get(0).and_then(|index| index.parse().ok())
         {
-            *begun = at;
+            *last_begun = index;
         }
     }
     Ok(())
 }
 
-/// Restores entries as [`make`] does, but uses savepoints and continues after an entry fails. Returns each entry that
+/// Restores entries as [`restore_all`] does, but uses savepoints and continues after an entry fails. Returns each entry that
 /// failed, with the server's error.
 ///
 /// # Errors
 /// Returns an error if the session cannot continue.
-pub(crate) async fn make_most<'a>(
+pub(crate) async fn restore_possible<'a>(
     client: &Connected,
     entries: &[&'a SchemaEntry],
 ) -> Result<Vec<(&'a SchemaEntry, tokio_postgres::Error)>, tokio_postgres::Error> {
     let mut failed = Vec::new();
-    for some in entries.chunks(AT_ONCE) {
-        if made(client, &batch(some)).await.is_ok() {
+    for chunk in entries.chunks(ENTRIES_AT_ONCE) {
+        if run_in_savepoint(client, &batch(chunk)).await.is_ok() {
             continue;
         }
-        for entry in some {
-            match made(client, &entry.sql()).await {
+        for entry in chunk {
+            match run_in_savepoint(client, &entry.sql()).await {
                 Err(error) if error.as_db_error().is_some() => failed.push((*entry, error)),
                 done => done?,
             }
@@ -172,14 +180,14 @@ fn batch(entries: &[&SchemaEntry]) -> String {
 }
 
 /// Executes statements in a savepoint of the session's transaction. If one fails, all of them are rolled back.
-async fn made(client: &Connected, sql: &str) -> Result<(), tokio_postgres::Error> {
+async fn run_in_savepoint(client: &Connected, sql: &str) -> Result<(), tokio_postgres::Error> {
     let run = format!("savepoint entries; {sql}\nrelease savepoint entries");
-    let made = client.batch_execute(&run).await;
-    if made.is_err() {
+    let done = client.batch_execute(&run).await;
+    if done.is_err() {
         let back = "rollback to savepoint entries; release savepoint entries";
         client.batch_execute(back).await?;
     }
-    made
+    done
 }
 
 /// The schema of one database, as pg_dump describes it.
@@ -205,60 +213,59 @@ pub(crate) async fn dump(
     dumped: DumpSource<'_>,
     tools: &Binaries,
 ) -> Result<DumpedSchema, StepError> {
-    let listed = archive(dumped, tools).await?;
-    let facts = facts(dumped, &listed).await?;
-    // The entries that are omitted.
-    let mut left = BTreeSet::new();
-    let (mut pre, mut side_by_side, mut post) = (Vec::new(), Vec::new(), Vec::new());
+    let listed = read_archive(dumped, tools).await?;
+    let facts = read_facts(dumped, &listed).await?;
+    let mut omitted = BTreeSet::new();
+    let (mut pre, mut concurrent, mut post) = (Vec::new(), Vec::new(), Vec::new());
     let mut sections = std::collections::BTreeMap::new();
     for (listed, facts) in listed.iter().zip(facts) {
         // Comments and similar entries are omitted together with the object that they depend on.
-        let about_left =
-            listed.object.is_none() && listed.depends_on.iter().any(|id| left.contains(id));
-        if facts.is_ours || about_left || OF_THE_DATABASE.contains(&listed.kind.as_str()) {
-            left.insert(listed.dump_id);
+        let describes_omitted =
+            listed.object.is_none() && listed.depends_on.iter().any(|id| omitted.contains(id));
+        if facts.is_ours || describes_omitted || DATABASE_KINDS.contains(&listed.kind.as_str()) {
+            omitted.insert(listed.dump_id);
             continue;
         }
-        let own = match listed.section {
+        let section = match listed.section {
             ArchiveSection::PreData => RestoreSection::Pre,
-            ArchiveSection::PostData if facts.finds_rows => RestoreSection::Key,
+            ArchiveSection::PostData if facts.identifies_rows => RestoreSection::Key,
             ArchiveSection::PostData => RestoreSection::Post,
             // The data of materialized views: separate statements refresh them.
             ArchiveSection::Data => continue,
             ArchiveSection::None => {
                 let needed = listed.depends_on.iter();
-                let needed = needed.filter_map(|id| sections.get(id)).max().copied();
+                let last_needed = needed.filter_map(|id| sections.get(id)).max().copied();
                 // This entry is restored with the entries that it depends on. If they are in section `Key`, the entry
                 // can wait until `Post`: no entry of section `Key` depends on it.
-                match needed.unwrap_or(RestoreSection::Pre) {
+                match last_needed.unwrap_or(RestoreSection::Pre) {
                     RestoreSection::Key => RestoreSection::Post,
                     section @ (RestoreSection::Pre | RestoreSection::Post) => section,
                 }
             }
         };
-        sections.insert(listed.dump_id, own);
+        sections.insert(listed.dump_id, section);
         let statements = statements(listed, &facts);
         if statements.is_empty() {
             continue;
         }
-        let size = facts.index_bytes.filter(|_| own != RestoreSection::Pre);
+        let index_bytes = facts.index_bytes.filter(|_| section != RestoreSection::Pre);
         let entry = SchemaEntry {
-            section: own,
-            parallel: size.is_some(),
+            section,
+            parallel: index_bytes.is_some(),
             label: label(listed),
             object: listed.object,
             statements,
         };
-        match (own, size) {
+        match (section, index_bytes) {
             (RestoreSection::Pre, _) => pre.push(entry),
-            (_, Some(size)) => side_by_side.push((size, entry)),
+            (_, Some(size)) => concurrent.push((size, entry)),
             (_, None) => post.push(entry),
         }
     }
     // The largest index comes first, so that all concurrent builds end at about the same time.
-    side_by_side.sort_by_key(|(size, _)| std::cmp::Reverse(*size));
-    let side_by_side = side_by_side.into_iter().map(|(_, entry)| entry);
-    let entries = pre.into_iter().chain(side_by_side).chain(post).collect();
+    concurrent.sort_by_key(|(size, _)| std::cmp::Reverse(*size));
+    let concurrent = concurrent.into_iter().map(|(_, entry)| entry);
+    let entries = pre.into_iter().chain(concurrent).chain(post).collect();
     Ok(DumpedSchema { entries })
 }
 
@@ -273,7 +280,7 @@ fn label(listed: &ArchiveEntry) -> String {
 
 /// Returns the statements that create an entry's object in its tablespace, with its access method and owner.
 fn statements(listed: &ArchiveEntry, facts: &EntryFacts) -> Vec<String> {
-    let is_public = facts.identity.is_some()
+    let is_public = facts.qualified_name.is_some()
         && listed.kind == "SCHEMA"
         && listed.object.is_some_and(|object| object.oid == PUBLIC);
     let mut statements = Vec::new();
@@ -282,41 +289,44 @@ fn statements(listed: &ArchiveEntry, facts: &EntryFacts) -> Vec<String> {
         let (mut before, mut after) = (String::new(), String::new());
         let method = listed.access_method.as_deref();
         let method = method.filter(|name| *name != HEAP);
-        let stored = listed.relkind != Some(PARTITIONED);
-        let places = [
+        let has_storage = listed.relkind != Some(PARTITIONED);
+        let settings = [
             (
                 "default_tablespace",
                 Some(listed.tablespace.as_str()).filter(|name| !name.is_empty()),
             ),
-            ("default_table_access_method", method.filter(|_| stored)),
+            (
+                "default_table_access_method",
+                method.filter(|_| has_storage),
+            ),
         ];
-        for (setting, value) in places {
+        for (setting, value) in settings {
             if let Some(value) = value {
                 before.push_str(&format!("set local {setting} = {};\n", quote_ident(value)));
                 after.push_str(&format!("\nreset {setting};"));
             }
         }
         statements.push(format!("{before}{definition}{after}"));
-        if let (Some(method), Some(identity), false) = (method, &facts.identity, stored) {
+        if let (Some(method), Some(name), false) = (method, &facts.qualified_name, has_storage) {
             statements.push(format!(
-                "alter table {identity} set access method {};",
+                "alter table {name} set access method {};",
                 quote_ident(method)
             ));
         }
     }
     let owner = Some(listed.owner.as_str());
     let owner = owner.filter(|owner| !(owner.is_empty() || is_public && *owner == PUBLIC_OWNER));
-    if let (Some(owner), Some(give)) = (owner, &facts.give)
-        && OWNED.contains(&listed.kind.as_str())
+    if let (Some(owner), Some(alter_owner)) = (owner, &facts.alter_owner)
+        && KINDS_WITH_OWNER.contains(&listed.kind.as_str())
     {
-        statements.push(format!("{give}{};", quote_ident(owner)));
+        statements.push(format!("{alter_owner}{};", quote_ident(owner)));
     }
     statements
 }
 
 /// Kinds of objects, as pg_dump names them, that have an owner of their own. Other objects have the owner of their
 /// table.
-const OWNED: [&str; 23] = [
+const KINDS_WITH_OWNER: [&str; 23] = [
     "AGGREGATE",
     "COLLATION",
     "CONVERSION",
@@ -346,11 +356,11 @@ const OWNED: [&str; 23] = [
 #[derive(Debug, Default)]
 struct EntryFacts {
     /// An ALTER .. OWNER TO statement without the name of the owner.
-    give: Option<String>,
-    /// The qualified and quoted name of the object; not the identity of a row.
-    identity: Option<String>,
+    alter_owner: Option<String>,
+    /// The qualified and quoted name of the object.
+    qualified_name: Option<String>,
     /// True if the object is the replica identity of a table: its primary key, or the index that identifies its rows.
-    finds_rows: bool,
+    identifies_rows: bool,
     /// The size in bytes of the object's index, if the object is or has an index.
     index_bytes: Option<i64>,
     /// True for a guard and for an event trigger of Shardwright, which are not restored.
@@ -358,7 +368,7 @@ struct EntryFacts {
 }
 
 /// Reads the facts about each entry's object from the catalog, in the order of `listed`.
-async fn facts(
+async fn read_facts(
     dumped: DumpSource<'_>,
     listed: &[ArchiveEntry],
 ) -> Result<Vec<EntryFacts>, StepError> {
@@ -377,9 +387,9 @@ async fn facts(
     Ok(rows
         .iter()
         .map(|row| EntryFacts {
-            give: row.get(0),
-            identity: row.get(1),
-            finds_rows: row.get(2),
+            alter_owner: row.get(0),
+            qualified_name: row.get(1),
+            identifies_rows: row.get(2),
             index_bytes: row.get(3),
             is_ours: row.get(4),
         })
@@ -387,7 +397,10 @@ async fn facts(
 }
 
 /// Runs pg_dump in the snapshot of the client's transaction, and reads its archive.
-async fn archive(dumped: DumpSource<'_>, tools: &Binaries) -> Result<Vec<ArchiveEntry>, StepError> {
+async fn read_archive(
+    dumped: DumpSource<'_>,
+    tools: &Binaries,
+) -> Result<Vec<ArchiveEntry>, StepError> {
     let shard = dumped.shard;
     let resolved = dumped.dsn.resolve().at(format_args!("shard {shard}"))?;
     let what = format!("shard {shard}: exporting a snapshot");
@@ -413,15 +426,14 @@ async fn archive(dumped: DumpSource<'_>, tools: &Binaries) -> Result<Vec<Archive
         .arg("--file")
         .arg(&file.0)
         .env("PGAPPNAME", "shardwright/schema");
-    connect_by(&mut command, &resolved);
-    run(&mut command, &format!("shard {shard}: pg_dump")).await?;
+    set_connection(&mut command, &resolved);
+    run_program(&mut command, &format!("shard {shard}: pg_dump")).await?;
     let bytes = tokio::fs::read(&file.0).await;
     let bytes = bytes.at(format_args!("reading {}", file.0.display()))?;
     archive::read(&bytes).map_err(|error| {
-        StepError::refused(
-            "schema.archive",
+        StepError::listed(
+            StepCode::SchemaArchive,
             format!("shard {shard}: the schema that pg_dump wrote cannot be read: {error}"),
-            "install a version of pg_dump from 15 to 18 that is the server's; or create the schema on the target and say `schema: existing`",
         )
     })
 }
@@ -435,8 +447,9 @@ impl Drop for TemporaryFile {
     }
 }
 
-/// Sets libpq's environment variables. Other users of the machine could read a password on the command line.
-fn connect_by(command: &mut Command, resolved: &Resolved) {
+/// Sets libpq's environment variables for a connection: other users of the machine could read a password on the command
+/// line.
+fn set_connection(command: &mut Command, resolved: &Resolved) {
     for (name, value) in resolved.variables() {
         match value {
             Some(value) => command.env(name, value),
@@ -449,7 +462,7 @@ fn connect_by(command: &mut Command, resolved: &Resolved) {
 }
 
 /// Executes a program. Its first line on stderr is the message of the error.
-async fn run(command: &mut Command, what: &str) -> Result<(), StepError> {
+async fn run_program(command: &mut Command, what: &str) -> Result<(), StepError> {
     let output = command
         .stdin(Stdio::null())
         .kill_on_drop(true)
@@ -464,13 +477,13 @@ async fn run(command: &mut Command, what: &str) -> Result<(), StepError> {
     // A connection failure is transient. An operator must fix every other failure.
     if message.contains("could not connect") || message.contains("connection to server") {
         return Err(StepError::passing(
-            "schema.dump",
+            StepCode::SchemaDump,
             format!("{what} failed: {first}"),
         ));
     }
     Err(StepError::refused(
-        "schema.dump",
+        StepCode::SchemaDump,
         format!("{what} failed: {first}"),
-        "mend what it says, then `resume`",
+        "fix the problem that pg_dump reports, then `resume`",
     ))
 }

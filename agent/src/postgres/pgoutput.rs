@@ -8,7 +8,6 @@
 //! support streamed and two-phase transactions (later protocol versions), and does not interpret values.
 
 mod change;
-pub(crate) mod encode;
 mod read;
 #[cfg(test)]
 mod tests;

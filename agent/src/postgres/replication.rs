@@ -10,24 +10,23 @@
 
 mod backlog;
 mod config;
+mod connection;
 mod error;
+mod frames;
 mod origin;
-mod proxy;
 mod source;
 mod start;
 mod stream;
-mod trimming;
+mod walsender;
 
-use bytes::Bytes;
 use connect::{Dsn, Session, Walsender};
-use pgwire_replication::{PgWireError, ReplicationClient};
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 
 use super::lsn::Lsn;
+use connection::{ReplicationConnection, TextRow};
 pub use error::ReplicationError;
-pub(crate) use error::{PUBLICATION_CHANGED, SLOT_GAP, SLOT_LOST, SLOT_MISSING};
-use proxy::{ProxyOptions, ReplicationProxy};
+use error::WireError;
 pub use stream::{ChangeStream, FeedbackMode, RawEvent, StreamEvent, StreamStart};
 
 /// The identity of a server and of its history.
@@ -70,13 +69,10 @@ pub struct SlotOptions {
 ///
 /// Its temporary slot and its exported snapshot exist until it is dropped.
 pub struct ReplicationSession {
-    client: ReplicationClient,
+    connection: ReplicationConnection,
     server: String,
     backend: ServerProcess,
 }
-
-/// A row of text values.
-type TextRow = Vec<Option<Bytes>>;
 
 impl ReplicationSession {
     /// Connects and authenticates, within the `connect_timeout` of `dsn`.
@@ -84,44 +80,22 @@ impl ReplicationSession {
     /// # Errors
     /// Returns [`ReplicationError`]; its `class` states whether a retry can succeed.
     pub async fn open(dsn: &Dsn, application_name: &str) -> Result<Self, ReplicationError> {
-        let passage = ProxyOptions {
-            feedback: FeedbackMode::Easy,
-            trims: false,
-        };
-        Self::connect(dsn, application_name, config::session(), passage).await
-    }
-
-    async fn connect(
-        dsn: &Dsn,
-        application_name: &str,
-        mut config: pgwire_replication::ReplicationConfig,
-        passage: ProxyOptions,
-    ) -> Result<Self, ReplicationError> {
         const INTENT: &str = "open a replication session";
         const IDENTITY: &str = "open a replication session in the registered database";
         let walsender = Walsender::open(dsn, application_name, &config::settings()).await?;
         let (server, limit) = (walsender.server().to_owned(), walsender.connect_timeout());
-        let failed = |source| ReplicationError::from_wire(&server, INTENT, source);
-        let proxy =
-            ReplicationProxy::open(walsender, passage).map_err(|error| failed(error.into()))?;
-        config.host = proxy.folder().to_string_lossy().into_owned();
-        config.port = proxy::PORT;
-        let mut client = ReplicationClient::connect_gated(config)
-            .await
-            .map_err(failed)?;
-        let prepared = timeout(limit, client.simple_query(PREPARE)).await;
-        drop(proxy); // the client has connected, or has failed
-        let Ok(prepared) = prepared else {
-            client.abort();
+        let mut connection = ReplicationConnection::new(walsender);
+        let Ok(prepared) = timeout(limit, connection.query(PREPARE)).await else {
             return Err(ReplicationError::Timeout {
                 server,
                 after: limit,
             });
         };
-        let row = one_row(prepared.map_err(failed)?, &server, INTENT)?;
+        let prepared = prepared.map_err(|error| error.during(&server, INTENT))?;
+        let row = one_row(prepared, &server, INTENT)?;
         if let Some(opening) = dsn.opening() {
-            let opened = client.simple_query(&opening.proof).await;
-            opened.map_err(|source| ReplicationError::from_wire(&server, IDENTITY, source))?;
+            let opened = connection.query(&opening.proof).await;
+            opened.map_err(|error| error.during(&server, IDENTITY))?;
         }
         let pid = column(&row, 0).and_then(|text| text.parse().ok());
         let start = column(&row, 1).map(str::to_owned);
@@ -129,7 +103,7 @@ impl ReplicationSession {
             return Err(ReplicationError::malformed(&server, INTENT));
         };
         Ok(Self {
-            client,
+            connection,
             server,
             backend: ServerProcess {
                 dsn: dsn.clone(),
@@ -153,7 +127,7 @@ impl ReplicationSession {
     /// Reads a setting of the session.
     #[cfg(test)]
     pub(crate) async fn setting(&mut self, name: &str) -> String {
-        let rows = self.client.simple_query(&format!("show {name}")).await;
+        let rows = self.connection.query(&format!("show {name}")).await;
         let row = one_row(rows.expect("shown"), &self.server, "show a setting").expect("a row");
         column(&row, 0).expect("a value").to_owned()
     }
@@ -164,14 +138,17 @@ impl ReplicationSession {
     /// Returns [`ReplicationError`] if the query fails.
     pub async fn identify_system(&mut self) -> Result<SystemIdentity, ReplicationError> {
         const INTENT: &str = "identify the system";
-        let answer = self.client.identify_system().await;
-        let answer =
-            answer.map_err(|source| ReplicationError::from_wire(&self.server, INTENT, source))?;
-        let system_id = answer.system_id.parse();
-        let system_id = system_id.map_err(|_| ReplicationError::malformed(&self.server, INTENT))?;
+        let rows = self.connection.query("IDENTIFY_SYSTEM").await;
+        let rows = rows.map_err(|error| error.during(&self.server, INTENT))?;
+        let row = one_row(rows, &self.server, INTENT)?;
+        let system_id = column(&row, 0).and_then(|text| text.parse().ok());
+        let timeline = column(&row, 1).and_then(|text| text.parse().ok());
+        let (Some(system_id), Some(timeline)) = (system_id, timeline) else {
+            return Err(ReplicationError::malformed(&self.server, INTENT));
+        };
         Ok(SystemIdentity {
             system_id,
-            timeline: answer.timeline,
+            timeline,
         })
     }
 
@@ -198,10 +175,10 @@ impl ReplicationSession {
         );
 
         let unfinished = TerminateOnDrop(Some(self.backend.clone()));
-        let rows = self.client.simple_query(&command).await;
+        let rows = self.connection.query(&command).await;
         unfinished.disarm();
 
-        let rows = rows.map_err(|source| self.slot_error(name, INTENT, source))?;
+        let rows = rows.map_err(|error| self.slot_error(name, INTENT, error))?;
         let row = one_row(rows, &self.server, INTENT)?;
         let consistent_point = column(&row, 1)
             .and_then(|text| text.parse().ok())
@@ -212,18 +189,13 @@ impl ReplicationSession {
         })
     }
 
-    fn slot_error(
-        &self,
-        slot: &str,
-        intent: &'static str,
-        source: PgWireError,
-    ) -> ReplicationError {
-        match error::sqlstate(&source) {
+    fn slot_error(&self, slot: &str, intent: &'static str, error: WireError) -> ReplicationError {
+        match error.sqlstate() {
             Some("42710") => ReplicationError::SlotExists {
                 server: self.server.clone(),
                 slot: slot.to_owned(),
             },
-            _ => ReplicationError::from_wire(&self.server, intent, source),
+            _ => error.during(&self.server, intent),
         }
     }
 }

@@ -9,7 +9,7 @@
 use plans::sql::quote_ident;
 
 /// The prefix of every name that an agent adds to the setting.
-pub(crate) const OURS: &str = "shardwright/";
+pub(crate) const AGENT_PREFIX: &str = "shardwright/";
 
 /// The value of the setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,18 +43,19 @@ impl StandbyNames {
         let unreadable = || NamesError::Unreadable {
             value: value.to_owned(),
         };
-        let tokens = tokens(value).ok_or_else(unreadable)?;
-        read(&tokens).ok_or_else(unreadable)
+        let tokens = split_tokens(value).ok_or_else(unreadable)?;
+        parse_tokens(&tokens).ok_or_else(unreadable)
     }
 
     /// Returns the value with `name` added, for which every commit then waits. The value is unchanged if it contains
     /// `name`.
     pub(crate) fn with(&self, name: &str) -> Self {
-        if self.holds(|known| known == name) {
+        if self.any(|known| known == name) {
             return self.clone();
         }
-        let all = usize::try_from(self.number).is_ok_and(|number| number == self.names.len());
-        let needs_all = all && !self.holds(|known| known == "*");
+        let needs_every_name =
+            usize::try_from(self.number).is_ok_and(|number| number == self.names.len());
+        let needs_all = needs_every_name && !self.any(|known| known == "*");
         let mut names = vec![name.to_owned()];
         names.extend(self.names.iter().cloned());
         Self {
@@ -67,13 +68,13 @@ impl StandbyNames {
         }
     }
 
-    /// Returns the value without the names for which `gone` is true, with the same method. Commits wait for the
+    /// Returns the value without the names for which `is_removed` is true, with the same method. Commits wait for the
     /// remaining names as before.
-    pub(crate) fn without(&self, gone: impl Fn(&str) -> bool) -> Self {
+    pub(crate) fn without(&self, is_removed: impl Fn(&str) -> bool) -> Self {
         let names: Vec<String> = self
             .names
             .iter()
-            .filter(|name| !gone(name))
+            .filter(|name| !is_removed(name))
             .cloned()
             .collect();
         let removed = u32::try_from(self.names.len() - names.len()).unwrap_or(u32::MAX);
@@ -94,12 +95,12 @@ impl StandbyNames {
         self.names
     }
 
-    /// Returns whether one of the names satisfies the predicate `is`.
-    pub(crate) fn holds(&self, is: impl Fn(&str) -> bool) -> bool {
-        self.names.iter().any(|name| is(name))
+    /// Returns whether the predicate is true for one of the names.
+    pub(crate) fn any(&self, predicate: impl Fn(&str) -> bool) -> bool {
+        self.names.iter().any(|name| predicate(name))
     }
 
-    /// Returns whether both values have the same names in the same order, and wait for the same number of them. The
+    /// Returns true if both values have the same names in the same order, and wait for the same number of them. The
     /// methods may differ.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         self.number == other.number && self.names == other.names
@@ -114,13 +115,13 @@ impl StandbyNames {
             SyncMethod::First => "FIRST",
             SyncMethod::Any => "ANY",
         };
-        let names: Vec<String> = self.names.iter().map(|name| written(name)).collect();
+        let names: Vec<String> = self.names.iter().map(|name| quoted_name(name)).collect();
         format!("{method} {} ({})", self.number, names.join(", "))
     }
 }
 
 /// Returns a name as it is written in the setting.
-fn written(name: &str) -> String {
+fn quoted_name(name: &str) -> String {
     if name == "*" {
         return name.to_owned();
     }
@@ -137,8 +138,8 @@ enum NamesToken {
     Comma,
 }
 
-/// Returns the value that the tokens make up; `None` if they are not in a documented form.
-fn read(tokens: &[NamesToken]) -> Option<StandbyNames> {
+/// Parses the tokens of a value. Returns `None` if they are not in a documented form.
+fn parse_tokens(tokens: &[NamesToken]) -> Option<StandbyNames> {
     let (method, number, list) = match tokens {
         [] => (SyncMethod::First, 0, tokens),
         [
@@ -147,7 +148,7 @@ fn read(tokens: &[NamesToken]) -> Option<StandbyNames> {
             NamesToken::Open,
             list @ ..,
             NamesToken::Close,
-        ] => (method(word)?, number.parse().ok()?, list),
+        ] => (parse_method(word)?, number.parse().ok()?, list),
         [
             NamesToken::Number(number),
             NamesToken::Open,
@@ -159,11 +160,11 @@ fn read(tokens: &[NamesToken]) -> Option<StandbyNames> {
     Some(StandbyNames {
         method,
         number,
-        names: names(list)?,
+        names: parse_names(list)?,
     })
 }
 
-fn method(word: &str) -> Option<SyncMethod> {
+fn parse_method(word: &str) -> Option<SyncMethod> {
     match word.to_ascii_lowercase().as_str() {
         "first" => Some(SyncMethod::First),
         "any" => Some(SyncMethod::Any),
@@ -171,13 +172,14 @@ fn method(word: &str) -> Option<SyncMethod> {
     }
 }
 
-fn names(list: &[NamesToken]) -> Option<Vec<String>> {
+/// Parses names that are separated by commas.
+fn parse_names(list: &[NamesToken]) -> Option<Vec<String>> {
     if list.is_empty() {
         return Some(Vec::new());
     }
     list.split(|token| *token == NamesToken::Comma)
         .map(|part| match part {
-            [NamesToken::Word(word)] if method(word).is_none() => Some(word.clone()),
+            [NamesToken::Word(word)] if parse_method(word).is_none() => Some(word.clone()),
             [NamesToken::Quoted(name) | NamesToken::Number(name)] => Some(name.clone()),
             _ => None,
         })
@@ -185,7 +187,7 @@ fn names(list: &[NamesToken]) -> Option<Vec<String>> {
 }
 
 /// Divides the value into tokens; `None` if it has a character that no token begins with.
-fn tokens(value: &str) -> Option<Vec<NamesToken>> {
+fn split_tokens(value: &str) -> Option<Vec<NamesToken>> {
     let mut tokens = Vec::new();
     let mut rest = value.chars().peekable();
     while let Some(first) = rest.next() {
@@ -195,15 +197,19 @@ fn tokens(value: &str) -> Option<Vec<NamesToken>> {
             ')' => tokens.push(NamesToken::Close),
             ',' => tokens.push(NamesToken::Comma),
             '*' => tokens.push(NamesToken::Word("*".to_owned())),
-            '"' => tokens.push(NamesToken::Quoted(quoted(&mut rest)?)),
+            '"' => tokens.push(NamesToken::Quoted(read_quoted(&mut rest)?)),
             _ if first.is_ascii_digit() => {
-                tokens.push(NamesToken::Number(word(first, &mut rest, |c| {
+                tokens.push(NamesToken::Number(read_word(first, &mut rest, |c| {
                     c.is_ascii_digit()
                 })));
             }
             _ if starts_name(first) => {
-                let goes_on = |c: char| starts_name(c) || c.is_ascii_digit() || c == '$';
-                tokens.push(NamesToken::Word(word(first, &mut rest, goes_on)));
+                let continues_name = |c: char| starts_name(c) || c.is_ascii_digit() || c == '$';
+                tokens.push(NamesToken::Word(read_word(
+                    first,
+                    &mut rest,
+                    continues_name,
+                )));
             }
             _ => return None,
         }
@@ -217,16 +223,17 @@ fn starts_name(c: char) -> bool {
 
 type RestOfText<'a> = std::iter::Peekable<std::str::Chars<'a>>;
 
-fn word(first: char, rest: &mut RestOfText<'_>, goes_on: impl Fn(char) -> bool) -> String {
+/// Returns the word that begins with `first` and has the next characters for which `continues` is true.
+fn read_word(first: char, rest: &mut RestOfText<'_>, continues: impl Fn(char) -> bool) -> String {
     let mut word = String::from(first);
-    while let Some(next) = rest.next_if(|c| goes_on(*c)) {
+    while let Some(next) = rest.next_if(|c| continues(*c)) {
         word.push(next);
     }
     word
 }
 
 /// Returns the text between double quotes. A doubled quote represents one quote.
-fn quoted(rest: &mut RestOfText<'_>) -> Option<String> {
+fn read_quoted(rest: &mut RestOfText<'_>) -> Option<String> {
     let mut name = String::new();
     loop {
         match rest.next()? {
@@ -248,12 +255,10 @@ mod tests {
         names.with(OUR_NAME).render()
     }
 
-    // Commits wait for as many of the other standbys as before, and for the agent. To add its name again changes
-    // nothing.
     #[test]
-    fn real_standbys_are_waited_for_as_before_and_we_besides() {
+    fn commits_wait_for_the_other_standbys_as_before_and_for_the_agent() {
         let ours = format!("\"{OUR_NAME}\"");
-        for (before, after) in [
+        for (original, with_agent) in [
             ("", format!("FIRST 1 ({ours})")),
             ("s1", format!("FIRST 2 ({ours}, \"s1\")")),
             ("s1, s2", format!("FIRST 2 ({ours}, \"s1\", \"s2\")")),
@@ -276,19 +281,23 @@ mod tests {
             ),
             (r#""first""#, format!(r#"FIRST 2 ({ours}, "first")"#)),
         ] {
-            assert_eq!(extended(before), after, "{before}");
-            let names = StandbyNames::parse(&after).expect("readable");
+            assert_eq!(extended(original), with_agent, "{original}");
+            let names = StandbyNames::parse(&with_agent).expect("readable");
             let back = names.without(|name| name == OUR_NAME);
             assert!(
-                back.is_like(&StandbyNames::parse(before).expect("readable")),
-                "{before}"
+                back.is_like(&StandbyNames::parse(original).expect("readable")),
+                "{original}"
             );
-            assert_eq!(names.with(OUR_NAME), names, "twice is once");
+            assert_eq!(
+                names.with(OUR_NAME),
+                names,
+                "adding the name again changes nothing"
+            );
         }
     }
 
     #[test]
-    fn what_is_not_in_the_documented_form_is_not_touched() {
+    fn a_value_in_an_undocumented_form_is_refused() {
         for value in [
             "s1,",
             "FIRST (s1)",

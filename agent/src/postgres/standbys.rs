@@ -12,7 +12,7 @@ use crate::error::{StepError, WithIntent};
 
 /// Returns whether the operator uses synchronized slots: `synchronized_standby_slots` is not empty. The agent then also
 /// creates failover slots, so that a stream never sends a change that a standby lacks.
-pub(crate) async fn keep_slots(client: &Connected) -> Result<bool, StepError> {
+pub(crate) async fn uses_synchronized_slots(client: &Connected) -> Result<bool, StepError> {
     let shard = client.name();
     let row = client
         .query_one(
@@ -21,12 +21,14 @@ pub(crate) async fn keep_slots(client: &Connected) -> Result<bool, StepError> {
             &[],
         )
         .await
-        .at(format_args!("shard {shard}: asking who keeps slots"))?;
+        .at(format_args!(
+            "shard {shard}: reading synchronized_standby_slots"
+        ))?;
     Ok(row.get(0))
 }
 
 /// Returns the flush position of the shard's own log.
-pub(crate) async fn flushed(client: &Connected) -> Result<Lsn, StepError> {
+pub(crate) async fn flush_position(client: &Connected) -> Result<Lsn, StepError> {
     let shard = client.name();
     let rows = client
         .query_prepared("select pg_catalog.pg_current_wal_flush_lsn()", &[])
@@ -37,7 +39,7 @@ pub(crate) async fn flushed(client: &Connected) -> Result<Lsn, StepError> {
 
 /// Returns a sentence for each standby that has not flushed the log up to `flushed`, or up to the shard's current flush
 /// position if it is None. The function ignores the standbys in `ignored`, which the request names.
-pub(crate) async fn behind(
+pub(crate) async fn lagging_standbys(
     client: &Connected,
     flushed: Option<Lsn>,
     ignored: &[String],
@@ -58,14 +60,14 @@ pub(crate) async fn behind(
         )
         .await
         .at(format_args!(
-            "shard {shard}: asking how far its standbys are"
+            "shard {shard}: reading the positions of its standbys"
         ))?;
     let sentence = |name: String, state: String, bytes: Option<i64>| {
         let name = quote_literal(&name);
         match bytes {
             Some(bytes) => format!("standby {name} is {bytes} bytes of log behind ({state})"),
             None => format!(
-                "standby {name} never says what it has on disk (pg_receivewal does with --synchronous); `ignore_standbys` leaves it out"
+                "standby {name} never reports its flush position (pg_receivewal does with --synchronous); `ignore_standbys` leaves it out"
             ),
         }
     };

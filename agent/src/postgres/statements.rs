@@ -26,10 +26,10 @@ pub(crate) async fn running_statements(
     migration: &MigrationId,
 ) -> Result<Vec<Statement>, StepError> {
     let shard = session.name();
-    let ours = migration.application_name("%");
-    let what = format!("shard {shard}: looking at what is executed");
+    let name_pattern = migration.application_name("%");
+    let what = format!("shard {shard}: reading the statements of the migration");
     let rows = session
-        .query_prepared(RUNNING_STATEMENTS, &[&ours])
+        .query_prepared(RUNNING_STATEMENTS, &[&name_pattern])
         .await
         .at(&what)?;
     let statements = rows.iter().map(|row| {

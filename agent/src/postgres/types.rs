@@ -125,19 +125,21 @@ impl TypePart {
         } else if listed(&SAME_MAJOR) {
             BinaryForm::SameMajor
         } else {
-            BinaryForm::Unfit(self.what())
+            BinaryForm::Unfit(self.description())
         }
     }
 
     /// Describes a type whose binary format is not known to be the same on every server.
-    fn what(&self) -> String {
+    fn description(&self) -> String {
         match (&self.extension, self.kind) {
             (Some(extension), _) => format!("a type of extension {extension}"),
-            (None, 'c') => "a composite type, whose binary form holds numbers of types".to_owned(),
+            (None, 'c') => "a composite type, whose binary form contains OIDs of types".to_owned(),
             (None, 'd') => "a domain".to_owned(),
             (None, 'e') => "an enum".to_owned(),
-            (None, 'r' | 'm') => "a range type of the user's".to_owned(),
-            (None, _) => "a type whose binary form nobody vouches for".to_owned(),
+            (None, 'r' | 'm') => "a user-defined range type".to_owned(),
+            (None, _) => {
+                "a type whose binary form is not known to be the same on every server".to_owned()
+            }
         }
     }
 }
@@ -148,7 +150,7 @@ pub(crate) fn binary_form(parts: &[TypePart]) -> BinaryForm {
         .iter()
         .filter(|part| part.path.bytes().all(|step| step == b'd'));
     let Some(base) = domains.max_by_key(|part| part.path.len()) else {
-        return BinaryForm::Unfit("a type that nothing is known of".to_owned());
+        return BinaryForm::Unfit("a type of which nothing is known".to_owned());
     };
     let element = format!("{}a", base.path);
     match parts.iter().find(|part| part.path == element) {
@@ -161,9 +163,11 @@ pub(crate) fn binary_form(parts: &[TypePart]) -> BinaryForm {
             }
             form @ (BinaryForm::Stable | BinaryForm::SameMajor) => form,
         },
-        Some(element) => {
-            BinaryForm::Unfit(format!("an array of {}, {}", element.name, element.what()))
-        }
+        Some(element) => BinaryForm::Unfit(format!(
+            "an array of {}, {}",
+            element.name,
+            element.description()
+        )),
     }
 }
 

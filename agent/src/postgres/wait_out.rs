@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::table::MovingTable;
 use tokio::time::Instant;
 use tokio_postgres::types::ToSql;
@@ -43,7 +44,7 @@ pub(crate) const WRITERS: &str = concat!(
        where a.pid = l.pid and a.usename = session_user and a.application_name like 'shardwright/%')"
 );
 
-/// Query for the current writers of all sessions except this one.
+/// Query for the current writers on the tables `$1`, also those of the agent, except this session.
 const WRITERS_AND_OURS: &str =
     concat!(lock_holders!(), " and l.pid <> pg_catalog.pg_backend_pid()");
 
@@ -58,7 +59,7 @@ pub(crate) async fn virtual_transaction(client: &Connected) -> Result<String, St
         )
         .await
         .at(format_args!(
-            "shard {shard}: reading a transaction's number"
+            "shard {shard}: reading the id of a virtual transaction"
         ))?;
     Ok(row.get(0))
 }
@@ -69,7 +70,7 @@ pub(crate) async fn writers(
     tables: &[MovingTable],
 ) -> Result<BTreeSet<String>, StepError> {
     let names: Vec<String> = tables.iter().map(|table| table.table.sql()).collect();
-    listed(client, WRITERS, &names).await
+    list_writers(client, WRITERS, &names).await
 }
 
 /// Waits until every transaction that currently writes to these tables has ended, including those of the agent, or
@@ -79,7 +80,7 @@ pub(crate) async fn wait_for_all_writers(
     tables: &[String],
     deadline: Instant,
 ) -> Result<(), StepError> {
-    let mut left = listed(client, WRITERS_AND_OURS, &tables).await?;
+    let mut left = list_writers(client, WRITERS_AND_OURS, &tables).await?;
     while !left.is_empty() && Instant::now() < deadline {
         tokio::time::sleep(LONGEST_PAUSE).await;
         left = remaining(&left, client).await?;
@@ -87,14 +88,15 @@ pub(crate) async fn wait_for_all_writers(
     Ok(())
 }
 
-async fn listed(
+/// Executes a query for writers that has one parameter.
+async fn list_writers(
     client: &Connected,
-    statement: &str,
-    those: &(dyn ToSql + Sync),
+    query: &str,
+    parameter: &(dyn ToSql + Sync),
 ) -> Result<BTreeSet<String>, StepError> {
     let shard = client.name();
     let rows = client
-        .query_prepared(statement, &[those])
+        .query_prepared(query, &[parameter])
         .await
         .at(format_args!("shard {shard}: listing writers"))?;
     Ok(rows.iter().map(|row| row.get(0)).collect())
@@ -103,34 +105,34 @@ async fn listed(
 /// Waits until every current writer has ended.
 ///
 /// # Errors
-/// As [`ended`].
+/// As [`wait_for_end`].
 pub(crate) async fn wait_out(
     client: &Connected,
     tables: &[MovingTable],
     deadline: Instant,
 ) -> Result<(), StepError> {
     let remembered = writers(client, tables).await?;
-    ended(remembered, client, deadline).await
+    wait_for_end(remembered, client, deadline).await
 }
 
-/// Returns those of `remembered` that have not ended. A transaction holds its locks until it ends, so any lock shows
-/// that it has not; the query need not check tables and sessions again.
+/// Returns the writers of `remembered` that have not ended. A transaction holds its locks until it ends, so any lock
+/// shows that the transaction continues; the query need not check tables and sessions again.
 pub(crate) async fn remaining(
     remembered: &BTreeSet<String>,
     client: &Connected,
 ) -> Result<BTreeSet<String>, StepError> {
     let remembered: Vec<&str> = remembered.iter().map(String::as_str).collect();
-    let left = "select distinct l.virtualtransaction
+    let query = "select distinct l.virtualtransaction
          from pg_catalog.pg_locks l
          where l.locktype = 'relation' and l.granted and l.virtualtransaction = any ($1::text[])";
-    listed(client, left, &remembered).await
+    list_writers(client, query, &remembered).await
 }
 
 /// Waits until every writer of `remembered` has ended.
 ///
 /// # Errors
 /// Returns `wait_out.budget` if one of them has not ended at `deadline`.
-pub(crate) async fn ended(
+pub(crate) async fn wait_for_end(
     mut remembered: BTreeSet<String>,
     client: &Connected,
     deadline: Instant,
@@ -140,9 +142,10 @@ pub(crate) async fn ended(
     while !remembered.is_empty() {
         if Instant::now() >= deadline {
             return Err(StepError::not_yet(
-                "wait_out.budget",
+                StepCode::WaitOutBudget,
                 format!(
-                    "shard {shard}: {} writer(s) of the moving tables did not end within the write-stop budget",
+                    "shard {shard}: {} writer(s) of the moving tables did not end within the budget of the \
+                     write-blocked window",
                     remembered.len()
                 ),
             ));

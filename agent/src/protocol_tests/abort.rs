@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use connect::Connected;
-use plans::id::StepId;
+use plans::id::{AttemptNo, MapVersion, StepId};
 use plans::step::StepKind;
 use plans::step::preflight::Preflighted;
 use plans::step::unwind::Unwound;
@@ -89,7 +89,7 @@ async fn a_target_that_is_gone_for_ever_does_not_keep_the_source_closed() {
     let unwound = unwind(&unwinding(&bench, 1, target_is_gone)).await;
     let unwound = unwound.expect("a database that does not exist is not waited for");
 
-    assert_eq!(objects(&unwound), ["target: what the migration made there"]);
+    assert_eq!(objects(&unwound), ["target: all objects of the migration"]);
     app.batch_execute(WRITE).await.expect("the source is open");
     assert_eq!(
         count(&app, "pg_namespace where nspname = 'shardwright'").await,
@@ -103,7 +103,7 @@ async fn a_sealed_source_is_not_opened_without_the_targets_witness() {
     bench.guard(&bench.source, 0).await;
     bench.guard(&bench.target, CLOSED).await;
     let ours = bench.ours(&bench.source).await;
-    register::begin_and_set(&ours, &bench.token, 1, RegisterSetting::Closed)
+    register::begin_and_set(&ours, &bench.token, AttemptNo(1), RegisterSetting::Closed)
         .await
         .expect("sealed");
 
@@ -127,10 +127,10 @@ async fn an_abort_of_a_flip_that_the_store_has_lost_opens_nothing() {
         bench.ours(&bench.source).await,
         bench.ours(&bench.target).await,
     );
-    register::begin_and_set(&ours, &bench.token, 1, RegisterSetting::Closed)
+    register::begin_and_set(&ours, &bench.token, AttemptNo(1), RegisterSetting::Closed)
         .await
         .expect("sealed");
-    register::notify_of_flip(&there, &bench.token, 1, VERSION + 1)
+    register::notify_of_flip(&there, &bench.token, AttemptNo(1), MapVersion(VERSION + 1))
         .await
         .expect("told");
     assert_eq!(
@@ -205,7 +205,7 @@ async fn an_abort_that_changed_nothing_ends_without_rights() {
     let unwound = unwind(&unwinding(&bench, LAST, &as_stranger)).await;
     assert_eq!(
         objects(&unwound.expect("the catalog says that nothing refuses writes")),
-        ["source: what the migration made there"]
+        ["source: all objects of the migration"]
     );
 
     bench.guard(&bench.source, 0).await;

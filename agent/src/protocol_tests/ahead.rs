@@ -79,7 +79,7 @@ async fn a_batch_closes_between_two_rows_that_are_ahead() {
 #[tokio::test]
 async fn a_row_that_is_ahead_leads_to_the_point_by_itself() {
     let (bench, app, stream) = seeded("by_itself").await;
-    let held = stream.hold().await.expect("held");
+    let held = stream.pause().await.expect("held");
     bring(&app, 1).await;
     let (at, source, _slot) = point(&bench, 0).await;
     let parked = tokio::time::timeout(LIMIT, held.park(at)).await;

@@ -19,7 +19,7 @@ const FORWARD: Direction = Direction::Forward;
 
 /// Returns the failure with which the stream gave up: code and message.
 pub(super) async fn halted(stream: &ApplyStream) -> (String, String) {
-    let failure = tokio::time::timeout(LIMIT, wait_for_failure(stream.watch()));
+    let failure = tokio::time::timeout(LIMIT, wait_for_failure(stream.subscribe()));
     let failure = failure.await.expect("in time");
     let failure = failure.failure().expect("a failure").clone();
     (failure.code, failure.message)
@@ -83,7 +83,7 @@ async fn a_stream_that_is_killed_at_any_moment_applies_everything_exactly_once()
         let mut random = StdRng::seed_from_u64(3);
         for _ in 0..8 {
             let stream = bench.stream(FORWARD).await;
-            let mut seen = stream.watch();
+            let mut seen = stream.subscribe();
             for _ in 0..random.random_range(1..8) {
                 seen.changed().await.expect("it works");
             }
@@ -250,7 +250,7 @@ async fn the_key_of_each_change_is_recorded_before_and_after() {
     let change = "insert into public.item values (100, 1, 'x'), (100, 2, 'x'), (100, 3, 'x')";
     app.batch_execute(change).await.expect("inserted");
     bench.drain(&stream).await.expect("drained");
-    stream.record_dirty();
+    stream.start_recording_dirty_keys();
     for change in [
         "update public.item set id = 4 where id = 2",
         "delete from public.item where id = 3",

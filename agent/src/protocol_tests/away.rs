@@ -2,7 +2,7 @@
 //! times (R12).
 
 use connect::Connected;
-use plans::id::{Epoch, MapName, MapVersion, MigrationId};
+use plans::id::{AttemptNo, Epoch, MapName, MapVersion, MigrationId};
 use plans::key::Key;
 use plans::key_set::KeySet;
 
@@ -10,6 +10,7 @@ use super::bench::{Bench, ITEM, pid, state};
 use super::shard::until;
 use crate::shard::epoch::{self, EpochToken};
 use crate::shard::guard::GuardedRows;
+use crate::shard::register::Register;
 use crate::shard::released_keys::ReleasedKeys;
 use crate::shard::{conflicting_migrations, guard, register};
 
@@ -30,7 +31,7 @@ async fn given(name: &str) -> (Bench, Connected) {
     bench.guard(&bench.source, CLOSED).await;
     let ours = bench.ours(&bench.source).await;
     away(&bench, &bench.token, &bench.keys, &MapName::from("m"))
-        .release(&ours, 8)
+        .release(&ours, MapVersion(8))
         .await
         .expect("given");
     (bench, ours)
@@ -62,7 +63,7 @@ async fn coming(bench: &Bench, ours: &Connected, keys: &KeySet) -> EpochToken {
         .await
         .expect("enrolled");
     let (id, map) = (&token.migration, MapName::from("m"));
-    guard::create_register(ours, id, CLOSED)
+    guard::create_register(ours, id, Register::from_value(CLOSED))
         .await
         .expect("a register");
     let guarded = GuardedRows {
@@ -91,7 +92,7 @@ async fn a_finished_move_hands_its_keys_to_one_guard_that_stays() {
     let second = keys(200, 300);
     let token = coming(&bench, &ours, &second).await;
     away(&bench, &token, &second, &MapName::from("m"))
-        .release(&ours, 9)
+        .release(&ours, MapVersion(9))
         .await
         .expect("given");
     let row = ours
@@ -131,7 +132,7 @@ async fn who_has_read_a_table_can_write_to_it_while_its_guard_is_handed_over() {
         insert(&app, 250, 1).await.expect("no deadlock");
         app.batch_execute("commit").await.expect("committed");
     };
-    let (given, ()) = tokio::join!(away.release(&ours, 8), going_on);
+    let (given, ()) = tokio::join!(away.release(&ours, MapVersion(8)), going_on);
     given.expect("given");
 }
 
@@ -158,7 +159,7 @@ async fn keys_that_come_back_are_refused_until_their_register_is_open() {
         "SM001",
         "what stays away is refused"
     );
-    register::begin_and_set(&ours, &token, 1, register::RegisterSetting::Open)
+    register::begin_and_set(&ours, &token, AttemptNo(1), register::RegisterSetting::Open)
         .await
         .expect("opened");
     insert(&app, 150, 1).await.expect("open");

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use connect::Connected;
 use plans::fleet::ShardRef;
-use plans::id::{Epoch, MapName, MapVersion, MigrationId, ShardName};
+use plans::id::{AttemptNo, Epoch, MapName, MapVersion, MigrationId, ShardName};
 use plans::key::{Key, KeyType};
 use plans::key_set::KeySet;
 use plans::names::Direction;
@@ -21,6 +21,7 @@ use crate::shard::database::Shard;
 use crate::shard::epoch::{self, EpochToken};
 use crate::shard::guard::GuardedRows;
 use crate::shard::marker::{Marker, MarkerKind};
+use crate::shard::register::Register;
 use crate::shard::{guard, publication, sidecar_schema};
 use crate::stream::{ApplyStream, StreamSpec};
 
@@ -157,7 +158,7 @@ impl Bench {
     pub(crate) async fn guard(&self, database: &Database, value: i64) {
         let session = self.ours(database).await;
         let id = &self.token.migration;
-        guard::create_register(&session, id, value)
+        guard::create_register(&session, id, Register::from_value(value))
             .await
             .expect("a register");
         self.put_guard(&session).await;
@@ -260,9 +261,9 @@ impl Bench {
             sessions: 2,
             spool: None,
             dual_write: None,
-            spool_beyond: u64::MAX,
-            keep_on_upstream: 0,
-            log_limit: u64::MAX,
+            spool_threshold_bytes: u64::MAX,
+            unconfirmed_spool_bytes: 0,
+            max_retained_bytes: u64::MAX,
             max_attempts: 50,
         }
     }
@@ -276,11 +277,11 @@ impl Bench {
     pub(crate) async fn drain(&self, stream: &ApplyStream) -> Result<u64, StepError> {
         let (origin, _) = self.ends(stream.direction);
         let session = self.ours(origin).await;
-        let marker = Marker::new(&self.token, 1, MarkerKind::Probe);
+        let marker = Marker::new(&self.token, AttemptNo(1), MarkerKind::Probe);
         marker.emit(&session, &self.token).await?;
         tokio::time::timeout(
             LIMIT,
-            crate::stream::wait_for_marker(stream.watch(), marker.id),
+            crate::stream::wait_for_marker(stream.subscribe(), marker.id),
         )
         .await
         .expect("applied in time")

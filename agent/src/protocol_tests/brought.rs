@@ -199,7 +199,7 @@ async fn who_comes_to_a_shard_keeps_the_tables_that_others_made() {
         )
         .await
         .expect("recorded");
-    let made = steps::prepare(&preparing(&bench).await)
+    let made = steps::prepare_target(&preparing(&bench).await)
         .await
         .expect("ready");
     assert!(!made.created);
@@ -221,11 +221,13 @@ async fn tables_that_should_exist_already_are_not_made() {
         context.controller,
         context.cancel,
     );
-    let made = steps::prepare(&context).await.expect("they are there");
+    let made = steps::prepare_target(&context)
+        .await
+        .expect("they are there");
     assert!(!made.created);
     let drop = "drop table public.item";
     there.batch_execute(drop).await.expect("dropped");
-    assert_eq!(code(steps::prepare(&context).await), "target.absent");
+    assert_eq!(code(steps::prepare_target(&context).await), "target.absent");
 }
 
 const FINDINGS: &str = "
@@ -248,7 +250,7 @@ async fn a_copy_that_begins_again_was_never_compared() {
     let bench = Bench::new("brought_anew", ITEM).await;
     let there = bench.ours(&bench.target).await;
     there.batch_execute(FINDINGS).await.expect("recorded");
-    steps::prepare(&preparing(&bench).await)
+    steps::prepare_target(&preparing(&bench).await)
         .await
         .expect("ready");
     assert_eq!(findings(&there).await, 0);
@@ -276,7 +278,10 @@ async fn a_target_with_what_another_migration_left_of_the_same_keys_is_refused()
     let there = bench.ours(&bench.target).await;
     beside(&there, "left", &keys(180, 300)).await;
     let context = preparing(&bench).await;
-    assert_eq!(code(steps::prepare(&context).await), "target.leftover");
+    assert_eq!(
+        code(steps::prepare_target(&context).await),
+        "target.leftover"
+    );
     let own = format!(
         "shardwright.move where migration = '{}'",
         bench.token.migration
@@ -287,7 +292,7 @@ async fn a_target_with_what_another_migration_left_of_the_same_keys_is_refused()
         .await
         .expect("swept");
     beside(&there, "else", &keys(200, 300)).await;
-    steps::prepare(&context)
+    steps::prepare_target(&context)
         .await
         .expect("other keys are no matter");
 }
@@ -351,7 +356,7 @@ async fn tables_made_anew_refuse_what_was_given_away_with_the_old_ones() {
         )
         .await
         .expect("given");
-    let made = steps::prepare(&preparing(&bench).await)
+    let made = steps::prepare_target(&preparing(&bench).await)
         .await
         .expect("ready");
     assert!(made.created);
@@ -387,7 +392,12 @@ async fn everything_that_is_made_on_the_target_is_recorded() {
     let none = "drop table public.item";
     there.batch_execute(none).await.expect("dropped");
     let context = preparing(&bench).await;
-    assert!(steps::prepare(&context).await.expect("ready").created);
+    assert!(
+        steps::prepare_target(&context)
+            .await
+            .expect("ready")
+            .created
+    );
     let recorded = there
         .query(
             "select identity from shardwright.created where identity like 'public.%' order by 1",
@@ -404,7 +414,9 @@ async fn everything_that_is_made_on_the_target_is_recorded() {
     source.batch_execute(taken).await.expect("made");
     drop_new(&bench).await;
     there.batch_execute(taken).await.expect("made");
-    let refused = steps::prepare(&context).await.expect_err("it is taken");
+    let refused = steps::prepare_target(&context)
+        .await
+        .expect_err("it is taken");
     let failure = refused.failure().expect("a failure");
     assert!(
         failure.message.contains("creating FUNCTION public taken()"),

@@ -8,12 +8,12 @@ mod refused;
 use std::sync::Arc;
 
 use connect::Connected;
-use plans::id::MapVersion;
+use plans::id::{AttemptNo, MapVersion};
 use plans::names::Direction;
 
 use super::bench::{Bench, VERSION, code, pid, state, until_blocked};
 use crate::error::StepError;
-use crate::shard::epoch::EpochProof;
+use crate::shard::epoch::{AttemptCount, EpochProof};
 use crate::shard::guard::GuardedRows;
 use crate::shard::guard::{self, cascade};
 use crate::shard::marker::{Marker, MarkerKind};
@@ -54,10 +54,10 @@ async fn bench(name: &str, ddl: &str, rows: &str) -> Bench {
 async fn give(bench: &Bench) -> Connected {
     bench.guard(&bench.source, 0).await;
     let ours = bench.ours(&bench.source).await;
-    register::begin_and_set(&ours, &bench.token, 1, RegisterSetting::Closed)
+    register::begin_and_set(&ours, &bench.token, AttemptNo(1), RegisterSetting::Closed)
         .await
         .expect("sealed");
-    let told = register::notify_of_flip(&ours, &bench.token, 1, VERSION + 1)
+    let told = register::notify_of_flip(&ours, &bench.token, AttemptNo(1), MapVersion(VERSION + 1))
         .await
         .expect("told");
     cascade::allow_skips(&ours, &bench.token, EpochProof::Count(told))
@@ -74,14 +74,14 @@ async fn gave(name: &str) -> (Bench, Connected) {
 }
 
 /// Begins attempt `number` on the future owner. Returns its attempt count.
-async fn begun(bench: &Bench, ours: &Connected, number: i64) -> i64 {
-    register::begin_and_check_witness(ours, &bench.token, number, VERSION + 1)
+async fn begun(bench: &Bench, ours: &Connected, number: AttemptNo) -> AttemptCount {
+    register::begin_and_check_witness(ours, &bench.token, number, MapVersion(VERSION + 1))
         .await
         .expect("closed")
 }
 
 /// Runs the checks of an attempt before its fence.
-async fn settled(bench: &Bench, ours: &Connected, count: i64) -> Result<(), StepError> {
+async fn settled(bench: &Bench, ours: &Connected, count: AttemptCount) -> Result<(), StepError> {
     if cascade::refuse_skips(ours, &bench.token, count).await? == 0 {
         return Ok(());
     }
@@ -135,8 +135,8 @@ async fn an_owner_that_is_fenced_or_sealed_leaves_nothing_out() {
         bench.source.session().await,
     );
     for (number, setting) in [
-        (1, RegisterSetting::FencedFor(50_000)),
-        (2, RegisterSetting::Closed),
+        (AttemptNo(1), RegisterSetting::FencedFor(50_000)),
+        (AttemptNo(2), RegisterSetting::Closed),
     ] {
         register::begin_and_set(&ours, &bench.token, number, setting)
             .await
@@ -156,7 +156,7 @@ async fn a_new_owner_leaves_nothing_out_when_everything_dies_between_flip_and_op
     let bench = bench("cascade_flipped", DDL, ROWS).await;
     bench.guard(&bench.target, CLOSED).await;
     let ours = bench.ours(&bench.target).await;
-    let count = begun(&bench, &ours, 1).await;
+    let count = begun(&bench, &ours, AttemptNo(1)).await;
     settled(&bench, &ours, count).await.expect("nothing is out");
     drop(ours);
     let app = bench.target.session().await;
@@ -174,12 +174,12 @@ async fn an_old_snapshot_leaves_nothing_out_of_what_the_shard_owns_again() {
     .await
     .expect("a snapshot of the hold");
     let ours = bench.ours(&bench.source).await;
-    let count = begun(&bench, &ours, 2).await;
+    let count = begun(&bench, &ours, AttemptNo(2)).await;
     settled(&bench, &ours, count).await.expect("nothing is out");
-    register::begin_and_set(&ours, &bench.token, 2, RegisterSetting::Open)
+    register::begin_and_set(&ours, &bench.token, AttemptNo(2), RegisterSetting::Open)
         .await
         .expect("rolled back");
-    register::begin_and_set(&ours, &bench.token, 3, RegisterSetting::Closed)
+    register::begin_and_set(&ours, &bench.token, AttemptNo(3), RegisterSetting::Closed)
         .await
         .expect("the next attempt's seal");
     assert_eq!(state(app.batch_execute(DELETE).await), "SM001");
@@ -193,10 +193,10 @@ async fn after_a_failed_attempt_cascades_skip_rows_again() {
         bench.ours(&bench.target).await,
         bench.target.session().await,
     );
-    let count = begun(&bench, &ours, 1).await;
+    let count = begun(&bench, &ours, AttemptNo(1)).await;
     settled(&bench, &ours, count).await.expect("nothing is out");
     assert_eq!(state(app.batch_execute(DELETE).await), "SM002");
-    let released = begun(&bench, &ours, 1).await;
+    let released = begun(&bench, &ours, AttemptNo(1)).await;
     cascade::allow_skips(&ours, &bench.token, EpochProof::Count(released))
         .await
         .expect("allowed");
@@ -204,7 +204,7 @@ async fn after_a_failed_attempt_cascades_skip_rows_again() {
     assert_eq!(rows(&app, "public.item").await, LEFT);
 
     // A release that was delayed arrives after the next attempt has begun.
-    let begun = begun(&bench, &ours, 2).await;
+    let begun = begun(&bench, &ours, AttemptNo(2)).await;
     let refused = cascade::refuse_skips(&ours, &bench.token, begun).await;
     assert!(refused.expect("counted") > 0);
     let late = cascade::allow_skips(&ours, &bench.token, EpochProof::Count(released)).await;
@@ -223,14 +223,14 @@ async fn keys_do_not_come_back_before_their_owner_has_followed() {
     let (app, owner) = (bench.source.session().await, bench.target.session().await);
     let stream = bench.stream(Direction::Reverse).await;
     let there = bench.ours(&bench.target).await;
-    Marker::new(&bench.token, 1, MarkerKind::Opened)
+    Marker::new(&bench.token, AttemptNo(1), MarkerKind::Opened)
         .emit(&there, &bench.token)
         .await
         .expect("opened");
 
-    let count = begun(&bench, &ours, 2).await;
+    let count = begun(&bench, &ours, AttemptNo(2)).await;
     settled(&bench, &ours, count).await.expect("nothing is out");
-    let released = EpochProof::Count(begun(&bench, &ours, 2).await);
+    let released = EpochProof::Count(begun(&bench, &ours, AttemptNo(2)).await);
     cascade::allow_skips(&ours, &bench.token, released)
         .await
         .expect("allowed");
@@ -245,9 +245,9 @@ async fn keys_do_not_come_back_before_their_owner_has_followed() {
         lacks.contains("public.item") && lacks.contains("item_country_fkey"),
         "{lacks}"
     );
-    let count = begun(&bench, &ours, 3).await;
+    let count = begun(&bench, &ours, AttemptNo(3)).await;
     let waits = settled(&bench, &ours, count).await;
-    assert_eq!(code(waits), cascade::CASCADE_CODE);
+    assert_eq!(code(waits), "cutover.cascade");
 
     owner.batch_execute(DELETE).await.expect("on the owner");
     bench.drain(&stream).await.expect("followed");
@@ -266,10 +266,10 @@ async fn an_attempt_waits_for_who_leaves_rows_out_and_gives_up_for_now() {
     let ours = bench.ours(&bench.source).await;
     let deleting = app.transaction().await.expect("begun");
     deleting.batch_execute(DELETE).await.expect("skipped");
-    let count = begun(&bench, &ours, 2).await;
+    let count = begun(&bench, &ours, AttemptNo(2)).await;
     assert_eq!(
         code(settled(&bench, &ours, count).await),
-        cascade::CASCADE_CODE,
+        "cutover.cascade",
         "it has not ended"
     );
     let (second, observer) = (
@@ -284,10 +284,7 @@ async fn an_attempt_waits_for_who_leaves_rows_out_and_gives_up_for_now() {
     };
     let (counted, ()) = tokio::join!(counted, ends);
     assert!(counted.expect("waited") > 0);
-    assert_eq!(
-        code(settled(&bench, &ours, count).await),
-        cascade::CASCADE_CODE
-    );
+    assert_eq!(code(settled(&bench, &ours, count).await), "cutover.cascade");
 }
 
 #[tokio::test]
@@ -318,7 +315,7 @@ async fn an_older_guard_refuses_as_it_did() {
     .await
     .expect("never there");
     assert_eq!(state(app.batch_execute(DELETE).await), "SM001");
-    let count = begun(&bench, &ours, 2).await;
+    let count = begun(&bench, &ours, AttemptNo(2)).await;
     settled(&bench, &ours, count).await.expect("nothing is out");
     cascade::allow_skips(&ours, &bench.token, EpochProof::Count(count))
         .await

@@ -1,5 +1,6 @@
 //! Fence, wait-out and marker: simpler sequences of these steps lose writes (E7, C3 to C5).
 
+use plans::id::AttemptNo;
 use std::collections::BTreeSet;
 
 use connect::Connected;
@@ -40,9 +41,14 @@ async fn open_writer(session: &Connected, id: i64) {
 
 /// C3: fences the source. Checks that it refuses a later write.
 async fn fence(bench: &Bench, ours: &Connected) {
-    register::begin_and_set(ours, &bench.token, 1, RegisterSetting::FencedFor(50_000))
-        .await
-        .expect("fenced");
+    register::begin_and_set(
+        ours,
+        &bench.token,
+        AttemptNo(1),
+        RegisterSetting::FencedFor(50_000),
+    )
+    .await
+    .expect("fenced");
     let late = bench.source.session().await;
     let insert = "insert into public.item values (100, 99, 'late')";
     assert_eq!(state(late.batch_execute(insert).await), "SM001");
@@ -54,10 +60,10 @@ async fn fence(bench: &Bench, ours: &Connected) {
 /// C5: the stream ends at the marker, as in a cutover. Then the target is opened.
 async fn drained_to_marker(bench: &Bench, ours: &Connected) {
     let mut stream = bench.stream(FORWARD).await;
-    let marker = Marker::new(&bench.token, 1, MarkerKind::Sealed);
+    let marker = Marker::new(&bench.token, AttemptNo(1), MarkerKind::Sealed);
     stream.stop_at(marker.id);
     marker.emit(ours, &bench.token).await.expect("marked");
-    let arrived = tokio::time::timeout(LIMIT, wait_for_marker(stream.watch(), marker.id));
+    let arrived = tokio::time::timeout(LIMIT, wait_for_marker(stream.subscribe(), marker.id));
     arrived.await.expect("in time").expect("reached");
     stream.wait_until_ended().await;
 }
@@ -183,7 +189,7 @@ pub(super) async fn a_marker_comes_after_every_acknowledged_commit_and_a_positio
         .expect("everybody has ended");
     let read = "select pg_current_wal_lsn()";
     let naive: Lsn = ours.query_one(read, &[]).await.expect("a position").get(0);
-    let marker = Marker::new(&bench.token, 1, MarkerKind::Fenced);
+    let marker = Marker::new(&bench.token, AttemptNo(1), MarkerKind::Fenced);
     marker.emit(&ours, &bench.token).await.expect("marked");
 
     let to_marker = committed_before(&bench, Lsn(u64::MAX), &marker).await;
@@ -215,7 +221,7 @@ async fn a_marker_behind_nothing_needs_no_commit_and_one_behind_a_row_does() {
 
     let insert = "insert into public.item values (100, 1, 'x')";
     app.batch_execute(insert).await.expect("written");
-    let marker = Marker::new(&bench.token, 1, MarkerKind::Probe);
+    let marker = Marker::new(&bench.token, AttemptNo(1), MarkerKind::Probe);
     marker.emit(&ours, &bench.token).await.expect("marked");
     until("the stream waits for its progress", || async {
         let waits = "select exists (select from pg_stat_activity where wait_event_type = 'Lock' \
@@ -223,9 +229,15 @@ async fn a_marker_behind_nothing_needs_no_commit_and_one_behind_a_row_does() {
         observer.query_one(waits, &[]).await.expect("read").get(0)
     })
     .await;
-    assert!(!stream.watch().borrow().markers.contains_key(&marker.id));
+    assert!(
+        !stream
+            .subscribe()
+            .borrow()
+            .applied_markers
+            .contains_key(&marker.id)
+    );
     lock.batch_execute("commit").await.expect("let go");
-    let arrived = tokio::time::timeout(LIMIT, wait_for_marker(stream.watch(), marker.id));
+    let arrived = tokio::time::timeout(LIMIT, wait_for_marker(stream.subscribe(), marker.id));
     assert_eq!(arrived.await.expect("in time").expect("told"), 1);
     assert!(bench.assert_equal().await >= 1);
 }

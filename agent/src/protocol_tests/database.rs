@@ -13,7 +13,7 @@ use plans::table::TableName;
 use super::bench::{Bench, ITEM, VERSION};
 use super::ddl::{dispatched, run};
 use super::shard::Shard as Database;
-use crate::error::{OTHER_DATABASE, StepError};
+use crate::error::StepError;
 use crate::inspect;
 use crate::postgres::replication::ReplicationSession;
 use crate::shard::database::Shard;
@@ -127,10 +127,14 @@ async fn a_session_in_any_other_database_is_refused() {
     ];
     for (what, database, known) in strangers {
         let shard = shard(&bench, database, &known);
-        assert_eq!(code(shard.session("test").await), OTHER_DATABASE, "{what}");
+        assert_eq!(
+            code(shard.session("test").await),
+            "shard.other_database",
+            "{what}"
+        );
         assert_eq!(
             code(shard.replica_session("test").await),
-            OTHER_DATABASE,
+            "shard.other_database",
             "{what}"
         );
         let walsender = ReplicationSession::open(&shard.dsn, "test").await;
@@ -160,7 +164,7 @@ async fn on_a_promoted_standby_nothing_of_an_owner_is_deleted_before_it_is_accep
     dispatch.source.identity = Some(before.clone());
     let acts = shard(&bench, &bench.source, &before).session("test").await;
     acts.expect("a standby that was promoted in its place");
-    assert_eq!(code(drop_old::run(&context).await), OTHER_DATABASE);
+    assert_eq!(code(drop_old::run(&context).await), "shard.other_database");
     let mend = Inspection::Sweep(Box::new(SweepTask {
         shard: reference(&bench.source, Some(before)),
         sweeps: vec![Sweep::ReleasedKeys { map: "m".into() }],
@@ -168,7 +172,7 @@ async fn on_a_promoted_standby_nothing_of_an_owner_is_deleted_before_it_is_accep
     let refused = inspect::run(&mend, &std::env::temp_dir())
         .await
         .expect_err("refused");
-    assert_eq!(refused.code, OTHER_DATABASE);
+    assert_eq!(refused.code, "shard.other_database");
 }
 
 #[tokio::test]
@@ -198,7 +202,7 @@ async fn nothing_is_deleted_where_another_database_answers_within_the_session() 
         .code()
         .map(|c| c.code().to_owned());
     assert_eq!(state.as_deref(), Some("SM008"));
-    assert_eq!(code(drop_old::run(&context).await), OTHER_DATABASE);
+    assert_eq!(code(drop_old::run(&context).await), "shard.other_database");
     let left = "select count(*) from public.item";
     let left: i64 = app.query_one(left, &[]).await.expect("read").get(0);
     assert_eq!(left, 1);

@@ -15,7 +15,7 @@ use crate::error::StepError;
 use crate::migration::context::StepContext;
 use crate::postgres::catalog;
 use crate::shard::guard::{self, ddl_guard};
-use crate::steps::shape;
+use crate::steps::definitions;
 use crate::stream::wait_for_failure;
 
 const FORWARD: Direction = Direction::Forward;
@@ -47,7 +47,7 @@ pub(super) async fn run(session: &Connected, sql: &str) {
 
 /// Returns the message of the failure of a check of both shards.
 pub(super) async fn drift(context: &StepContext) -> String {
-    match shape::check(context, StepKind::CatchUp).await {
+    match definitions::check(context, StepKind::CatchUp).await {
         Err(StepError::Failed(failure)) => {
             assert_eq!(failure.code, "schema.drift");
             failure.message
@@ -58,7 +58,7 @@ pub(super) async fn drift(context: &StepContext) -> String {
 
 /// Returns the current definition of the tables, which is the same on both shards.
 async fn reshaped(context: &StepContext) -> (Vec<MovingTable>, String) {
-    match shape::check(context, StepKind::CatchUp).await {
+    match definitions::check(context, StepKind::CatchUp).await {
         Err(StepError::Reshaped {
             tables,
             fingerprint,
@@ -76,7 +76,7 @@ async fn a_difference_is_told_line_by_line_and_a_change_of_both_sides_is_carried
         bench.ours(&bench.source).await,
         bench.ours(&bench.target).await,
     );
-    shape::check(&context, StepKind::CatchUp)
+    definitions::check(&context, StepKind::CatchUp)
         .await
         .expect("as planned");
 
@@ -109,7 +109,7 @@ async fn a_difference_is_told_line_by_line_and_a_change_of_both_sides_is_carried
     let mut context = context;
     let dispatch = Arc::make_mut(&mut context.dispatch);
     (dispatch.tables, dispatch.schema_fingerprint) = (tables, fingerprint);
-    shape::check(&context, StepKind::CatchUp)
+    definitions::check(&context, StepKind::CatchUp)
         .await
         .expect("the plan follows");
 }
@@ -127,7 +127,7 @@ async fn an_index_that_is_not_valid_yet_is_no_change() {
         )
     };
     run(&app, &valid(false)).await;
-    shape::check(&context, StepKind::CatchUp)
+    definitions::check(&context, StepKind::CatchUp)
         .await
         .expect("nothing to compare");
     run(&app, &valid(true)).await;
@@ -197,7 +197,7 @@ async fn a_stream_halts_at_a_column_of_one_side_and_goes_on_where_both_have_it()
     .await;
     run(&app, "update public.item set note = 'changed' where id = 1").await;
     let stream = bench.stream(FORWARD).await;
-    let failure = wait_for_failure(stream.watch()).await;
+    let failure = wait_for_failure(stream.subscribe()).await;
     let failure = failure.failure().expect("a failure").clone();
     assert_eq!(failure.code, "schema.drift");
     assert!(
@@ -253,7 +253,7 @@ async fn another_type_halts_the_stream() {
     run(&app, "alter table public.item alter v type varchar(9)").await;
     run(&app, "insert into public.item values (100, 1, 'x')").await;
     let stream = bench.stream(FORWARD).await;
-    let failure = wait_for_failure(stream.watch()).await;
+    let failure = wait_for_failure(stream.subscribe()).await;
     let message = failure.failure().expect("a failure").message.clone();
     assert!(
         message.contains("column v: on shard s place 3 character varying(9)"),
@@ -285,7 +285,7 @@ async fn a_guard_that_was_dropped_is_named_and_put_back_before_the_comparison() 
         "{message}"
     );
     assert_eq!(code(refused), "guard.changed");
-    shape::check(&context, StepKind::Verify)
+    definitions::check(&context, StepKind::Verify)
         .await
         .expect("put back");
     guard::check(&there, id, &bench.tables)

@@ -12,7 +12,7 @@ use super::bench::{Bench, ITEM};
 use super::shard::{Shard as Database, until};
 use crate::postgres::replication::{ReplicationSession, SlotOptions};
 use crate::stream::ApplyStream;
-use crate::stream::dual_write::{DualWrite, ROLE, watch_for_ever};
+use crate::stream::dual_write::{DualWrite, STANDBY_ROLE, run_watchdog};
 
 mod process;
 mod standby_names;
@@ -169,7 +169,7 @@ async fn the_reverse_stream_is_synchronous_on_the_target() {
     let bench = Bench::each_alone("dwrev", ITEM).await;
     bench.capture(Direction::Reverse).await;
     let stream = synchronous(&bench, Direction::Reverse, FAR).await;
-    assert!(setting(&bench.target).await.contains(ROLE));
+    assert!(setting(&bench.target).await.contains(STANDBY_ROLE));
     assert_eq!(setting(&bench.source).await, "");
     let there = bench.target.session().await;
     let insert = "insert into public.item values (1, 1, 'not ours')";
@@ -224,7 +224,7 @@ async fn a_comparison_s_point_is_not_waited_for_by_the_commits_that_it_waits_for
         }
     };
     let comparing = async {
-        let held = stream.hold().await.expect("held");
+        let held = stream.pause().await.expect("held");
         let began = Instant::now();
         let mut slot = ReplicationSession::open(&bench.source.dsn(), "test")
             .await
@@ -245,7 +245,10 @@ async fn a_comparison_s_point_is_not_waited_for_by_the_commits_that_it_waits_for
     };
     let ((took, why), ()) = tokio::join!(comparing, writing);
     assert!(took < SLACK, "{took:?}");
-    assert_eq!(why, "a comparison reads one exact point");
+    assert_eq!(
+        why,
+        "the stream is paused at the exact point that a comparison reads"
+    );
     until_synchronous(&bench, FORWARD, &stream).await;
 }
 
@@ -351,7 +354,7 @@ async fn commits(bench: &Bench, tenant: i64, from: i64) -> Vec<Duration> {
 #[tokio::test]
 #[ignore = "other tests start it"]
 async fn watchdog_process() {
-    if std::env::var_os(crate::stream::dual_write::ENVIRONMENT).is_some() {
-        watch_for_ever().await.expect("watched");
+    if std::env::var_os(crate::stream::dual_write::TASK_VARIABLE).is_some() {
+        run_watchdog().await.expect("watched");
     }
 }

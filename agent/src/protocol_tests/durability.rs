@@ -2,6 +2,7 @@
 
 use super::bench::{Bench, ITEM};
 use crate::shard::register::{self, RegisterSetting};
+use plans::id::AttemptNo;
 
 #[tokio::test]
 async fn a_register_survives_a_crash_although_the_role_commits_asynchronously() {
@@ -25,7 +26,7 @@ async fn a_register_survives_a_crash_although_the_role_commits_asynchronously() 
     let default: String = naive.query_one(show, &[]).await.expect("shown").get(0);
     assert_eq!(default, "off");
     let ours = bench.ours(&bench.source).await;
-    let set = register::begin_and_set(&ours, &bench.token, 1, RegisterSetting::Closed);
+    let set = register::begin_and_set(&ours, &bench.token, AttemptNo(1), RegisterSetting::Closed);
     set.await.expect("sealed and acknowledged");
     let acknowledged = naive
         .query_one("select setval('public.naive', 1)", &[])

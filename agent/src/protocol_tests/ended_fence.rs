@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use connect::Connected;
+use plans::id::AttemptNo;
 use tokio::time::Instant;
 
 use super::bench::{Bench, ITEM, code, pid, state};
@@ -11,7 +12,7 @@ use super::cutover::committed_before;
 use super::shard::LIMIT;
 use super::wait_out::{Marking, prepare, until_queued};
 use crate::postgres::lsn::Lsn;
-use crate::shard::epoch::EpochProof;
+use crate::shard::epoch::{AttemptCount, EpochProof};
 use crate::shard::guard;
 use crate::shard::marker_after_wait::AwaitedWriters;
 use crate::shard::register::{self, RegisterSetting};
@@ -20,13 +21,13 @@ use crate::shard::register::{self, RegisterSetting};
 const WRITE: &str = "begin; insert into public.item values (100, 1, 'x')";
 
 /// Sets a fence that expires immediately. Returns the attempt count of the shard.
-async fn fence_that_has_ended(marking: &Marking) -> i64 {
+async fn fence_that_has_ended(marking: &Marking) -> AttemptCount {
     let fence = RegisterSetting::FencedFor(0);
-    let fenced = register::begin_and_set(&marking.session, &marking.token, 1, fence);
+    let fenced = register::begin_and_set(&marking.session, &marking.token, AttemptNo(1), fence);
     fenced.await.expect("fenced")
 }
 
-async fn seal(marking: &Marking, count: i64) -> BTreeSet<String> {
+async fn seal(marking: &Marking, count: AttemptCount) -> BTreeSet<String> {
     let (proof, closed) = (EpochProof::Count(count), RegisterSetting::Closed);
     let behind = marking.behind();
     let sealed = behind

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
-use plans::id::{Epoch, MapVersion, MigrationId};
+use plans::id::{AttemptNo, Epoch, MapVersion, MigrationId};
 
 use super::bench::{Bench, ITEM, VERSION, code, pid, state, until_blocked};
 use super::shard::until;
 use crate::error::StepError;
 use crate::shard::database::Shard;
-use crate::shard::epoch::{self, EpochProof, EpochToken, ProvenTransaction};
+use crate::shard::epoch::{self, AttemptCount, EpochProof, EpochToken, ProvenTransaction};
 use crate::shard::register;
 use crate::shard::sidecar_schema;
 
@@ -98,7 +98,7 @@ async fn the_queue_of_the_advisory_lock_is_fair() {
     );
     epoch::begin(&first, &bench.token).await.expect("proved");
     let (owner_pid, second_pid) = (pid(&owner).await, pid(&second).await);
-    let exclusive = epoch::begin_attempt(&owner, &bench.token, 1);
+    let exclusive = epoch::begin_attempt(&owner, &bench.token, AttemptNo(1));
     let overlapping = async {
         until_blocked(&first, owner_pid).await;
         epoch::begin(&second, &bench.token).await
@@ -178,12 +178,12 @@ async fn a_batch_runs_nothing_of_what_is_not_proven() {
     let run = async |token: &EpochToken, proof| {
         epoch::transact(&ours, token, proof, &write, "writing").await
     };
-    let begun = run(token, EpochProof::Next(2))
+    let begun = run(token, EpochProof::Next(AttemptNo(2)))
         .await
         .expect("the next attempt");
-    let told = register::notify_of_flip(&ours, token, 2, VERSION + 1);
+    let told = register::notify_of_flip(&ours, token, AttemptNo(2), MapVersion(VERSION + 1));
     let told = told.await.expect("told of the flip");
-    assert_eq!((begun, told), (2000, 2001));
+    assert_eq!((begun, told), (AttemptCount(2000), AttemptCount(2001)));
 
     let after = EpochToken {
         until: MapVersion(VERSION + 1),
@@ -195,8 +195,8 @@ async fn a_batch_runs_nothing_of_what_is_not_proven() {
         (&former, EpochProof::Work),
         (token, EpochProof::Count(begun)),
         (&former, EpochProof::Count(told)),
-        (token, EpochProof::Next(1)),
-        (&former, EpochProof::Next(3)),
+        (token, EpochProof::Next(AttemptNo(1))),
+        (&former, EpochProof::Next(AttemptNo(3))),
     ];
     let reset = format!(
         "select setval('shardwright.{}', 0)",
@@ -228,7 +228,7 @@ async fn behind_a_transaction_that_is_refused_none_is_run() {
     let proven = |token, proof, sql| ProvenTransaction { token, proof, sql };
     let text = "writing";
     let in_turn = [
-        proven(token, EpochProof::Next(2), nothing),
+        proven(token, EpochProof::Next(AttemptNo(2)), nothing),
         proven(former, EpochProof::Work, nothing),
         proven(token, EpochProof::LastCount, &closed),
     ];
@@ -237,9 +237,12 @@ async fn behind_a_transaction_that_is_refused_none_is_run() {
     assert_eq!(bench.register(&ours).await, 0);
 
     let same = epoch::transact(&ours, token, EpochProof::LastCount, &closed, text).await;
-    assert_eq!(same.expect("the first one was committed by itself"), 2000);
-    let next = epoch::transact(&other, token, EpochProof::Next(2), nothing, text).await;
-    assert_eq!(next.expect("the next count"), 2001);
+    assert_eq!(
+        same.expect("the first one was committed by itself"),
+        AttemptCount(2000)
+    );
+    let next = epoch::transact(&other, token, EpochProof::Next(AttemptNo(2)), nothing, text).await;
+    assert_eq!(next.expect("the next count"), AttemptCount(2001));
     let late = epoch::transact(&ours, token, EpochProof::LastCount, &again, text).await;
     assert_eq!(code(late), "epoch.stale");
     assert_eq!(bench.register(&ours).await, 5);

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use connect::Connected;
 use plans::failure::Failure;
+use plans::id::AttemptNo;
 use plans::names::Direction;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -25,7 +26,7 @@ fn item(key: &str, identity: &str) -> String {
 async fn open(bench: &Bench, direction: Direction) {
     if direction == Direction::Reverse {
         let session = bench.ours(&bench.target).await;
-        let marker = Marker::new(&bench.token, 1, MarkerKind::Opened);
+        let marker = Marker::new(&bench.token, AttemptNo(1), MarkerKind::Opened);
         marker.emit(&session, &bench.token).await.expect("opened");
     }
 }
@@ -97,7 +98,7 @@ async fn arrives_or_halts(name: &str, ddl: &str, insert: &str, secondary: Option
             let mut random = StdRng::seed_from_u64(3);
             for _ in 0..3 {
                 let stream = bench.stream(direction).await;
-                let mut seen = stream.watch();
+                let mut seen = stream.subscribe();
                 for _ in 0..random.random_range(3..12) {
                     seen.changed().await.expect("it works");
                     let failure = seen.borrow_and_update().status.failure.clone();
@@ -319,7 +320,7 @@ async fn whole_rows_are_told_apart_by_each_byte_whatever_their_length() {
     let bench = Bench::each_alone("bytes", table).await;
     bench.capture(Direction::Forward).await;
     let stream = bench.stream(Direction::Forward).await;
-    stream.record_dirty();
+    stream.start_recording_dirty_keys();
     let app = bench.source.session().await;
     for change in [
         "insert into public.item values (100, 'Foo', 'x'), (100, 'foo', 'x'), (100, 'FOO', 'x')",

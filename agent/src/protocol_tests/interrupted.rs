@@ -114,7 +114,9 @@ async fn a_drop_that_had_handed_its_keys_over_ends() {
         tables: &bench.tables,
         shard: "source",
     };
-    away.release(&ours, VERSION + 1).await.expect("handed over");
+    away.release(&ours, MapVersion(VERSION + 1))
+        .await
+        .expect("handed over");
     guard::drop_all(&ours, &bench.token).await.expect("dropped");
     steps::run(&again(&bench, StepKind::DropOld), StepKind::DropOld)
         .await

@@ -1,6 +1,7 @@
 //! Two sessions apply a backlog together. If one of them fails between their commits, each change is still applied once
 //! (ADR 39).
 
+use plans::id::AttemptNo;
 use std::sync::Arc;
 
 use connect::Connected;
@@ -235,7 +236,7 @@ async fn a_stream_that_is_parked_has_what_both_sessions_have() {
     let letting = async {
         fails(&there, 0).await;
     };
-    let (held, ()) = tokio::join!(stream.hold(), letting);
+    let (held, ()) = tokio::join!(stream.pause(), letting);
     let held = held.expect("held");
     let (at, source, _slot) = super::park::point(&bench, 1).await;
     let (parked, ()) = tokio::join!(held.park(at), super::park::mark(&bench));
@@ -302,7 +303,7 @@ async fn a_register_write_that_waits_for_the_one_session_does_not_stop_the_other
     loop {
         tokio::select! {
             done = &mut drained => { done.expect("drained"); break }
-            begun = epoch::begin_attempt(&ours, &bench.token, 1) => {
+            begun = epoch::begin_attempt(&ours, &bench.token, AttemptNo(1)) => {
                 begun.expect("alone");
                 epoch::rollback(&ours).await;
                 writes += 1;

@@ -66,7 +66,7 @@ async fn the_keys_of_large_rows_are_recorded_before_and_after() {
     let stream = bench.stream(FORWARD).await;
     app.batch_execute(CHANGES[0]).await.expect("written");
     bench.drain(&stream).await.expect("drained");
-    stream.record_dirty();
+    stream.start_recording_dirty_keys();
     for change in [CHANGES[1], CHANGES[2]] {
         app.batch_execute(change).await.expect("changed");
     }

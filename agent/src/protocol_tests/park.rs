@@ -1,5 +1,6 @@
 //! A comparison reads both copies at one exact position while writes continue.
 
+use plans::id::AttemptNo;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -69,7 +70,7 @@ async fn until_more_than(bench: &Bench, compared: usize) {
 
 pub(super) async fn mark(bench: &Bench) {
     let session = bench.ours(&bench.source).await;
-    let marker = Marker::new(&bench.token, 0, MarkerKind::Park);
+    let marker = Marker::new(&bench.token, AttemptNo(0), MarkerKind::Park);
     marker.emit(&session, &bench.token).await.expect("marked");
 }
 
@@ -87,7 +88,7 @@ async fn a_parked_stream_has_applied_exactly_what_the_snapshot_sees() {
         let mut compared = 0;
         for round in 0..6 {
             until_more_than(&bench, compared).await;
-            let held = stream.hold().await.expect("held");
+            let held = stream.pause().await.expect("held");
             let (at, source, _slot) = point(&bench, round).await;
             let (parked, ()) = tokio::join!(held.park(at), mark(&bench));
             parked.expect("parked");
@@ -122,7 +123,7 @@ async fn a_parked_stream_has_no_row_that_is_ahead() {
     bench.drain(&stream).await.expect("drained");
     for round in 0..4 {
         there_and_back(&app).await;
-        let held = stream.hold().await.expect("held");
+        let held = stream.pause().await.expect("held");
         there_and_back(&app).await;
         let (at, source, _slot) = point(&bench, round).await;
         // Changes that commit after the position must not be visible in rows that are read before it.
@@ -146,7 +147,7 @@ async fn a_stream_that_is_past_the_point_says_so() {
     let stream = bench.stream(FORWARD).await;
     let (at, _source, _slot) = point(&bench, 0).await;
     bench.drain(&stream).await.expect("applied beyond it");
-    let held = stream.hold().await.expect("held");
+    let held = stream.pause().await.expect("held");
     let (parked, ()) = tokio::join!(held.park(at), mark(&bench));
     assert_eq!(code(parked), "stream.passed");
     drop(held);
@@ -159,9 +160,9 @@ async fn a_hold_that_is_given_up_lets_the_stream_go_on() {
     bench.capture(FORWARD).await;
     let stream = bench.stream(FORWARD).await;
     bench.drain(&stream).await.expect("it runs");
-    let held = stream.hold().await.expect("held");
+    let held = stream.pause().await.expect("held");
     let session = bench.ours(&bench.source).await;
-    let marker = Marker::new(&bench.token, 1, MarkerKind::Probe);
+    let marker = Marker::new(&bench.token, AttemptNo(1), MarkerKind::Probe);
     marker.emit(&session, &bench.token).await.expect("marked");
     let read = "select pg_current_wal_flush_lsn()";
     let end: Lsn = session.query_one(read, &[]).await.expect("read").get(0);
@@ -173,9 +174,14 @@ async fn a_hold_that_is_given_up_lets_the_stream_go_on() {
         row.is_some_and(|row| row.get(0))
     })
     .await;
-    assert!(!stream.observation().markers.contains_key(&marker.id));
+    assert!(
+        !stream
+            .observation()
+            .applied_markers
+            .contains_key(&marker.id)
+    );
     drop(held);
-    let arrived = tokio::time::timeout(LIMIT, wait_for_marker(stream.watch(), marker.id));
+    let arrived = tokio::time::timeout(LIMIT, wait_for_marker(stream.subscribe(), marker.id));
     arrived.await.expect("in time").expect("it goes on");
 }
 
@@ -201,7 +207,7 @@ async fn a_stream_that_is_to_stop_does_so_at_its_marker_even_after_a_restart() {
     let mut stream = bench.stream(FORWARD).await;
     let marker = Marker {
         id: Uuid::new_v4(),
-        ..Marker::new(&bench.token, 1, MarkerKind::Sealed)
+        ..Marker::new(&bench.token, AttemptNo(1), MarkerKind::Sealed)
     };
     stream.stop_at(marker.id);
     restart(&bench, &stream).await;
@@ -211,7 +217,7 @@ async fn a_stream_that_is_to_stop_does_so_at_its_marker_even_after_a_restart() {
     let session = bench.ours(&bench.source).await;
     marker.emit(&session, &bench.token).await.expect("marked");
     app.batch_execute(&insert(2)).await.expect("after");
-    let arrived = tokio::time::timeout(LIMIT, wait_for_marker(stream.watch(), marker.id));
+    let arrived = tokio::time::timeout(LIMIT, wait_for_marker(stream.subscribe(), marker.id));
     arrived.await.expect("in time").expect("reached");
     let ended = tokio::time::timeout(Duration::from_secs(60), stream.wait_until_ended());
     ended.await.expect("it ends by itself");

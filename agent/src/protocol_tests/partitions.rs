@@ -2,7 +2,7 @@
 //! that are created later. A partition that is added or removed during a move halts it.
 
 use connect::Connected;
-use plans::id::{MapName, MigrationId};
+use plans::id::{MapName, MapVersion, MigrationId};
 use plans::names::Direction;
 use plans::request::Mode;
 use plans::shard_map::{KeyColumns, ThroughRef};
@@ -21,7 +21,7 @@ use crate::schema;
 use crate::shard::guard::{self, ddl_guard};
 use crate::shard::released_keys::ReleasedKeys;
 use crate::shard::{created, sequences, sidecar_schema};
-use crate::steps::shape;
+use crate::steps::definitions;
 
 const FORWARD: Direction = Direction::Forward;
 const CLOSED: i64 = i64::MAX;
@@ -147,7 +147,7 @@ async fn the_guard_holds_at_the_top_on_each_leaf_and_on_a_partition_that_comes()
         tables: &bench.tables,
         shard: "s",
     }
-    .release(&ours, 8)
+    .release(&ours, MapVersion(8))
     .await
     .expect("given");
     assert!(
@@ -174,7 +174,7 @@ async fn the_guard_holds_at_the_top_on_each_leaf_and_on_a_partition_that_comes()
 async fn a_partition_that_comes_or_goes_halts_the_move() {
     let bench = Bench::new("comes", SALE).await;
     let context = dispatched(&bench, StepKind::CatchUp).await;
-    shape::check(&context, StepKind::CatchUp)
+    definitions::check(&context, StepKind::CatchUp)
         .await
         .expect("as planned");
     let (here, there) = (
@@ -195,7 +195,7 @@ async fn a_partition_that_comes_or_goes_halts_the_move() {
     for side in [&here, &there] {
         run(side, "drop table public.sale_3").await;
     }
-    shape::check(&context, StepKind::CatchUp)
+    definitions::check(&context, StepKind::CatchUp)
         .await
         .expect("as planned again");
     run(
@@ -345,7 +345,7 @@ async fn a_partitioned_table_is_listed_at_the_top_and_moves_leaf_by_leaf() {
     let sequences = sequences::list_used_by(&app, &found.tables)
         .await
         .expect("read");
-    assert_eq!(sequences[0].0, "\"public\".\"sale_id_seq\"");
+    assert_eq!(sequences[0].name, "\"public\".\"sale_id_seq\"");
 }
 
 #[tokio::test]

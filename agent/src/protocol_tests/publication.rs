@@ -6,7 +6,6 @@ use plans::names::Direction;
 use super::bench::{Bench, ITEM, pid};
 use super::shard::until;
 use crate::error::StepError;
-use crate::postgres::replication::PUBLICATION_CHANGED;
 use crate::shard::publication;
 
 const FORWARD: Direction = Direction::Forward;
@@ -22,7 +21,7 @@ async fn refused(bench: &Bench, done: &str) {
     let error = check(bench).await.expect_err(done);
     assert_eq!(
         error.failure().map(|f| f.code.as_str()),
-        Some(PUBLICATION_CHANGED),
+        Some("publication.changed"),
         "{done}"
     );
 }
@@ -125,7 +124,7 @@ async fn a_publication_that_goes_meanwhile_loses_rows_only_where_it_is_found() {
         let ended = bench.drain(&stream).await.expect_err("the stream ends");
         assert_eq!(
             ended.failure().map(|f| f.code.as_str()),
-            Some(PUBLICATION_CHANGED)
+            Some("publication.changed")
         );
     }
     check(&bench).await.expect_err("gone");

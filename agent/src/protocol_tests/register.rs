@@ -2,8 +2,9 @@
 
 use super::bench::{Bench, ITEM, VERSION, code, pid, state, until_blocked};
 use super::shard::{LIMIT, until};
-use crate::shard::epoch::{self, EpochToken};
+use crate::shard::epoch::{self, AttemptCount, EpochToken};
 use crate::shard::register::{self, RegisterSetting, ShardOpening};
+use plans::id::{AttemptNo, MapVersion};
 
 const CLOSED: i64 = i64::MAX;
 
@@ -16,14 +17,15 @@ async fn a_late_seal_of_a_released_attempt_is_refused() {
         bench.ours(&bench.source).await,
     );
     let token = &bench.token;
-    let count = register::begin_and_set(&seal, token, 1, RegisterSetting::FencedFor(2000))
-        .await
-        .expect("fenced");
+    let count =
+        register::begin_and_set(&seal, token, AttemptNo(1), RegisterSetting::FencedFor(2000))
+            .await
+            .expect("fenced");
 
     let lane = bench.ours(&bench.source).await;
     epoch::begin(&lane, token).await.expect("proved");
     let (seal_pid, release_pid) = (pid(&seal).await, pid(&release).await);
-    let released = register::begin_and_set(&release, token, 1, RegisterSetting::Open);
+    let released = register::begin_and_set(&release, token, AttemptNo(1), RegisterSetting::Open);
     let sealed = async {
         until_blocked(&lane, release_pid).await;
         register::set(&seal, token, count, RegisterSetting::Closed).await
@@ -34,7 +36,7 @@ async fn a_late_seal_of_a_released_attempt_is_refused() {
     };
     let (released, sealed, unblocked) = tokio::join!(released, sealed, unblocked);
     unblocked.expect("committed");
-    assert_eq!(released.expect("released"), count + 1);
+    assert_eq!(released.expect("released"), AttemptCount(count.0 + 1));
     assert_eq!(code(sealed), "epoch.stale");
     assert_eq!(bench.register(&lane).await, 0);
 }
@@ -46,10 +48,15 @@ async fn control_a_proof_of_the_epoch_alone_lets_a_late_seal_close_the_keys() {
     let bench = Bench::new("epoch_only", ITEM).await;
     bench.guard(&bench.source, 0).await;
     let session = bench.ours(&bench.source).await;
-    register::begin_and_set(&session, &bench.token, 1, RegisterSetting::FencedFor(2000))
-        .await
-        .expect("fenced");
-    register::begin_and_set(&session, &bench.token, 1, RegisterSetting::Open)
+    register::begin_and_set(
+        &session,
+        &bench.token,
+        AttemptNo(1),
+        RegisterSetting::FencedFor(2000),
+    )
+    .await
+    .expect("fenced");
+    register::begin_and_set(&session, &bench.token, AttemptNo(1), RegisterSetting::Open)
         .await
         .expect("released");
     epoch::begin(&session, &bench.token)
@@ -72,20 +79,26 @@ async fn a_late_release_does_not_open_what_the_next_attempt_sealed() {
         bench.ours(&bench.source).await,
     );
     let token = &bench.token;
-    register::begin_and_set(&late, token, 1, RegisterSetting::FencedFor(2000))
+    register::begin_and_set(&late, token, AttemptNo(1), RegisterSetting::FencedFor(2000))
         .await
         .expect("fenced");
-    let count = register::begin_and_set(&retry, token, 2, RegisterSetting::FencedFor(2000))
-        .await
-        .expect("fenced again");
+    let count = register::begin_and_set(
+        &retry,
+        token,
+        AttemptNo(2),
+        RegisterSetting::FencedFor(2000),
+    )
+    .await
+    .expect("fenced again");
     register::set(&retry, token, count, RegisterSetting::Closed)
         .await
         .expect("sealed");
 
-    let released = register::begin_and_set(&late, token, 1, RegisterSetting::Open).await;
+    let released = register::begin_and_set(&late, token, AttemptNo(1), RegisterSetting::Open).await;
     assert_eq!(code(released), "epoch.stale");
     assert_eq!(bench.register(&retry).await, CLOSED);
-    let witnessed = register::begin_and_check_witness(&late, token, 1, 7).await;
+    let witnessed =
+        register::begin_and_check_witness(&late, token, AttemptNo(1), MapVersion(7)).await;
     assert_eq!(
         code(witnessed),
         "epoch.stale",
@@ -101,7 +114,7 @@ async fn the_register_does_not_move_while_the_lock_is_waited_for() {
         bench.ours(&bench.source).await,
         bench.ours(&bench.source).await,
     );
-    let count = epoch::begin_attempt(&zombie, &bench.token, 1)
+    let count = epoch::begin_attempt(&zombie, &bench.token, AttemptNo(1))
         .await
         .expect("begun");
     epoch::commit(&zombie, "begun").await.expect("begun");
@@ -151,24 +164,24 @@ async fn a_witness_of_a_flip_that_the_store_lost_stops_the_fence() {
     bench.guard(&bench.target, CLOSED).await;
     let session = bench.ours(&bench.target).await;
     let token = &bench.token;
-    register::begin_and_check_witness(&session, token, 1, 7)
+    register::begin_and_check_witness(&session, token, AttemptNo(1), MapVersion(7))
         .await
         .expect("closed and never told");
-    register::notify_of_flip(&session, token, 1, 8)
+    register::notify_of_flip(&session, token, AttemptNo(1), MapVersion(8))
         .await
         .expect("told");
     assert_eq!(
-        code(register::begin_and_check_witness(&session, token, 2, 7).await),
+        code(register::begin_and_check_witness(&session, token, AttemptNo(2), MapVersion(7)).await),
         "flip.lost"
     );
-    register::begin_and_check_witness(&session, token, 3, 8)
+    register::begin_and_check_witness(&session, token, AttemptNo(3), MapVersion(8))
         .await
         .expect("told of nothing newer");
-    register::begin_and_set(&session, token, 4, RegisterSetting::Open)
+    register::begin_and_set(&session, token, AttemptNo(4), RegisterSetting::Open)
         .await
         .expect("opened");
     assert_eq!(
-        code(register::begin_and_check_witness(&session, token, 5, 8).await),
+        code(register::begin_and_check_witness(&session, token, AttemptNo(5), MapVersion(8)).await),
         "flip.lost"
     );
 }
@@ -181,7 +194,7 @@ async fn a_fence_says_until_when_on_the_clock_of_its_shard() {
     register::begin_and_set(
         &session,
         &bench.token,
-        1,
+        AttemptNo(1),
         RegisterSetting::FencedFor(30_000),
     )
     .await
@@ -207,8 +220,8 @@ async fn opened(bench: &Bench) -> Vec<String> {
             until: bench.token.until.next(),
             ..bench.token.clone()
         },
-        number: 1,
-        version: VERSION + 1,
+        number: AttemptNo(1),
+        version: MapVersion(VERSION + 1),
     };
     let delayed = |why: &str| delays.lock().expect("told").push(why.to_owned());
     let done = tokio::time::timeout(LIMIT, opening.open(delayed)).await;

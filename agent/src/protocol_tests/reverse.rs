@@ -1,11 +1,11 @@
 //! The reverse stream begins at the open marker (C10, C11, R17).
 
 use connect::Connected;
-use plans::id::MapVersion;
+use plans::id::{AttemptNo, MapVersion};
 use plans::names::Direction;
 
 use super::bench::{Bench, ITEM, VERSION, code, state};
-use crate::shard::epoch::{self, EpochToken};
+use crate::shard::epoch::{self, AttemptCount, EpochToken};
 use crate::shard::marker::{Marker, MarkerKind};
 use crate::shard::register::{self, RegisterSetting};
 
@@ -13,15 +13,20 @@ const REVERSE: Direction = Direction::Reverse;
 
 /// Creates a move immediately after its flip: both shards are closed, the reverse slot exists, and the target has been
 /// notified.
-async fn flipped(name: &str) -> (Bench, i64) {
+async fn flipped(name: &str) -> (Bench, AttemptCount) {
     let mut bench = Bench::new(name, ITEM).await;
     bench.guard(&bench.source, i64::MAX).await;
     bench.guard(&bench.target, i64::MAX).await;
     bench.capture(REVERSE).await;
     let gaining = bench.ours(&bench.target).await;
-    let count = register::notify_of_flip(&gaining, &bench.token, 1, VERSION + 1)
-        .await
-        .expect("told");
+    let count = register::notify_of_flip(
+        &gaining,
+        &bench.token,
+        AttemptNo(1),
+        MapVersion(VERSION + 1),
+    )
+    .await
+    .expect("told");
     bench.token.until = MapVersion(VERSION + 1);
     (bench, count)
 }
@@ -55,7 +60,7 @@ async fn what_lies_before_the_open_marker_does_not_come_back_and_what_follows_do
     let stream = bench.stream(REVERSE).await;
     bench.drain(&stream).await.expect("drained");
     write_ours(&gaining, &bench.token, 2).await;
-    let marker = Marker::new(&bench.token, 1, MarkerKind::Opened);
+    let marker = Marker::new(&bench.token, AttemptNo(1), MarkerKind::Opened);
     marker.emit(&gaining, &bench.token).await.expect("marked");
     assert_eq!(state(app.batch_execute(&insert(3)).await), "SM001");
     register::set(&gaining, &bench.token, count, RegisterSetting::Open)
@@ -92,7 +97,7 @@ async fn control_marker_and_setval_in_one_transaction_lose_a_write() {
     let open = format!("select setval('shardwright.{register}', 0)");
     gaining.batch_execute(&open).await.expect("seen at once");
     app.batch_execute(&insert(1)).await.expect("acknowledged");
-    let marker = Marker::new(&bench.token, 1, MarkerKind::Opened);
+    let marker = Marker::new(&bench.token, AttemptNo(1), MarkerKind::Opened);
     marker
         .write_and_commit(&gaining)
         .await

@@ -7,7 +7,7 @@ use super::bench::{Bench, tables};
 use crate::postgres::catalog;
 use crate::postgres::pg_dump::{DumpedSchema, RestoreSection};
 use crate::schema;
-use crate::schema::foreign_keys::{KEY, VALIDATION};
+use crate::schema::foreign_keys::{KEY_LABEL, VALIDATION_LABEL};
 use crate::shard::guard::ddl_guard;
 use crate::shard::{created, sidecar_schema};
 
@@ -163,13 +163,15 @@ async fn foreign_keys_are_validated_behind_all_of_them_and_end_as_they_were() {
         written
             .entries
             .iter()
-            .all(|e| !e.label.starts_with(VALIDATION))
+            .all(|e| !e.label.starts_with(VALIDATION_LABEL))
     );
     let of = |kind: &'static str| {
         let entries = dumped.entries.iter().enumerate();
         entries.filter(move |(_, entry)| entry.label.starts_with(kind))
     };
-    let validations: Vec<&str> = of(VALIDATION).map(|(_, e)| e.label.as_str()).collect();
+    let validations: Vec<&str> = of(VALIDATION_LABEL)
+        .map(|(_, e)| e.label.as_str())
+        .collect();
     assert_eq!(
         validations,
         [
@@ -178,7 +180,7 @@ async fn foreign_keys_are_validated_behind_all_of_them_and_end_as_they_were() {
             "FK VALIDATION public few few_id_fkey"
         ]
     );
-    assert!(of(KEY).all(|(at, _)| of(VALIDATION).all(|(validated, _)| at < validated)));
+    assert!(of(KEY_LABEL).all(|(at, _)| of(VALIDATION_LABEL).all(|(validated, _)| at < validated)));
     for entry in &dumped.entries {
         let done = target.batch_execute(&entry.sql()).await;
         done.expect(&entry.label);

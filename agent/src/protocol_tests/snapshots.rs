@@ -1,6 +1,7 @@
 //! Conditions that a snapshot must fulfil so that the copied rows and the stream together contain each change once (G1,
 //! G2, E1, E21).
 
+use plans::id::AttemptNo;
 use std::sync::Arc;
 
 use cluster::Cluster;
@@ -12,7 +13,7 @@ use super::bench::{Bench, ITEM};
 use super::cutover::committed_before;
 use super::shard::until;
 use crate::postgres::lsn::Lsn;
-use crate::postgres::replication::{ReplicationSession, SLOT_GAP, SlotOptions};
+use crate::postgres::replication::{ReplicationSession, SlotOptions};
 use crate::postgres::visibility::TxSnapshot;
 use crate::shard::apply_progress::{self, ApplyProgress};
 use crate::shard::epoch;
@@ -152,7 +153,7 @@ pub(super) async fn control_without_the_gate_a_commit_is_neither_copied_nor_sent
     assert!(current(&session).await.dominates(&first), "it opens later");
 
     let ours = bench.ours(&bench.source).await;
-    let marker = Marker::new(&bench.token, 1, MarkerKind::Probe);
+    let marker = Marker::new(&bench.token, AttemptNo(1), MarkerKind::Probe);
     marker.emit(&ours, &bench.token).await.expect("marked");
     let sent = committed_before(&bench, Lsn(u64::MAX), &marker).await;
     assert!(sent.is_empty(), "control: the slot does not send it either");
@@ -169,7 +170,7 @@ pub(super) async fn control_a_filter_by_position_drops_a_commit_that_the_copy_la
     let position: Lsn = text(&session, "select pg_current_wal_lsn()").await;
     unseen.acknowledged(&session).await;
     let ours = bench.ours(&bench.source).await;
-    let marker = Marker::new(&bench.token, 1, MarkerKind::Probe);
+    let marker = Marker::new(&bench.token, AttemptNo(1), MarkerKind::Probe);
     marker.emit(&ours, &bench.token).await.expect("marked");
     let dropped = committed_before(&bench, position, &marker).await;
     assert!(dropped.contains(&1), "control: it lies before the position");
@@ -196,7 +197,7 @@ async fn crash_behind_a_snapshot(name: &str, barrier: bool) -> (TxSnapshot, i64,
     let snapshot = current(&reader).await;
     assert_eq!(count(&reader).await, 5, "a copy made now has them");
     if barrier {
-        let marker = Marker::new(&bench.token, 0, MarkerKind::Barrier);
+        let marker = Marker::new(&bench.token, AttemptNo(0), MarkerKind::Barrier);
         marker.emit(&reader, &bench.token).await.expect("a barrier");
     }
     crash(bench.source.cluster.clone()).await;
@@ -267,5 +268,9 @@ pub(super) async fn control_changes_applied_asynchronously_and_confirmed_are_los
     let there = bench.ours(&bench.target).await;
     assert_eq!(count(&there).await, 0, "control: the change is gone");
     let stream = bench.stream(FORWARD).await;
-    assert_eq!(halted(&stream).await.0, SLOT_GAP, "and the gap is noticed");
+    assert_eq!(
+        halted(&stream).await.0,
+        "slot.gap",
+        "and the gap is noticed"
+    );
 }

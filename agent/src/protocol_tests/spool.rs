@@ -13,7 +13,6 @@ use super::apply::{halted, positions, write};
 use super::bench::{Bench, ITEM};
 use super::shard::until;
 use crate::postgres::lsn::Lsn;
-use crate::postgres::replication::SLOT_GAP;
 use crate::shard::epoch;
 use crate::spool::SpoolLocation;
 use crate::stream::ApplyStream;
@@ -72,7 +71,7 @@ async fn keeping(bench: &Bench, folder: &Path, apply: bool, keep_behind: u64) ->
         FORWARD,
         bench.token.epoch,
     ));
-    spec.keep_on_upstream = keep_behind;
+    spec.unconfirmed_spool_bytes = keep_behind;
     ApplyStream::start(spec, false, apply)
 }
 
@@ -208,7 +207,7 @@ async fn a_spool_that_is_lost_is_a_gap_and_nothing_is_applied_beyond_it() {
         .await
         .expect("written");
     let stream = spooling(&bench, &folder.0, true).await;
-    assert_eq!(halted(&stream).await.0, SLOT_GAP);
+    assert_eq!(halted(&stream).await.0, "slot.gap");
     let target = bench.ours(&bench.target).await;
     assert_eq!(bench.rows(&target).await, Vec::<String>::new());
 }
@@ -285,7 +284,7 @@ async fn a_slot_is_given_up_before_it_makes_the_source_keep_too_much() {
     let bench = Bench::slow_log("log_limit", ITEM).await;
     bench.capture(FORWARD).await;
     let mut spec = bench.spec(FORWARD).await;
-    spec.log_limit = 8 << 20;
+    spec.max_retained_bytes = 8 << 20;
     // Another session has locked the progress row on the target, so the stream can apply nothing.
     let lock = bench.target.session().await;
     lock.batch_execute("begin; select from shardwright.progress for update")

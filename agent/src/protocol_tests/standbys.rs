@@ -3,7 +3,7 @@
 use std::process::{Child, Command, Stdio};
 
 use super::shard::{Shard, until};
-use crate::postgres::standbys::{behind, flushed};
+use crate::postgres::standbys::{flush_position, lagging_standbys};
 
 /// A `pg_receivewal` process with its own application name. It ends when this value is dropped.
 struct Receiver(Child);
@@ -41,9 +41,9 @@ async fn one_that_never_says_what_it_has_on_disk_is_behind_until_it_is_left_out(
         return; // the servers of the test matrix do not include pg_receivewal, and it does not support newer servers
     }
     let session = shard.session().await;
-    let now = flushed(&session).await.expect("a position");
+    let now = flush_position(&session).await.expect("a position");
     assert!(
-        behind(&session, Some(now), &[])
+        lagging_standbys(&session, Some(now), &[])
             .await
             .expect("none")
             .is_empty()
@@ -51,16 +51,18 @@ async fn one_that_never_says_what_it_has_on_disk_is_behind_until_it_is_left_out(
 
     let quiet = receive(&shard, "quiet", &[]);
     until("it streams", || async {
-        !behind(&session, Some(now), &[])
+        !lagging_standbys(&session, Some(now), &[])
             .await
             .expect("listed")
             .is_empty()
     })
     .await;
-    let list = behind(&session, None, &[]).await.expect("listed");
+    let list = lagging_standbys(&session, None, &[]).await.expect("listed");
     assert!(list[0].contains("standby 'quiet' never says"), "{list:?}");
     let waived = [String::from("quiet")];
-    let list = behind(&session, Some(now), &waived).await.expect("listed");
+    let list = lagging_standbys(&session, Some(now), &waived)
+        .await
+        .expect("listed");
     assert!(list.is_empty(), "{list:?}");
 
     let honest = receive(&shard, "honest", &["--synchronous"]);
@@ -74,9 +76,9 @@ async fn one_that_never_says_what_it_has_on_disk_is_behind_until_it_is_left_out(
         .batch_execute("select pg_logical_emit_message(false, 'test', 'x'); checkpoint")
         .await
         .expect("logged");
-    let now = flushed(&session).await.expect("a position");
+    let now = flush_position(&session).await.expect("a position");
     until("it has flushed it", || async {
-        behind(&session, Some(now), &waived)
+        lagging_standbys(&session, Some(now), &waived)
             .await
             .expect("listed")
             .is_empty()

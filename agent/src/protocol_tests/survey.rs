@@ -193,7 +193,7 @@ async fn a_foreign_key_that_leaves_the_move_is_named() {
     refuses(
         &survey,
         "foreign_key.leaves",
-        "table public.kind: it does not move, and is joined to tables that do by good_kind_fkey of public.good",
+        "table public.kind: it does not move, and foreign keys join it to tables that move: good_kind_fkey of public.good",
         "list public.kind under `reference` if every shard has the same rows",
     );
 }

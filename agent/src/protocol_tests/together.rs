@@ -90,7 +90,7 @@ impl Move {
         let made = replication.create_slot(&slot, options).await;
         let made = made.expect("a slot");
         let exported = made.snapshot.expect("exported");
-        steps::record_first(&self.context, &exported)
+        steps::record_slot_snapshot(&self.context, &exported)
             .await
             .expect("recorded");
         bench

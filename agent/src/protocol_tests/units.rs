@@ -1,5 +1,6 @@
 //! Copy units with separate snapshots: each change is either in a copy or applied from the stream, and never both.
 
+use plans::id::AttemptNo;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use connect::Connected;
@@ -57,7 +58,7 @@ async fn copy_unit(bench: &Bench, number: i32, keys: &KeyRange) -> TxSnapshot {
     let read = "select pg_current_snapshot()::text";
     let text: String = source.query_one(read, &[]).await.expect("read").get(0);
     let other = bench.ours(&bench.source).await;
-    Marker::new(&bench.token, 0, MarkerKind::Barrier)
+    Marker::new(&bench.token, AttemptNo(0), MarkerKind::Barrier)
         .emit(&other, &bench.token)
         .await
         .expect("a barrier");
@@ -240,7 +241,7 @@ async fn a_unit_begins_again_with_what_hung_in_a_commit() {
         let (context, ended) = (again(&bench, StepKind::Copy), AtomicBool::new(false));
         let emptying = async {
             let session = bench.ours(&bench.target).await;
-            let emptied = steps::empty_unfinished(&context, &session).await;
+            let emptied = steps::empty_unfinished_units(&context, &session).await;
             ended.store(true, Ordering::SeqCst);
             emptied.expect("emptied");
         };
@@ -287,7 +288,7 @@ async fn a_finished_unit_is_not_copied_again() {
     )
     .await;
     let context = again(&bench, StepKind::Copy);
-    steps::empty_unfinished(&context, &target)
+    steps::empty_unfinished_units(&context, &target)
         .await
         .expect("emptied");
     let left: Vec<String> = admin

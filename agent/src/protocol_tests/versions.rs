@@ -18,7 +18,7 @@ use crate::postgres::pg_dump::{DumpSource, RestoreSection};
 use crate::postgres::replication::{
     ChangeStream, ReplicationError, ReplicationSession, SlotOptions, StreamStart,
 };
-use crate::postgres::standbys::keep_slots;
+use crate::postgres::standbys::uses_synchronized_slots;
 use crate::schema::{dump, write};
 
 const FORWARD: Direction = Direction::Forward;
@@ -104,7 +104,7 @@ async fn connected(standby: &Cluster) -> Connected {
 async fn a_slot_that_a_standby_keeps_outlives_a_promotion_and_the_stream_still_refuses_it() {
     let plain = Database::new("keepsnone").await;
     let session = plain.session().await;
-    assert!(!keep_slots(&session).await.expect("read"));
+    assert!(!uses_synchronized_slots(&session).await.expect("read"));
     if plain.cluster.binaries().major() < 17 {
         return;
     }
@@ -116,7 +116,7 @@ async fn a_slot_that_a_standby_keeps_outlives_a_promotion_and_the_stream_still_r
     let options = SlotOptions {
         temporary: false,
         export: false,
-        failover: keep_slots(&sql).await.expect("read"),
+        failover: uses_synchronized_slots(&sql).await.expect("read"),
     };
     let mut session = ReplicationSession::open(&primary.dsn(), "test")
         .await

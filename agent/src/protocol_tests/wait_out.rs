@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use connect::Connected;
-use plans::id::MapName;
+use plans::id::{AttemptNo, MapName};
 use plans::names::Direction;
 use plans::table::MovingTable;
 use tokio::time::Instant;
@@ -17,7 +17,7 @@ use super::shard::{LIMIT, until};
 use crate::error::StepError;
 use crate::postgres::lsn::Lsn;
 use crate::postgres::wait_out::{virtual_transaction, wait_out, writers};
-use crate::shard::epoch::{self, EpochProof, EpochToken};
+use crate::shard::epoch::{self, AttemptCount, EpochProof, EpochToken};
 use crate::shard::guard::GuardedRows;
 use crate::shard::long_writers::find_obstacles;
 use crate::shard::marker::{Marker, MarkerKind};
@@ -152,7 +152,7 @@ impl Marking {
             session,
             token: bench.token.clone(),
             tables: bench.tables.clone(),
-            marker: Marker::new(&bench.token, 1, MarkerKind::Fenced),
+            marker: Marker::new(&bench.token, AttemptNo(1), MarkerKind::Fenced),
         })
     }
 
@@ -172,11 +172,11 @@ impl Marking {
         }
     }
 
-    pub(super) async fn fence(&self) -> Result<(i64, BTreeSet<String>), StepError> {
+    pub(super) async fn fence(&self) -> Result<(AttemptCount, BTreeSet<String>), StepError> {
         let fence = RegisterSetting::FencedFor(50_000);
         let behind = self.behind();
         behind
-            .set_and_mark(EpochProof::Next(1), fence, self.writers())
+            .set_and_mark(EpochProof::Next(AttemptNo(1)), fence, self.writers())
             .await
     }
 
@@ -214,7 +214,7 @@ async fn who_came_while_the_register_was_being_closed_is_before_the_marker() {
     writer.batch_execute(write).await.expect("written");
     holder.batch_execute("commit").await.expect("let go");
     let (count, remembered) = task.await.expect("no panic").expect("fenced");
-    assert_eq!((count, remembered.len()), (1000, 1));
+    assert_eq!((count, remembered.len()), (AttemptCount(1000), 1));
     let soon = Instant::now() + Duration::from_millis(50);
     let over = marking
         .behind()
@@ -238,7 +238,7 @@ async fn where_nobody_writes_the_marker_comes_with_the_register_and_once() {
     let marking = Marking::new(&bench).await;
     let observer = bench.source.session().await;
     let (count, writers) = marking.fence().await.expect("fenced");
-    assert_eq!((count, writers.len()), (1000, 0));
+    assert_eq!((count, writers.len()), (AttemptCount(1000), 0));
     assert_eq!(marking.markers(&observer).await, 1);
     let over = Instant::now();
     let written = marking.behind().wait_and_mark(writers, over).await;
@@ -246,8 +246,13 @@ async fn where_nobody_writes_the_marker_comes_with_the_register_and_once() {
     assert_eq!(marking.markers(&observer).await, 1);
 
     // A process that was suspended and continues late must neither close the register nor write a marker (R3).
-    let release = register::begin_and_set(&marking.session, &bench.token, 1, RegisterSetting::Open);
-    assert_eq!(release.await.expect("released"), 1001);
+    let release = register::begin_and_set(
+        &marking.session,
+        &bench.token,
+        AttemptNo(1),
+        RegisterSetting::Open,
+    );
+    assert_eq!(release.await.expect("released"), AttemptCount(1001));
     let (proof, closed) = (EpochProof::Count(count), RegisterSetting::Closed);
     let behind = marking.behind();
     let late = behind

@@ -1,6 +1,7 @@
 //! After a rollback, the forward stream begins at its open marker, and slots that no stream reads retain no log (C11,
 //! I6).
 
+use plans::id::AttemptNo;
 use plans::names::Direction;
 use plans::step::StepKind;
 
@@ -50,7 +51,7 @@ async fn what_the_way_back_wrote_does_not_go_forward_again() {
     let stream = bench.stream(FORWARD).await;
     bench.drain(&stream).await.expect("drained");
     write_ours(2).await;
-    let marker = Marker::new(&bench.token, 2, MarkerKind::Opened);
+    let marker = Marker::new(&bench.token, AttemptNo(2), MarkerKind::Opened);
     marker.emit(&ours, &bench.token).await.expect("marked");
     let register = bench.token.migration.register();
     let open = format!("select setval('shardwright.{register}', 0)");
@@ -98,7 +99,7 @@ async fn a_slot_that_nobody_reads_follows_the_log_while_its_shard_is_closed() {
 
     // The stream of the slot still begins at the open marker, and no later change is lost.
     let stream = bench.stream(REVERSE).await;
-    Marker::new(&bench.token, 1, MarkerKind::Opened)
+    Marker::new(&bench.token, AttemptNo(1), MarkerKind::Opened)
         .emit(&ours, &bench.token)
         .await
         .expect("marked");

@@ -1,38 +1,38 @@
 //! Compares the definitions of all objects of the source's schema with those of the target's, as both catalogs describe
 //! them.
 //!
-//! The comparison does not use the output of pg_dump or the stored statements, so that it does not repeat their errors.
-//! Each server deparses its expressions with an empty search path. An object that only the target has counts as a
-//! difference only if it belongs to an object that the source has too, for example an additional index of a table.
+//! The comparison does not use the output of pg_dump or the statements that created the target's schema, so that it
+//! does not repeat their errors. Each server deparses its expressions with an empty search path. An object that only
+//! the target has counts as a difference only if it belongs to an object that the source has too, for example an
+//! additional index of a table.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::step::build_indexes::SchemaCompared;
 use tokio_postgres::types::ToSql;
 
-use super::major;
+use super::read_major_version;
 use crate::error::{StepError, WithIntent};
 use crate::shard::sequences::STRIDE;
 
 const DEFINITIONS: &str = include_str!("sql/definitions.sql");
-const LEFT_OUT: &str = include_str!("sql/left_out.sql");
+const OMITTED_OBJECTS: &str = include_str!("sql/left_out.sql");
 
 /// The first major version that has the privilege MAINTAIN.
-const MAINTAINS: u32 = 17;
+const FIRST_WITH_MAINTAIN: u32 = 17;
 
 /// Maximum number of differences in one failure message.
-const NAMED: usize = 20;
-
-/// Failure code: the schemas differ.
-pub(crate) const DIFFERENT: &str = "schema.different";
+const MAX_NAMED: usize = 20;
 
 /// Kind and name of an object.
 type ObjectName = (String, String);
 
-/// The object that an object belongs to, such as the table of an index, and the definition.
+/// The definition of an object, and the object that it belongs to.
 struct ObjectDefinition {
-    of: Option<String>,
+    /// The name of the object that this one belongs to, such as the table of an index.
+    parent: Option<String>,
     text: String,
 }
 
@@ -44,34 +44,39 @@ pub(crate) async fn compare(
     source: &Connected,
     target: &Connected,
 ) -> Result<SchemaCompared, StepError> {
-    let (here, there) = (major(source).await?, major(target).await?);
-    let (same_words, maintain) = (here == there, here.min(there) >= MAINTAINS);
-    let (wanted, found) = tokio::try_join!(
-        definitions(source, same_words, maintain),
-        definitions(target, same_words, maintain),
+    let source_version = read_major_version(source).await?;
+    let target_version = read_major_version(target).await?;
+    // Different versions print the same view, rule or SQL body differently.
+    let compares_bodies = source_version == target_version;
+    let compares_maintain = source_version.min(target_version) >= FIRST_WITH_MAINTAIN;
+    let (source_objects, target_objects) = tokio::try_join!(
+        read_definitions(source, compares_bodies, compares_maintain),
+        read_definitions(target, compares_bodies, compares_maintain),
     )?;
-    let different = differences(&wanted, &found);
-    if !different.is_empty() {
-        return Err(refused(target.name(), &different));
+    let differences = describe_differences(&source_objects, &target_objects);
+    if !differences.is_empty() {
+        return Err(difference_error(target.name(), &differences));
     }
-    let mut left_out = left_out(source).await?;
-    if !same_words {
+    let mut left_out = list_omitted_objects(source).await?;
+    if !compares_bodies {
         left_out.push(format!(
-            "the words of views, rules and SQL bodies: PostgreSQL {here} and {there} print them differently"
+            "the texts of views, rules and SQL bodies: PostgreSQL {source_version} and {target_version} print them differently"
         ));
     }
     Ok(SchemaCompared {
-        objects: i64::try_from(wanted.len()).unwrap_or(i64::MAX),
+        objects: i64::try_from(source_objects.len()).unwrap_or(i64::MAX),
         left_out,
     })
 }
 
-async fn definitions(
+/// Reads the definitions of all objects. They include the texts of views, rules and SQL bodies if `with_bodies` is
+/// true, and the privilege MAINTAIN if `with_maintain` is true.
+async fn read_definitions(
     client: &Connected,
-    same_words: bool,
-    maintain: bool,
+    with_bodies: bool,
+    with_maintain: bool,
 ) -> Result<BTreeMap<ObjectName, ObjectDefinition>, StepError> {
-    let parameters: [&(dyn ToSql + Sync); 3] = [&same_words, &maintain, &STRIDE];
+    let parameters: [&(dyn ToSql + Sync); 3] = [&with_bodies, &with_maintain, &STRIDE];
     let rows = client.query(DEFINITIONS, &parameters).await;
     let rows = rows.at(format_args!(
         "shard {}: reading the whole schema",
@@ -79,7 +84,7 @@ async fn definitions(
     ))?;
     let definitions = rows.iter().map(|row| {
         let definition = ObjectDefinition {
-            of: row.get(2),
+            parent: row.get(2),
             text: row.get::<_, Option<String>>(3).unwrap_or_default(),
         };
         ((row.get(0), row.get(1)), definition)
@@ -87,59 +92,60 @@ async fn definitions(
     Ok(definitions.collect())
 }
 
-async fn left_out(client: &Connected) -> Result<Vec<String>, StepError> {
-    let rows = client.query(LEFT_OUT, &[]).await;
+/// Describes the objects of the source that are not created on a target.
+async fn list_omitted_objects(client: &Connected) -> Result<Vec<String>, StepError> {
+    let rows = client.query(OMITTED_OBJECTS, &[]).await;
     let rows = rows.at(format_args!(
-        "shard {}: reading what is not carried over",
+        "shard {}: reading which objects are not copied",
         client.name()
     ))?;
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }
 
-/// Describes each difference.
-fn differences(
-    wanted: &BTreeMap<ObjectName, ObjectDefinition>,
-    found: &BTreeMap<ObjectName, ObjectDefinition>,
+fn describe_differences(
+    source_objects: &BTreeMap<ObjectName, ObjectDefinition>,
+    target_objects: &BTreeMap<ObjectName, ObjectDefinition>,
 ) -> Vec<String> {
-    let mut different = Vec::new();
-    for ((kind, name), wanted) in wanted {
-        match found.get(&(kind.clone(), name.clone())) {
-            None => different.push(format!(
+    let mut differences = Vec::new();
+    for ((kind, name), on_source) in source_objects {
+        match target_objects.get(&(kind.clone(), name.clone())) {
+            None => differences.push(format!(
                 "{kind} {name} is missing; on the source it is `{}`",
-                wanted.text
+                on_source.text
             )),
-            Some(found) if found.text != wanted.text => different.push(format!(
+            Some(on_target) if on_target.text != on_source.text => differences.push(format!(
                 "{kind} {name} is `{}` on the source and `{}` on the target",
-                wanted.text, found.text
+                on_source.text, on_target.text
             )),
             Some(_) => {}
         }
     }
-    let objects: BTreeSet<&String> = wanted.keys().map(|(_, name)| name).collect();
-    for ((kind, name), found) in found {
-        let on_the_sources = found.of.as_ref().is_some_and(|of| objects.contains(of));
-        if on_the_sources && !wanted.contains_key(&(kind.clone(), name.clone())) {
-            different.push(format!(
+    let source_names: BTreeSet<&String> = source_objects.keys().map(|(_, name)| name).collect();
+    for ((kind, name), on_target) in target_objects {
+        let mut parent = on_target.parent.iter();
+        let has_parent_on_source = parent.any(|parent| source_names.contains(parent));
+        if has_parent_on_source && !source_objects.contains_key(&(kind.clone(), name.clone())) {
+            differences.push(format!(
                 "{kind} {name} is not on the source; on the target it is `{}`",
-                found.text
+                on_target.text
             ));
         }
     }
-    different
+    differences
 }
 
-fn refused(shard: &str, different: &[String]) -> StepError {
-    let shown = different.iter().take(NAMED).cloned();
+fn difference_error(shard: &str, differences: &[String]) -> StepError {
+    let shown = differences.iter().take(MAX_NAMED).cloned();
     let shown: Vec<String> = shown.collect();
-    let rest = match different.len().saturating_sub(NAMED) {
+    let rest = match differences.len().saturating_sub(MAX_NAMED) {
         0 => String::new(),
         more => format!("; and {more} more"),
     };
     StepError::refused(
-        DIFFERENT,
+        StepCode::SchemaDifferent,
         format!(
-            "shard {shard}: {} object(s) of its schema are not as on the source: {}{rest}",
-            different.len(),
+            "shard {shard}: {} object(s) of the schema differ from those of the source: {}{rest}",
+            differences.len(),
             shown.join("; ")
         ),
         "make each of them equal on both shards, then `resume`; the copy is kept",
@@ -153,9 +159,9 @@ mod tests {
     fn schema(
         objects: &[(&str, &str, Option<&str>, &str)],
     ) -> BTreeMap<ObjectName, ObjectDefinition> {
-        let object = |(kind, name, of, text): &(&str, &str, Option<&str>, &str)| {
+        let object = |(kind, name, parent, text): &(&str, &str, Option<&str>, &str)| {
             let definition = ObjectDefinition {
-                of: of.map(str::to_owned),
+                parent: parent.map(str::to_owned),
                 text: (*text).to_owned(),
             };
             (((*kind).to_owned(), (*name).to_owned()), definition)
@@ -164,16 +170,16 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_on_an_object_of_the_source_counts_on_the_target() {
+    fn an_additional_index_of_a_table_of_the_source_is_a_difference() {
         let source = schema(&[("table", "t", None, "r"), ("view", "v", None, "as")]);
         let target = schema(&[
             ("table", "t", None, "u"),
             ("index", "i", Some("t"), "create index"),
-            ("table", "theirs", None, "r"),
-            ("index", "other", Some("theirs"), "create index"),
+            ("table", "only_on_target", None, "r"),
+            ("index", "other", Some("only_on_target"), "create index"),
         ]);
         assert_eq!(
-            differences(&source, &target),
+            describe_differences(&source, &target),
             [
                 "table t is `r` on the source and `u` on the target",
                 "view v is missing; on the source it is `as`",

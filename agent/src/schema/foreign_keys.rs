@@ -9,9 +9,9 @@ use crate::postgres::archive::ObjectId;
 use crate::postgres::pg_dump::{RestoreSection, SchemaEntry};
 
 /// The prefix of the labels of foreign keys, as pg_dump names them.
-pub(crate) const KEY: &str = "FK CONSTRAINT ";
+pub(crate) const KEY_LABEL: &str = "FK CONSTRAINT ";
 /// The prefix of the labels of their validations.
-pub(crate) const VALIDATION: &str = "FK VALIDATION ";
+pub(crate) const VALIDATION_LABEL: &str = "FK VALIDATION ";
 
 /// The statements that add and validate a foreign key.
 pub(super) struct ForeignKeyStatements {
@@ -25,7 +25,9 @@ pub(super) struct ForeignKeyStatements {
 ///
 /// # Errors
 /// Fails if the catalog cannot be read.
-pub(super) async fn validated(client: &Connected) -> Result<Vec<ForeignKeyStatements>, StepError> {
+pub(super) async fn read_validated(
+    client: &Connected,
+) -> Result<Vec<ForeignKeyStatements>, StepError> {
     let shard = client.name();
     let rows = client
         .query(include_str!("sql/validated_keys.sql"), &[])
@@ -42,33 +44,33 @@ pub(super) async fn validated(client: &Connected) -> Result<Vec<ForeignKeyStatem
     Ok(keys.collect())
 }
 
-/// Replaces the statement of each of these foreign keys by one with NOT VALID. Adds the validations after the last
+/// Replaces the statement of each of these foreign keys by one with NOT VALID. Inserts the validations after the last
 /// foreign key, in the order of `keys`.
 pub(super) fn validate_later(entries: &mut Vec<SchemaEntry>, keys: Vec<ForeignKeyStatements>) {
     let mut validations = Vec::new();
     for key in keys {
-        let mut added = entries.iter_mut();
-        let added = added.find(|entry| entry.object == Some(key.object));
-        let Some((added, first)) = added.and_then(|entry| {
-            let label = entry.label.replacen(KEY, VALIDATION, 1);
+        let mut entry = entries.iter_mut();
+        let entry = entry.find(|entry| entry.object == Some(key.object));
+        let Some((label, create)) = entry.and_then(|entry| {
+            let label = entry.label.replacen(KEY_LABEL, VALIDATION_LABEL, 1);
             Some((label, entry.statements.first_mut()?))
         }) else {
             continue;
         };
-        *first = key.add;
+        *create = key.add;
         validations.push(SchemaEntry {
             section: RestoreSection::Post,
             parallel: false,
-            label: added,
+            label,
             object: None,
             statements: vec![key.validate],
         });
     }
     let last = entries
         .iter()
-        .rposition(|entry| entry.label.starts_with(KEY));
-    let behind = last.map_or(entries.len(), |last| last + 1);
-    entries.splice(behind..behind, validations);
+        .rposition(|entry| entry.label.starts_with(KEY_LABEL));
+    let index = last.map_or(entries.len(), |last| last + 1);
+    entries.splice(index..index, validations);
 }
 
 #[cfg(test)]
@@ -94,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_validated_behind_the_last_of_them_and_before_what_follows() {
+    fn validations_are_inserted_after_the_last_foreign_key() {
         let mut entries = vec![
             entry("TRIGGER public a t", 1, &["create trigger;"]),
             entry("FK CONSTRAINT public a k", 2, &["add 2;", "comment;"]),

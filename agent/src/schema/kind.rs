@@ -21,14 +21,14 @@ pub(super) enum SchemaObjectKind {
     Partition,
     View,
     MaterializedView,
-    /// Privileges on objects that the server or an extension has created.
-    ForeignGrant,
+    /// Privileges on an object that has no statement of its own: the server or an extension has created it.
+    GrantOnOtherObject,
     /// A primary key, unique or exclusion constraint.
     Key,
     Index,
     IndexPartition,
-    /// A constraint that is not validated: existing rows need not fulfil it.
-    LateCheck,
+    /// A CHECK constraint that is NOT VALID: existing rows need not fulfil it.
+    NotValidCheck,
     /// Extended statistics. They come before foreign keys, because tables are analyzed before foreign keys are added.
     Statistics,
     ForeignKey,
@@ -83,7 +83,7 @@ pub(super) const QUERIES: [(SchemaObjectKind, &str); 28] = [
         include_str!("sql/index_partitions.sql"),
     ),
     (
-        SchemaObjectKind::LateCheck,
+        SchemaObjectKind::NotValidCheck,
         include_str!("sql/late_checks.sql"),
     ),
     (
@@ -121,7 +121,7 @@ impl SchemaObjectKind {
             Self::Extension => "EXTENSION",
             Self::Type => "TYPE",
             Self::Domain => "DOMAIN",
-            Self::DomainCheck | Self::Check | Self::LateCheck => "CHECK CONSTRAINT",
+            Self::DomainCheck | Self::Check | Self::NotValidCheck => "CHECK CONSTRAINT",
             Self::Routine => "ROUTINE",
             Self::Table => "TABLE",
             Self::Sequence => "SEQUENCE",
@@ -129,7 +129,7 @@ impl SchemaObjectKind {
             Self::Partition => "TABLE ATTACH",
             Self::View => "VIEW",
             Self::MaterializedView => "MATERIALIZED VIEW",
-            Self::ForeignGrant => "ACL",
+            Self::GrantOnOtherObject => "ACL",
             Self::Key => "CONSTRAINT",
             Self::Index => "INDEX",
             Self::IndexPartition => "INDEX ATTACH",
@@ -145,8 +145,8 @@ impl SchemaObjectKind {
     }
 
     /// Returns the section in which an object is created, unless it depends on an object of a later section. A key that
-    /// identifies rows (`finds_rows`) is created right after the copy.
-    pub(super) fn section(self, finds_rows: bool) -> RestoreSection {
+    /// identifies rows (`identifies_rows`) is created right after the copy.
+    pub(super) fn section(self, identifies_rows: bool) -> RestoreSection {
         match self {
             Self::Schema
             | Self::Collation
@@ -162,12 +162,12 @@ impl SchemaObjectKind {
             | Self::Partition
             | Self::View
             | Self::MaterializedView
-            | Self::ForeignGrant => RestoreSection::Pre,
-            Self::Key | Self::Index if finds_rows => RestoreSection::Key,
+            | Self::GrantOnOtherObject => RestoreSection::Pre,
+            Self::Key | Self::Index if identifies_rows => RestoreSection::Key,
             Self::Key
             | Self::Index
             | Self::IndexPartition
-            | Self::LateCheck
+            | Self::NotValidCheck
             | Self::ForeignKey
             | Self::Statistics
             | Self::Rule
@@ -180,12 +180,11 @@ impl SchemaObjectKind {
     }
 
     /// Returns whether the copy writes rows into objects of this kind, which must therefore exist before the copy.
-    pub(super) fn takes_rows(self) -> bool {
+    pub(super) fn receives_rows(self) -> bool {
         matches!(self, Self::Table | Self::Partition)
     }
 
-    /// Returns whether the creation scans a table and depends on no other index. Such objects can be created
-    /// concurrently.
+    /// Returns whether the creation of the object builds an index. Several of them can be created concurrently.
     pub(super) fn is_index(self) -> bool {
         matches!(self, Self::Key | Self::Index)
     }

@@ -1,8 +1,8 @@
 //! Reads the schema of a shard as SQL statements: by the pg_dump of its server's version if that is installed,
 //! otherwise by a writer that reads the catalog. Both return entries in three sections.
 //!
-//! The writer reads the catalog in one snapshot, sorts the objects by dependency, and assigns each to a section. If it
-//! does not support an object, it fails with the name of that object; it never omits one silently. The sidecar schema
+//! The writer reads the catalog in one snapshot, sorts the objects by dependency, and assigns each to a section. If the
+//! writer does not support an object, it fails with the name of the object, and never omits it silently. The schema
 //! `shardwright`, guards, the agent's event triggers, publications and subscriptions are never copied.
 
 pub(crate) mod compare;
@@ -13,6 +13,7 @@ mod reader;
 
 use cluster::Binaries;
 use connect::Connected;
+use plans::failure::StepCode;
 
 use crate::error::{StepError, WithIntent};
 use crate::postgres::pg_dump::{self, DumpSource, DumpedSchema, RestoreSection, SchemaEntry};
@@ -27,7 +28,7 @@ use reader::{SchemaGraph, SchemaObject, SchemaPrivileges};
 /// Returns the errors of [`dump()`] or of [`write()`].
 pub(crate) async fn read(shard: &Shard, target: u32) -> Result<DumpedSchema, StepError> {
     let (session, name) = (shard.session("schema").await?, &shard.name);
-    let tools = Binaries::for_dump(major(&session).await?);
+    let tools = Binaries::for_dump(read_major_version(&session).await?);
     let schema = async {
         match tools {
             Ok(tools) => {
@@ -44,7 +45,7 @@ pub(crate) async fn read(shard: &Shard, target: u32) -> Result<DumpedSchema, Ste
     // The session is idle while pg_dump runs, so it can run the other two queries.
     let (mut schema, keys, refreshes) = tokio::try_join!(
         schema,
-        foreign_keys::validated(&session),
+        foreign_keys::read_validated(&session),
         refreshes(&session)
     )?;
     foreign_keys::validate_later(&mut schema.entries, keys);
@@ -68,22 +69,22 @@ pub(crate) async fn dump(
     let closed = reader::close(client).await;
     let (mut schema, privileges) = read?;
     closed?;
-    grant(&mut schema, privileges);
+    add_privileges(&mut schema, privileges);
     Ok(schema)
 }
 
 /// Adds privileges to the entry of their object. Privileges on an object that has no entry become entries of their own.
-fn grant(schema: &mut DumpedSchema, privileges: SchemaPrivileges) {
-    let mut by_themselves = Vec::new();
+fn add_privileges(schema: &mut DumpedSchema, privileges: SchemaPrivileges) {
+    let mut own_entries = Vec::new();
     for (id, name, statements) in privileges.granted {
         let mut entries = schema.entries.iter_mut();
         let statement = format!("{statements};");
         match entries.find(|entry| entry.object == Some(id)) {
             Some(entry) => entry.statements.push(statement),
-            None => by_themselves.push(SchemaEntry {
+            None => own_entries.push(SchemaEntry {
                 section: RestoreSection::Pre,
                 parallel: false,
-                label: format!("{} - {name}", SchemaObjectKind::ForeignGrant.label()),
+                label: format!("{} - {name}", SchemaObjectKind::GrantOnOtherObject.label()),
                 object: Some(id),
                 statements: vec![statement],
             }),
@@ -91,19 +92,19 @@ fn grant(schema: &mut DumpedSchema, privileges: SchemaPrivileges) {
     }
     let entries = schema.entries.iter();
     let pre = entries.take_while(|entry| entry.section == RestoreSection::Pre);
-    let behind = pre.count();
-    schema.entries.splice(behind..behind, by_themselves);
-    let by_default = privileges.by_default.iter();
-    let by_default = by_default.filter_map(|object| entry(object, RestoreSection::Post, false));
-    schema.entries.extend(by_default);
+    let index = pre.count();
+    schema.entries.splice(index..index, own_entries);
+    let defaults = privileges.default_privileges.iter();
+    let defaults = defaults.filter_map(|object| entry(object, RestoreSection::Post, false));
+    schema.entries.extend(defaults);
 }
 
-/// Checks in the catalog that the schema can be created on another server.
+/// Checks that the schema can be read as SQL statements.
 ///
 /// # Errors
 /// If the pg_dump of the server's version is missing, returns the errors of [`write()`].
 pub(crate) async fn check(client: &Connected) -> Result<(), StepError> {
-    let version = major(client).await?;
+    let version = read_major_version(client).await?;
     if Binaries::for_dump(version).is_err() {
         write(client, version).await?;
     }
@@ -114,7 +115,7 @@ pub(crate) async fn check(client: &Connected) -> Result<(), StepError> {
 ///
 /// # Errors
 /// Fails if the query fails.
-pub(crate) async fn major(client: &Connected) -> Result<u32, StepError> {
+pub(crate) async fn read_major_version(client: &Connected) -> Result<u32, StepError> {
     let shard = client.name();
     let row = client
         .query_one(
@@ -134,24 +135,25 @@ pub(crate) async fn major(client: &Connected) -> Result<u32, StepError> {
 pub(crate) async fn write(client: &Connected, target: u32) -> Result<DumpedSchema, StepError> {
     let shard = client.name();
     reader::open(client, target).await?;
-    let found = reader::read(client).await;
+    let graph = reader::read(client).await;
     let closed = reader::close(client).await;
-    let found = found?;
+    let graph = graph?;
     closed?;
-    let order = order::creation(&found).map_err(|stuck| {
-        let names: Vec<String> = stuck.iter().map(|at| label(&found.objects[*at])).collect();
-        cycle(
+    let order = order::creation_order(&graph).map_err(|unordered| {
+        let names = unordered.iter().map(|index| label(&graph.objects[*index]));
+        let names: Vec<String> = names.collect();
+        cycle_error(
             shard,
             &format!("these objects need each other: {}", names.join(", ")),
         )
     })?;
-    let sections = sections(&found, &order, shard)?;
-    let entries = order.iter().filter_map(|at| {
-        let object = &found.objects[*at];
-        let section = sections[*at];
+    let sections = assign_sections(&graph, &order, shard)?;
+    let entries = order.iter().filter_map(|index| {
+        let object = &graph.objects[*index];
+        let section = sections[*index];
         let parallel = object.kind.is_index()
-            && found.needs[*at].iter().all(|needed| {
-                sections[*needed] < section || found.objects[*needed].kind.is_index()
+            && graph.needs[*index].iter().all(|needed| {
+                sections[*needed] < section || graph.objects[*needed].kind.is_index()
             });
         entry(object, section, parallel)
     });
@@ -160,7 +162,7 @@ pub(crate) async fn write(client: &Connected, target: u32) -> Result<DumpedSchem
     })
 }
 
-/// Returns the statements that refresh materialized views, each after those of the views that it reads. They run last.
+/// Returns the statements that refresh materialized views. A view that reads another one comes after it. They run last.
 ///
 /// # Errors
 /// Fails if the catalog cannot be read.
@@ -189,39 +191,42 @@ fn label(object: &SchemaObject) -> String {
     format!("{} {schema} {}", object.kind.label(), object.name)
 }
 
-fn cycle(shard: &str, problem: &str) -> StepError {
+fn cycle_error(shard: &str, problem: &str) -> StepError {
     StepError::refused(
-        "schema.cycle",
-        format!("shard {shard}: the schema cannot be written in an order that works: {problem}"),
-        "install pg_dump of the source's major version beside the agent; or create the schema on the target and say `schema: existing`",
+        StepCode::SchemaCycle,
+        format!(
+            "shard {shard}: the objects of the schema cannot be created in any order: {problem}"
+        ),
+        "install pg_dump of the source's major version on the agent's host; or create the schema on the target and set `schema: existing` in the request",
     )
 }
 
 /// Returns the section of each object. No section is earlier than those of the object's dependencies.
-fn sections(
-    found: &SchemaGraph,
+fn assign_sections(
+    graph: &SchemaGraph,
     order: &[usize],
     shard: &str,
 ) -> Result<Vec<RestoreSection>, StepError> {
-    let mut sections = vec![RestoreSection::Pre; found.objects.len()];
-    for at in order {
-        let object = &found.objects[*at];
-        let own = object.kind.section(object.finds_rows);
-        let latest = found.needs[*at].iter().max_by_key(|at| sections[**at]);
+    let mut sections = vec![RestoreSection::Pre; graph.objects.len()];
+    for index in order {
+        let object = &graph.objects[*index];
+        let own = object.kind.section(object.identifies_rows);
+        let needs = graph.needs[*index].iter();
+        let latest = needs.max_by_key(|needed| sections[**needed]);
         let section = latest.map_or(own, |needed| own.max(sections[*needed]));
         if let Some(needed) = latest
-            && object.kind.takes_rows()
+            && object.kind.receives_rows()
             && section != RestoreSection::Pre
         {
-            let (object, needed) = (label(object), label(&found.objects[*needed]));
-            return Err(cycle(
+            let (object, needed) = (label(object), label(&graph.objects[*needed]));
+            return Err(cycle_error(
                 shard,
                 &format!("{object} needs {needed}, which is built after the copy"),
             ));
         }
-        // The remaining keys do not depend on an object that needs a key, so this object can wait.
-        let waits_for_key = section == RestoreSection::Key && !object.kind.is_index();
-        sections[*at] = if waits_for_key {
+        // An object that only depends on a key is not needed right after the copy.
+        let is_needed_later = section == RestoreSection::Key && !object.kind.is_index();
+        sections[*index] = if is_needed_later {
             RestoreSection::Post
         } else {
             section
@@ -230,9 +235,10 @@ fn sections(
     Ok(sections)
 }
 
+/// Returns the entry of an object; `None` if the object has no statements.
 fn entry(object: &SchemaObject, section: RestoreSection, parallel: bool) -> Option<SchemaEntry> {
     let first = Some(&object.create).filter(|create| !create.is_empty());
-    let statements = first.into_iter().chain(&object.then);
+    let statements = first.into_iter().chain(&object.further);
     let statements: Vec<String> = statements.map(|text| format!("{text};")).collect();
     (!statements.is_empty()).then(|| SchemaEntry {
         section,

@@ -8,41 +8,42 @@ use super::reader::SchemaGraph;
 ///
 /// # Errors
 /// Returns the indexes of objects that depend on each other, and of their dependents.
-pub(super) fn creation(found: &SchemaGraph) -> Result<Vec<usize>, Vec<usize>> {
-    let mut open: Vec<usize> = found.needs.iter().map(BTreeSet::len).collect();
-    let mut dependents = vec![Vec::new(); found.objects.len()];
-    for (place, needs) in found.needs.iter().enumerate() {
+pub(super) fn creation_order(graph: &SchemaGraph) -> Result<Vec<usize>, Vec<usize>> {
+    // For each object, the number of its dependencies that are not in `order` yet.
+    let mut missing: Vec<usize> = graph.needs.iter().map(BTreeSet::len).collect();
+    let mut dependents = vec![Vec::new(); graph.objects.len()];
+    for (index, needs) in graph.needs.iter().enumerate() {
         for needed in needs {
-            dependents[*needed].push(place);
+            dependents[*needed].push(index);
         }
     }
-    let rank = |place: usize| {
-        let object = &found.objects[place];
+    let rank = |index: usize| {
+        let object = &graph.objects[index];
         (
             object.kind,
             &object.schema,
             &object.name,
             &object.create,
-            place,
+            index,
         )
     };
-    let ready = open.iter().enumerate().filter(|(_, needs)| **needs == 0);
-    let mut ready: BTreeSet<_> = ready.map(|(place, _)| rank(place)).collect();
-    let mut order = Vec::with_capacity(found.objects.len());
-    while let Some((.., place)) = ready.pop_first() {
-        order.push(place);
-        for dependent in &dependents[place] {
-            open[*dependent] -= 1;
-            if open[*dependent] == 0 {
+    let ready = missing.iter().enumerate().filter(|(_, count)| **count == 0);
+    let mut ready: BTreeSet<_> = ready.map(|(index, _)| rank(index)).collect();
+    let mut order = Vec::with_capacity(graph.objects.len());
+    while let Some((.., index)) = ready.pop_first() {
+        order.push(index);
+        for dependent in &dependents[index] {
+            missing[*dependent] -= 1;
+            if missing[*dependent] == 0 {
                 ready.insert(rank(*dependent));
             }
         }
     }
-    if order.len() == found.objects.len() {
+    if order.len() == graph.objects.len() {
         return Ok(order);
     }
-    let stuck = open.iter().enumerate().filter(|(_, needs)| **needs > 0);
-    Err(stuck.map(|(place, _)| place).collect())
+    let unordered = missing.iter().enumerate().filter(|(_, count)| **count > 0);
+    Err(unordered.map(|(index, _)| index).collect())
 }
 
 #[cfg(test)]
@@ -52,15 +53,15 @@ mod tests {
     use super::*;
     use crate::postgres::archive::ObjectId;
 
-    fn found(objects: &[(SchemaObjectKind, &str, &[usize])]) -> SchemaGraph {
+    fn graph(objects: &[(SchemaObjectKind, &str, &[usize])]) -> SchemaGraph {
         let object = |(kind, name, _): &(SchemaObjectKind, &str, &[usize])| SchemaObject {
             id: ObjectId { class: 0, oid: 0 },
             kind: *kind,
             schema: String::new(),
             name: (*name).to_owned(),
             create: String::new(),
-            then: Vec::new(),
-            finds_rows: false,
+            further: Vec::new(),
+            identifies_rows: false,
         };
         SchemaGraph {
             objects: objects.iter().map(object).collect(),
@@ -72,23 +73,23 @@ mod tests {
     }
 
     #[test]
-    fn what_is_needed_comes_first_else_kinds_and_names_decide() {
-        let found = found(&[
+    fn objects_are_sorted_by_dependency_then_by_kind_and_name() {
+        let graph = graph(&[
             (SchemaObjectKind::View, "b", &[3]),
             (SchemaObjectKind::Routine, "f", &[2]),
             (SchemaObjectKind::Table, "t", &[]),
             (SchemaObjectKind::View, "z", &[]),
         ]);
-        assert_eq!(creation(&found), Ok(vec![2, 1, 3, 0]));
+        assert_eq!(creation_order(&graph), Ok(vec![2, 1, 3, 0]));
     }
 
     #[test]
-    fn objects_that_need_each_other_are_named() {
-        let found = found(&[
+    fn objects_that_need_each_other_are_the_error() {
+        let graph = graph(&[
             (SchemaObjectKind::Routine, "f", &[1]),
             (SchemaObjectKind::Table, "t", &[0]),
             (SchemaObjectKind::Table, "u", &[]),
         ]);
-        assert_eq!(creation(&found), Err(vec![0, 1]));
+        assert_eq!(creation_order(&graph), Err(vec![0, 1]));
     }
 }

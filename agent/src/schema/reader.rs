@@ -10,6 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use connect::Connected;
+use plans::failure::StepCode;
 use tokio_postgres::Row;
 
 use super::kind::{QUERIES, SchemaObjectKind};
@@ -17,7 +18,7 @@ use crate::error::{StepError, WithIntent};
 use crate::postgres::archive::ObjectId;
 
 /// Maximum number of objects in one failure message.
-const NAMED: usize = 20;
+const MAX_NAMED: usize = 20;
 
 /// An object and the statements that create it.
 #[derive(Debug, Clone)]
@@ -26,12 +27,12 @@ pub(super) struct SchemaObject {
     pub(super) kind: SchemaObjectKind,
     pub(super) schema: String,
     pub(super) name: String,
-    /// Has no semicolon at the end. Empty if the object consists only of the statements in `then`.
+    /// The first statement, without a semicolon at the end. Empty if the object has only the statements in `further`.
     pub(super) create: String,
-    /// Statements that follow: owner, settings, comments and grants.
-    pub(super) then: Vec<String>,
+    /// The statements after the first one: owner, settings, comments and grants.
+    pub(super) further: Vec<String>,
     /// True if this key identifies rows, as primary key or replica identity.
-    pub(super) finds_rows: bool,
+    pub(super) identifies_rows: bool,
 }
 
 /// The objects of a schema and their dependencies.
@@ -48,11 +49,11 @@ pub(super) struct SchemaGraph {
 /// Returns `schema.uncarried`, with the names of unsupported objects.
 pub(super) async fn read(client: &Connected) -> Result<SchemaGraph, StepError> {
     let shard = client.name();
-    SchemaReader { client, shard }.all().await
+    SchemaReader { client, shard }.read_all().await
 }
 
-/// Opens the snapshot in which a schema is read, for a target of major version `target`, with an empty search path.
-/// [`close`] ends it.
+/// Begins the transaction whose snapshot a schema is read in, with an empty search path, for a target of major version
+/// `target`. [`close`] ends the transaction.
 pub(super) async fn open(client: &Connected, target: u32) -> Result<(), StepError> {
     let shard = client.name();
     client
@@ -64,7 +65,7 @@ pub(super) async fn open(client: &Connected, target: u32) -> Result<(), StepErro
         .at(format_args!("shard {shard}: opening a snapshot"))
 }
 
-/// Ends the snapshot.
+/// Ends the transaction.
 pub(super) async fn close(client: &Connected) -> Result<(), StepError> {
     let shard = client.name();
     let ended = client.batch_execute("rollback").await;
@@ -75,19 +76,19 @@ pub(super) async fn close(client: &Connected) -> Result<(), StepError> {
 pub(super) struct SchemaPrivileges {
     /// GRANT and REVOKE statements, with the id and the name of their object.
     pub(super) granted: Vec<(ObjectId, String, String)>,
-    /// Default privileges (ALTER DEFAULT PRIVILEGES).
-    pub(super) by_default: Vec<SchemaObject>,
+    /// The statements ALTER DEFAULT PRIVILEGES.
+    pub(super) default_privileges: Vec<SchemaObject>,
 }
 
 /// Reads all privileges from the catalog.
 pub(super) async fn privileges(client: &Connected) -> Result<SchemaPrivileges, StepError> {
     let shard = client.name();
     let reader = SchemaReader { client, shard };
-    let by_default = reader.rows("privileges", include_str!("sql/default_grants.sql"));
-    let by_default = by_default.await?;
+    let rows = reader.rows("privileges", include_str!("sql/default_grants.sql"));
+    let rows = rows.await?;
     Ok(SchemaPrivileges {
         granted: reader.grants().await?,
-        by_default: by_default
+        default_privileges: rows
             .iter()
             .map(|row| object(SchemaObjectKind::DefaultGrants, row))
             .collect(),
@@ -108,18 +109,18 @@ impl SchemaReader<'_> {
         self.client.query(sql, &[]).await.at(self.what(doing))
     }
 
-    async fn all(&self) -> Result<SchemaGraph, StepError> {
+    async fn read_all(&self) -> Result<SchemaGraph, StepError> {
         let dependencies = self
             .rows("dependencies", include_str!("sql/dependencies.sql"))
             .await?;
         let members = self.members(&dependencies).await?;
-        let mut refused = Vec::new();
+        let mut unsupported = Vec::new();
         for row in self
-            .rows("what cannot be carried", include_str!("sql/uncarried.sql"))
+            .rows("unsupported objects", include_str!("sql/uncarried.sql"))
             .await?
         {
             if !members.contains(&id(&row, 0)) {
-                refused.push(row.get::<_, String>(2));
+                unsupported.push(row.get::<_, String>(2));
             }
         }
         let mut gathered = GatheredObjects::default();
@@ -141,24 +142,24 @@ impl SchemaReader<'_> {
             .rows("settings", include_str!("sql/settings.sql"))
             .await?
         {
-            gathered.then(id(&row, 0), row.get(2));
+            gathered.add_statement(id(&row, 0), row.get(2));
         }
         for row in self
             .rows("comments", include_str!("sql/comments.sql"))
             .await?
         {
             let id = id(&row, 0);
-            if !gathered.then(id, row.get(3)) && !members.contains(&id) {
-                refused.push(format!("the comment on {}", row.get::<_, String>(2)));
+            if !gathered.add_statement(id, row.get(3)) && !members.contains(&id) {
+                unsupported.push(format!("the comment on {}", row.get::<_, String>(2)));
             }
         }
         for (id, name, statements) in self.grants().await? {
-            gathered.grants(id, name, statements);
+            gathered.add_grants(id, name, statements);
         }
-        if refused.is_empty() {
-            return Ok(gathered.found(&dependencies));
+        if unsupported.is_empty() {
+            return Ok(gathered.into_graph(&dependencies));
         }
-        Err(uncarried(self.shard, &refused))
+        Err(unsupported_error(self.shard, &unsupported))
     }
 
     async fn grants(&self) -> Result<Vec<(ObjectId, String, String)>, StepError> {
@@ -167,50 +168,51 @@ impl SchemaReader<'_> {
         Ok(rows.iter().map(grants).collect())
     }
 
-    /// Returns the objects that an extension creates: its members, and the objects that are created together with
-    /// those.
+    /// Returns the objects that the creation of an extension creates: its members, and the objects that belong to
+    /// members.
     async fn members(&self, dependencies: &[Row]) -> Result<BTreeSet<ObjectId>, StepError> {
         let rows = self
             .rows("members", include_str!("sql/members.sql"))
             .await?;
-        let mut open: Vec<ObjectId> = rows.iter().map(|row| id(row, 0)).collect();
+        let mut pending: Vec<ObjectId> = rows.iter().map(|row| id(row, 0)).collect();
         let mut parts: HashMap<ObjectId, Vec<ObjectId>> = HashMap::new();
         for row in dependencies {
+            // Automatic and internal dependencies: the object belongs to the other one.
             if ["a", "i"].contains(&row.get(4)) {
                 parts.entry(id(row, 2)).or_default().push(id(row, 0));
             }
         }
         let mut members = BTreeSet::new();
-        while let Some(next) = open.pop() {
+        while let Some(next) = pending.pop() {
             if members.insert(next) {
-                open.extend(parts.get(&next).into_iter().flatten());
+                pending.extend(parts.get(&next).into_iter().flatten());
             }
         }
         Ok(members)
     }
 }
 
-fn uncarried(shard: &str, names: &[String]) -> StepError {
-    let more = names.len().saturating_sub(NAMED);
-    let shown: Vec<&str> = names.iter().take(NAMED).map(String::as_str).collect();
+fn unsupported_error(shard: &str, names: &[String]) -> StepError {
+    let more = names.len().saturating_sub(MAX_NAMED);
+    let shown: Vec<&str> = names.iter().take(MAX_NAMED).map(String::as_str).collect();
     let rest = match more {
         0 => String::new(),
         more => format!(", and {more} more"),
     };
     StepError::refused(
-        "schema.uncarried",
+        StepCode::SchemaUncarried,
         format!(
-            "shard {shard}: without pg_dump of the server's version its schema cannot be copied; these have no words: {}{rest}",
+            "shard {shard}: the agent finds no pg_dump of the server's version, and does not support these objects of the schema itself: {}{rest}",
             shown.join(", ")
         ),
-        "install pg_dump of the source's major version beside the agent; or create the schema on the target and say `schema: existing`",
+        "install pg_dump of the source's major version on the agent's host; or create the schema on the target and set `schema: existing` in the request",
     )
 }
 
-fn id(row: &Row, at: usize) -> ObjectId {
+fn id(row: &Row, column: usize) -> ObjectId {
     ObjectId {
-        class: row.get(at),
-        oid: row.get(at + 1),
+        class: row.get(column),
+        oid: row.get(column + 1),
     }
 }
 
@@ -229,8 +231,8 @@ fn object(kind: SchemaObjectKind, row: &Row) -> SchemaObject {
         schema: row.get(2),
         name: row.get(3),
         create: row.get(6),
-        then: owner.into_iter().collect(),
-        finds_rows: row.len() > 7 && row.get(7),
+        further: owner.into_iter().collect(),
+        identifies_rows: row.len() > 7 && row.get(7),
     }
 }
 
@@ -238,61 +240,61 @@ fn object(kind: SchemaObjectKind, row: &Row) -> SchemaObject {
 #[derive(Default)]
 struct GatheredObjects {
     objects: Vec<SchemaObject>,
-    places: BTreeMap<ObjectId, usize>,
+    indexes: BTreeMap<ObjectId, usize>,
     /// Maps an object to the one whose statement also creates it.
     aliases: HashMap<ObjectId, ObjectId>,
 }
 
 impl GatheredObjects {
     fn add(&mut self, id: ObjectId, object: SchemaObject) {
-        self.places.insert(id, self.objects.len());
+        self.indexes.insert(id, self.objects.len());
         self.objects.push(object);
     }
 
     /// Returns the index of the object, or of the one whose statement also creates it.
-    fn place(&self, mut id: ObjectId) -> Option<usize> {
+    fn index(&self, mut id: ObjectId) -> Option<usize> {
         loop {
-            if let Some(place) = self.places.get(&id) {
-                return Some(*place);
+            if let Some(index) = self.indexes.get(&id) {
+                return Some(*index);
             }
             id = *self.aliases.get(&id)?;
         }
     }
 
     /// Adds a statement to an object. Returns false if the object is not among the collected ones.
-    fn then(&mut self, id: ObjectId, statement: String) -> bool {
-        let place = self.place(id);
-        let object = place.and_then(|place| self.objects.get_mut(place));
-        let found = object.is_some();
+    fn add_statement(&mut self, id: ObjectId, statement: String) -> bool {
+        let index = self.index(id);
+        let object = index.and_then(|index| self.objects.get_mut(index));
+        let exists = object.is_some();
         if let Some(object) = object {
-            object.then.push(statement);
+            object.further.push(statement);
         }
-        found
+        exists
     }
 
     /// Adds grants to their object. Grants on an object that is not among the collected ones become an object of their
     /// own.
-    fn grants(&mut self, id: ObjectId, name: String, statements: String) {
-        if !self.then(id, statements.clone()) {
+    fn add_grants(&mut self, id: ObjectId, name: String, statements: String) {
+        if !self.add_statement(id, statements.clone()) {
             self.add(
                 id,
                 SchemaObject {
                     id,
-                    kind: SchemaObjectKind::ForeignGrant,
+                    kind: SchemaObjectKind::GrantOnOtherObject,
                     schema: String::new(),
                     name,
                     create: statements,
-                    then: Vec::new(),
-                    finds_rows: false,
+                    further: Vec::new(),
+                    identifies_rows: false,
                 },
             );
         }
     }
 
-    fn found(self, dependencies: &[Row]) -> SchemaGraph {
+    fn into_graph(self, dependencies: &[Row]) -> SchemaGraph {
         let mut needs = vec![BTreeSet::new(); self.objects.len()];
         for row in dependencies {
-            if let (Some(from), Some(to)) = (self.place(id(row, 0)), self.place(id(row, 2)))
+            if let (Some(from), Some(to)) = (self.index(id(row, 0)), self.index(id(row, 2)))
                 && from != to
                 && let Some(own) = needs.get_mut(from)
             {

@@ -42,8 +42,8 @@ pub(crate) async fn is_recorded(
     client: &Connected,
     migration: &MigrationId,
 ) -> Result<bool, tokio_postgres::Error> {
-    let kept = "select pg_catalog.to_regclass('shardwright.created') is not null";
-    if !client.query_one(kept, &[]).await?.get::<_, bool>(0) {
+    let table_exists = "select pg_catalog.to_regclass('shardwright.created') is not null";
+    if !client.query_one(table_exists, &[]).await?.get::<_, bool>(0) {
         return Ok(false);
     }
     let recorded = "select exists (select from shardwright.created where migration = $1)";
@@ -99,9 +99,10 @@ fn object_id(row: &Row, at: usize) -> ObjectId {
     }
 }
 
-/// The objects to drop.
+/// The objects to drop, each with the statement that drops it.
 #[derive(Debug, Default)]
 struct ObjectsToDrop {
+    /// Statements that drop parts of objects, such as constraints. They come first.
     parts: Vec<String>,
     objects: BTreeMap<ObjectId, String>,
     /// An object, and another one that it needs.
@@ -113,30 +114,35 @@ impl ObjectsToDrop {
     fn in_drop_order(self) -> Option<Vec<String>> {
         let mut dependents: BTreeMap<ObjectId, usize> = BTreeMap::new();
         let mut needs: BTreeMap<ObjectId, Vec<ObjectId>> = BTreeMap::new();
-        let known = |(one, other): &(ObjectId, ObjectId)| {
-            self.objects.contains_key(one) && self.objects.contains_key(other)
+        let are_dropped = |(object, needed): &(ObjectId, ObjectId)| {
+            self.objects.contains_key(object) && self.objects.contains_key(needed)
         };
-        for (object, needed) in self.edges.iter().copied().filter(known) {
+        for (object, needed) in self.edges.iter().copied().filter(are_dropped) {
             *dependents.entry(needed).or_default() += 1;
             needs.entry(object).or_default().push(needed);
         }
-        let free = |object: &&ObjectId| !dependents.contains_key(*object);
-        let mut ready: BTreeSet<ObjectId> = self.objects.keys().filter(free).copied().collect();
+        let has_no_dependent = |object: &&ObjectId| !dependents.contains_key(*object);
+        let mut ready: BTreeSet<ObjectId> = self
+            .objects
+            .keys()
+            .filter(has_no_dependent)
+            .copied()
+            .collect();
         let mut statements = self.parts;
-        let mut placed = 0;
+        let mut ordered = 0;
         while let Some(object) = ready.pop_last() {
             statements.extend(self.objects.get(&object).cloned());
-            placed += 1;
+            ordered += 1;
             for needed in needs.get(&object).into_iter().flatten() {
-                if let Some(open) = dependents.get_mut(needed) {
-                    *open -= 1;
-                    if *open == 0 {
+                if let Some(count) = dependents.get_mut(needed) {
+                    *count -= 1;
+                    if *count == 0 {
                         ready.insert(*needed);
                     }
                 }
             }
         }
-        (placed == self.objects.len()).then_some(statements)
+        (ordered == self.objects.len()).then_some(statements)
     }
 }
 

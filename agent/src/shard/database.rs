@@ -1,6 +1,7 @@
 //! One shard of a migration. It opens sessions there under the epoch of the owner.
 
 use connect::{Connected, Dsn, Session, connect};
+use plans::failure::StepCode;
 use plans::fleet::ShardRef;
 use plans::id::{Epoch, MigrationId};
 use plans::identity::DatabaseIdentity;
@@ -38,7 +39,7 @@ impl Shard {
     ) -> Result<Self, StepError> {
         let dsn = Dsn::parse(&reference.dsn).map_err(|error| {
             StepError::refused(
-                "shard.dsn",
+                StepCode::ShardDsn,
                 format!("shard {}: {error}", reference.name),
                 error.hint().unwrap_or("correct the connection string"),
             )

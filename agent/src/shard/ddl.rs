@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::inspection::check::SchemaFact;
 use plans::table::{Column, MovingTable, TableName};
 
@@ -70,16 +71,16 @@ pub(crate) fn differences(
 /// Returns the failure with the given differences.
 pub(crate) fn drift_error(lines: &[String]) -> StepError {
     StepError::refused(
-        "schema.drift",
+        StepCode::SchemaDrift,
         format!("the moving tables differ:\n{}", lines.join("\n")),
-        "make both sides equal, then `resume`; or `abort` the migration",
+        "make the tables equal on both shards, then `resume`; or `abort` the migration",
     )
 }
 
 /// Returns the failure for changes that both shards have, but with which the move cannot continue.
 fn unsupported_error(lines: &[String]) -> StepError {
     StepError::refused(
-        "schema.drift",
+        StepCode::SchemaDrift,
         format!(
             "both shards have the moving tables in a form with which this move cannot continue:\n{}",
             lines.join("\n")
@@ -101,29 +102,29 @@ pub(crate) async fn reshaped_tables(
     let (mut tables, mut changes) = (Vec::new(), Vec::new());
     let mut refused = new_partitions(planned, &found);
     for table in planned {
-        let mut now = table.clone();
+        let mut present = table.clone();
         if table.is_reference() {
-            tables.push(now);
+            tables.push(present);
             continue;
         }
         let name = &table.table;
         let columns = catalog::columns(client, name).await?;
-        now.columns = columns.into_iter().map(|found| found.column).collect();
-        refused.extend(unsupported_changes(table, &now.columns));
+        present.columns = columns.into_iter().map(|found| found.column).collect();
+        refused.extend(unsupported_changes(table, &present.columns));
         let identity = found.get(name).map(|found| found.identity(&table.key));
         if identity.as_ref() != Some(&table.identity) {
             refused.push(format!(
                 "{name}: its primary key or replica identity has changed"
             ));
         }
-        for column in added_columns(table, &now.columns) {
+        for column in added_columns(table, &present.columns) {
             refused.extend(unsupported_addition(name, column, sides).await?);
             changes.push(format!(
                 "{name}: new column {} {}",
                 column.name, column.data_type
             ));
         }
-        tables.push(now);
+        tables.push(present);
     }
     if !refused.is_empty() {
         return Err(unsupported_error(&refused));
@@ -173,12 +174,12 @@ fn unsupported_changes(planned: &MovingTable, now: &[Column]) -> Vec<String> {
         match now.iter().find(|column| column.name == old.name) {
             None => lines.push(format!("{name}: it was dropped or renamed")),
             Some(new) if new.data_type != old.data_type => lines.push(format!(
-                "{name}: its type went from {} to {}",
+                "{name}: its type changed from {} to {}",
                 old.data_type, new.data_type
             )),
             Some(new) if new.generated != old.generated => {
                 lines.push(format!(
-                    "{name}: it became, or is no longer, a generated one"
+                    "{name}: it became a generated column, or no longer is one"
                 ));
             }
             Some(_) => {}
@@ -292,7 +293,7 @@ pub(crate) async fn check_unchanged(
         return Ok(());
     }
     Err(StepError::refused(
-        "schema.drift",
+        StepCode::SchemaDrift,
         format!(
             "both shards have table {} in another form than the plan",
             planned.table

@@ -15,13 +15,14 @@
 use std::time::Duration;
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::id::MigrationId;
 use plans::sql::quote_literal;
 use tokio_postgres::error::SqlState;
 
 use super::epoch::{self, EpochToken};
 use crate::error::{StepError, WithIntent};
-use crate::postgres::standby_names::{OURS, StandbyNames};
+use crate::postgres::standby_names::{AGENT_PREFIX, StandbyNames};
 
 /// How long sessions may take to load a changed setting.
 const RELOAD_TIMEOUT: Duration = Duration::from_secs(2);
@@ -96,7 +97,7 @@ pub(crate) async fn find_obstacles(client: &Connected) -> Result<Vec<(String, St
         ),
         (
             5,
-            "see which commits wait",
+            "read which commits wait",
             format!("grant pg_read_all_stats to {role}"),
         ),
     ] {
@@ -106,7 +107,7 @@ pub(crate) async fn find_obstacles(client: &Connected) -> Result<Vec<(String, St
     }
     if source == "command line" {
         found.push((
-            "synchronous_standby_names is set on the server's command line, where it cannot be changed".to_owned(),
+            "synchronous_standby_names is set on the server's command line, so the agent cannot change it".to_owned(),
             "set it in postgresql.conf instead".to_owned(),
         ));
     }
@@ -135,7 +136,7 @@ pub(crate) async fn probe(client: &Connected, name: &str) -> Result<StandbyStatu
         .await
         .at(format_args!("shard {shard}: probing synchronous commits"))?;
     let is_named =
-        StandbyNames::parse(row.get(0)).is_ok_and(|names| names.holds(|known| known == name));
+        StandbyNames::parse(row.get(0)).is_ok_and(|names| names.any(|known| known == name));
     Ok(StandbyStatus {
         is_named,
         is_streaming: row.get(1),
@@ -147,9 +148,9 @@ pub(crate) async fn probe(client: &Connected, name: &str) -> Result<StandbyStatu
 
 /// Returns whether commits on this shard wait for any stream of Shardwright, of this migration or another. Two streams
 /// that wait for each other would never end.
-pub(crate) async fn commits_wait_for_us(client: &Connected) -> Result<bool, StepError> {
+pub(crate) async fn commits_wait_for_streams(client: &Connected) -> Result<bool, StepError> {
     let names = read_names(client).await?;
-    Ok(names.holds(|name| name.starts_with(OURS)))
+    Ok(names.any(|name| name.starts_with(AGENT_PREFIX)))
 }
 
 /// Returns Shardwright's names in the setting, those of all migrations.
@@ -157,7 +158,7 @@ pub(crate) async fn our_names(client: &Connected) -> Result<Vec<String>, tokio_p
     let read = "select pg_catalog.current_setting('synchronous_standby_names')";
     let row = client.query_one(read, &[]).await?;
     let names = StandbyNames::parse(row.get(0)).map(StandbyNames::into_names);
-    let is_ours = |name: &String| name.starts_with(OURS);
+    let is_ours = |name: &String| name.starts_with(AGENT_PREFIX);
     Ok(names
         .unwrap_or_default()
         .into_iter()
@@ -191,12 +192,16 @@ async fn add_name_locked(
     let names = read_names(client).await?;
     let prefix = name_prefix(&token.migration);
     let others = names.without(|name| name.starts_with(&prefix));
-    let without_us = original_text(client, &others.without(|name| name.starts_with(OURS))).await?;
+    let original = original_text(
+        client,
+        &others.without(|name| name.starts_with(AGENT_PREFIX)),
+    )
+    .await?;
     let id = quote_literal(token.migration.as_str());
     let record = format!(
         "insert into shardwright.dual_write as d (migration, former) values ({id}, {})
          on conflict (migration) do update set former = excluded.former",
-        quote_literal(&without_us)
+        quote_literal(&original)
     );
     epoch::execute(client, token, &record)
         .await
@@ -219,7 +224,7 @@ pub(crate) async fn remove_names(
     let prefix = name_prefix(&token.migration);
     let is_named = read_names(client)
         .await?
-        .holds(|name| name.starts_with(&prefix));
+        .any(|name| name.starts_with(&prefix));
     if !is_named && !is_recorded(client, &token.migration).await? {
         return Ok(false);
     }
@@ -233,13 +238,13 @@ pub(crate) async fn remove_names(
 async fn remove_names_locked(client: &Connected, token: &EpochToken) -> Result<(), StepError> {
     let shard = client.name();
     let prefix = name_prefix(&token.migration);
-    let left = read_names(client)
+    let remaining = read_names(client)
         .await?
         .without(|name| name.starts_with(&prefix));
-    let value = if left.holds(|name| name.starts_with(OURS)) {
-        left.render()
+    let value = if remaining.any(|name| name.starts_with(AGENT_PREFIX)) {
+        remaining.render()
     } else {
-        original_text(client, &left).await?
+        original_text(client, &remaining).await?
     };
     set_and_wait(client, &value).await?;
     let forget = "delete from shardwright.dual_write where migration = $1";
@@ -281,17 +286,13 @@ async fn read_names(client: &Connected) -> Result<StandbyNames, StepError> {
     let read = "select pg_catalog.current_setting('synchronous_standby_names')";
     let row = client.query_one(read, &[]).await.at(&what)?;
     StandbyNames::parse(row.get(0)).map_err(|error| {
-        StepError::refused(
-            "dual_write.names",
-            format!("shard {shard}: {error}"),
-            "write it as FIRST n (names)",
-        )
+        StepError::listed(StepCode::DualWriteNames, format!("shard {shard}: {error}"))
     })
 }
 
-/// Returns the text that means the same as `left` and that the setting had before Shardwright changed it: with its
+/// Returns the text that means the same as `names` and that the setting had before Shardwright changed it: with its
 /// `ANY`, its plain list, its quotes.
-async fn original_text(client: &Connected, left: &StandbyNames) -> Result<String, StepError> {
+async fn original_text(client: &Connected, names: &StandbyNames) -> Result<String, StepError> {
     let shard = client.name();
     let rows = client
         .query(
@@ -315,8 +316,8 @@ async fn original_text(client: &Connected, left: &StandbyNames) -> Result<String
     texts.push(row.get(0));
     let same = texts
         .into_iter()
-        .find(|text| StandbyNames::parse(text).is_ok_and(|names| names.is_like(left)));
-    Ok(same.unwrap_or_else(|| left.render()))
+        .find(|text| StandbyNames::parse(text).is_ok_and(|parsed| parsed.is_like(names)));
+    Ok(same.unwrap_or_else(|| names.render()))
 }
 
 /// Takes `locks` and checks the epoch.
@@ -344,7 +345,7 @@ async fn lock_and_prove(
         )
         .await
         .at(&what);
-    let held = match (row, proof) {
+    let is_proved = match (row, proof) {
         (Ok(Some(row)), OwnershipProof::Owner) => row.get::<_, i64>(0) == token.epoch.0,
         (Ok(Some(row)), OwnershipProof::TakeOver) => row.get::<_, i64>(0) <= token.epoch.0,
         (Ok(None), _) => false,
@@ -353,7 +354,7 @@ async fn lock_and_prove(
             return Err(error);
         }
     };
-    if !held {
+    if !is_proved {
         unlock(client).await;
         return Err(StepError::superseded(shard));
     }
@@ -413,7 +414,7 @@ async fn set_and_wait(client: &Connected, value: &str) -> Result<(), StepError> 
     match tokio::time::timeout(RELOAD_TIMEOUT, in_force).await {
         Ok(status) => status.at(&what),
         Err(_) => Err(StepError::passing(
-            "dual_write.reload",
+            StepCode::DualWriteReload,
             format!("{what}: the server has not loaded it after {RELOAD_TIMEOUT:?}"),
         )),
     }
@@ -424,8 +425,8 @@ async fn set_and_wait(client: &Connected, value: &str) -> Result<(), StepError> 
 async fn value_without_auto_conf(
     client: &Connected,
 ) -> Result<Option<String>, tokio_postgres::Error> {
-    let may = "select pg_catalog.has_function_privilege('pg_catalog.pg_show_all_file_settings()', 'execute')";
-    if !client.query_one(may, &[]).await?.get::<_, bool>(0) {
+    let may_read = "select pg_catalog.has_function_privilege('pg_catalog.pg_show_all_file_settings()', 'execute')";
+    if !client.query_one(may_read, &[]).await?.get::<_, bool>(0) {
         return Ok(None);
     }
     let row = client

@@ -9,10 +9,12 @@ pub(crate) use transact::{
     EpochProof, ProvenTransaction, answered_in_turn, transact, transact_and_open, transact_in_turn,
 };
 
+use std::fmt;
 use std::time::Duration;
 
 use connect::Connected;
-use plans::id::{Epoch, MapVersion, MigrationId};
+use plans::failure::StepCode;
+use plans::id::{AttemptNo, Epoch, MapVersion, MigrationId};
 use plans::names::{BYPASS_SETTING, SQLSTATE_SUPERSEDED};
 use plans::sql::quote_literal;
 use tokio_postgres::error::SqlState;
@@ -172,11 +174,14 @@ pub(crate) async fn is_enrolled(client: &Connected, token: &EpochToken) -> Resul
 
 /// Returns true while the token's epoch is the current one on this shard.
 pub(crate) async fn is_current(client: &Connected, token: &EpochToken) -> Result<bool, StepError> {
-    Ok(epoch_in_force(client, token).await? == Some(token.epoch.0))
+    Ok(epoch_in_force(client, token).await? == Some(token.epoch))
 }
 
 /// Returns the epoch in the migration's row on this shard, or `None` if it has no row.
-async fn epoch_in_force(client: &Connected, token: &EpochToken) -> Result<Option<i64>, StepError> {
+async fn epoch_in_force(
+    client: &Connected,
+    token: &EpochToken,
+) -> Result<Option<Epoch>, StepError> {
     let shard = client.name();
     if !schema_exists(client).await? {
         return Ok(None);
@@ -188,7 +193,18 @@ async fn epoch_in_force(client: &Connected, token: &EpochToken) -> Result<Option
         )
         .await
         .at(format_args!("shard {shard}: reading the epoch"))?;
-    Ok(row.map(|row| row.get(0)))
+    Ok(row.map(|row| Epoch(row.get(0))))
+}
+
+/// The value of a shard's attempt counter for a migration, the column `attempt` of its row. It is not the number of an
+/// attempt: the counter also increases with each release and recovery of an attempt (ADR 1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(crate) struct AttemptCount(pub(crate) i64);
+
+impl fmt::Display for AttemptCount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
 }
 
 /// Opens a transaction that excludes workers and other owners, for cutover attempt `number` or for a release or
@@ -199,8 +215,8 @@ async fn epoch_in_force(client: &Connected, token: &EpochToken) -> Result<Option
 pub(crate) async fn begin_attempt(
     client: &Connected,
     token: &EpochToken,
-    number: i64,
-) -> Result<i64, StepError> {
+    number: AttemptNo,
+) -> Result<AttemptCount, StepError> {
     let shard = client.name();
     let what = format!("shard {shard}: locking the register");
     let proof = format!("{} returning attempt", next_count_sql(token, number));
@@ -211,23 +227,23 @@ pub(crate) async fn begin_attempt(
 }
 
 /// Returns the statement that increases the count within the counts of the attempt.
-fn next_count_sql(token: &EpochToken, number: i64) -> String {
+fn next_count_sql(token: &EpochToken, number: AttemptNo) -> String {
     format!(
         "update shardwright.move set attempt = greatest(attempt + 1, {first})
          where migration = {id} and epoch = {epoch} and attempt < {last}",
         first = first_count(number),
         id = quote_literal(&token.migration.0),
         epoch = token.epoch,
-        last = first_count(number + 1) - 1
+        last = first_count(number.next()).0 - 1
     )
 }
 
 /// Parses the shard's count.
-fn parse_count(row: SimpleQueryRow, what: &str) -> Result<i64, StepError> {
+fn parse_count(row: SimpleQueryRow, what: &str) -> Result<AttemptCount, StepError> {
     let count = row.get(0).and_then(|text| text.parse().ok());
-    count.ok_or_else(|| {
+    count.map(AttemptCount).ok_or_else(|| {
         StepError::passing(
-            "epoch.count",
+            StepCode::EpochCount,
             format!("{what}: the server returned no count"),
         )
     })
@@ -240,7 +256,7 @@ const COUNTS_PER_ATTEMPT: i64 = 1000;
 pub(crate) async fn newest_attempt(
     client: &Connected,
     token: &EpochToken,
-) -> Result<i64, StepError> {
+) -> Result<AttemptNo, StepError> {
     let shard = client.name();
     let row = client
         .query_opt(
@@ -249,12 +265,13 @@ pub(crate) async fn newest_attempt(
         )
         .await
         .at(format_args!("shard {shard}: reading the attempt"))?;
-    Ok(row.map_or(0, |row| row.get::<_, i64>(0) / COUNTS_PER_ATTEMPT))
+    let count = row.map_or(0, |row| row.get::<_, i64>(0));
+    Ok(AttemptNo(count / COUNTS_PER_ATTEMPT))
 }
 
 /// Returns the first count of cutover attempt `number`.
-pub(crate) fn first_count(number: i64) -> i64 {
-    number * COUNTS_PER_ATTEMPT
+pub(crate) fn first_count(number: AttemptNo) -> AttemptCount {
+    AttemptCount(number.0 * COUNTS_PER_ATTEMPT)
 }
 
 /// Returns the row by which a transaction has proved its epoch. Without a row it rolls back and fails.
@@ -332,7 +349,7 @@ pub(crate) async fn take_over(client: &Connected, token: &EpochToken) -> Result<
         }
     }
     Err(StepError::passing(
-        "epoch.contended",
+        StepCode::EpochContended,
         format!("{what}: sessions of older owners still hold the lock"),
     ))
 }
@@ -360,7 +377,7 @@ async fn try_take_over(
             &[&token.migration.0],
         )
         .await?;
-    if row.is_some_and(|row| row.get::<_, i64>(0) > token.epoch.0) {
+    if row.is_some_and(|row| Epoch(row.get(0)) > token.epoch) {
         return Ok(ClaimOutcome::NewerOwner);
     }
     client

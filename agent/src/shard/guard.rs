@@ -19,6 +19,7 @@ pub(crate) use functions::{disable, functions_sql, passed_lock_key, replace_if_o
 use std::time::Duration;
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::id::{MapName, MigrationId};
 use plans::key_set::KeySet;
 use plans::names::{BYPASS_SETTING, SCHEMA, TRIGGER_PREFIX};
@@ -27,6 +28,7 @@ use plans::table::{MovingTable, TableKey, TableName};
 use tokio_postgres::error::SqlState;
 
 use super::epoch::{self, EpochToken};
+use super::register::Register;
 use crate::error::{StepError, WithIntent};
 
 /// Number of attempts to change a table's triggers while another session holds a conflicting lock.
@@ -36,17 +38,18 @@ const LOCK_TRIES_OF_ABORT: u32 = 15;
 /// Pause between two attempts, in which writers that queue after the agent's lock request proceed.
 const LOCK_PAUSE: Duration = Duration::from_millis(200);
 
-/// Creates the register with `value`, unless it exists.
+/// Creates the register with the value of `register`, unless it exists.
 pub(crate) async fn create_register(
     client: &Connected,
     migration: &MigrationId,
-    value: i64,
+    register: Register,
 ) -> Result<(), tokio_postgres::Error> {
-    let register = quote_ident(&migration.register());
+    let name = quote_ident(&migration.register());
     client
         .batch_execute(&format!(
-            "create sequence if not exists {SCHEMA}.{register} as bigint minvalue 0 maxvalue {max} start {value} cache 1",
-            max = i64::MAX
+            "create sequence if not exists {SCHEMA}.{name} as bigint minvalue 0 maxvalue {max} start {value} cache 1",
+            max = Register::Closed.value(),
+            value = register.value()
         ))
         .await
 }
@@ -376,12 +379,11 @@ pub(crate) async fn check(
     if missing.is_empty() {
         return read_triggers(client, migration).await;
     }
-    Err(StepError::refused(
-        "guard.changed",
+    Err(StepError::listed(
+        StepCode::GuardChanged,
         format!(
             "shard {shard}: guard triggers were dropped or disabled: {}",
             missing.join(", ")
         ),
-        "find the cause, then `resume`: before the flip the agent creates the guards again and compares every row again",
     ))
 }

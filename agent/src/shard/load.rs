@@ -18,7 +18,7 @@ const MAX_POSITIONS: usize = 600;
 
 /// The period over which the growth of the log is measured.
 const RATE_PERIOD: Duration = Duration::from_secs(5);
-/// How long a checkpoint is reported after its end was observed, so that it is one signal.
+/// How long a checkpoint is reported after its end was observed, so that it counts as one signal.
 const REPORTED_FOR: Duration = Duration::from_secs(1);
 
 /// The query: sessions other than Shardwright's, the position in the log, the standbys, and when the last checkpoint

@@ -16,8 +16,7 @@ use tokio_postgres::types::ToSql;
 
 use super::epoch::{self, EpochToken};
 use crate::error::{StepError, WithIntent};
-use crate::postgres::redacted::printable;
-use crate::postgres::redacted::redact_literals;
+use crate::postgres::redacted::{printable, redact_literals};
 
 /// An obstacle to the start of a cutover.
 #[derive(Debug, Clone, PartialEq, Eq)]

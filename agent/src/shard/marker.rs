@@ -4,6 +4,7 @@
 //! that has arrived proves that every commit before it has arrived.
 
 use connect::Connected;
+use plans::id::{AttemptNo, Epoch, MigrationId};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -15,9 +16,10 @@ use plans::sql::quote_literal;
 /// The content of a marker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Marker {
-    pub(crate) migration: String,
-    pub(crate) epoch: i64,
-    pub(crate) attempt: i64,
+    pub(crate) migration: MigrationId,
+    pub(crate) epoch: Epoch,
+    /// 0 outside of a cutover.
+    pub(crate) attempt: AttemptNo,
     pub(crate) kind: MarkerKind,
     /// Random, so that no marker is mistaken for another (R2).
     pub(crate) id: Uuid,
@@ -43,10 +45,10 @@ pub(crate) enum MarkerKind {
 
 impl Marker {
     /// Returns a marker with a random id.
-    pub(crate) fn new(token: &EpochToken, attempt: i64, kind: MarkerKind) -> Self {
+    pub(crate) fn new(token: &EpochToken, attempt: AttemptNo, kind: MarkerKind) -> Self {
         Self {
-            migration: token.migration.0.clone(),
-            epoch: token.epoch.0,
+            migration: token.migration.clone(),
+            epoch: token.epoch,
             attempt,
             kind,
             id: Uuid::new_v4(),

@@ -12,12 +12,14 @@ use plans::sql::quote_literal;
 use plans::table::MovingTable;
 use tokio::time::Instant;
 
-use super::epoch::{self, EpochProof, EpochToken, ProvenTransaction, answered_in_turn};
+use super::epoch::{
+    self, AttemptCount, EpochProof, EpochToken, ProvenTransaction, answered_in_turn,
+};
 use super::guard;
 use super::marker::Marker;
 use super::register::{RegisterSetting, set_sql};
 use crate::error::{StepError, WithIntent};
-use crate::postgres::wait_out::{WRITERS, ended};
+use crate::postgres::wait_out::{WRITERS, wait_for_end};
 use crate::shard::guard::GuardedRows;
 
 /// The names of the prepared statements.
@@ -109,7 +111,7 @@ impl MarkerAfterWait<'_> {
         proof: EpochProof,
         setting: RegisterSetting,
         awaited: AwaitedWriters<'_>,
-    ) -> Result<(i64, BTreeSet<String>), StepError> {
+    ) -> Result<(AttemptCount, BTreeSet<String>), StepError> {
         let set = set_sql(self.token, setting);
         let setting = ProvenTransaction {
             token: self.token,
@@ -131,7 +133,7 @@ impl MarkerAfterWait<'_> {
     /// already.
     ///
     /// # Errors
-    /// As [`ended`].
+    /// As [`wait_for_end`].
     pub(crate) async fn wait_and_mark(
         &self,
         remembered: BTreeSet<String>,
@@ -140,7 +142,7 @@ impl MarkerAfterWait<'_> {
         if remembered.is_empty() {
             return Ok(());
         }
-        ended(remembered, self.client, deadline).await?;
+        wait_for_end(remembered, self.client, deadline).await?;
         self.marker.emit(self.client, self.token).await
     }
 
@@ -149,7 +151,7 @@ impl MarkerAfterWait<'_> {
         &self,
         first: Option<ProvenTransaction<'_>>,
         awaited: AwaitedWriters<'_>,
-    ) -> Result<(i64, BTreeSet<String>), StepError> {
+    ) -> Result<(AttemptCount, BTreeSet<String>), StepError> {
         let marking = format!("execute {}", awaited.call(&self.marker.content()));
         let marking = ProvenTransaction {
             token: self.token,

@@ -8,13 +8,13 @@
 use std::time::Duration;
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::names::Direction;
 use plans::sql::{quote_ident, quote_literal};
 use tokio::time::Instant;
 
 use super::epoch::{self, EpochToken};
 use crate::error::{StepError, WithIntent};
-use crate::postgres::replication::PUBLICATION_CHANGED;
 use crate::postgres::wait_out::wait_for_all_writers;
 
 /// The query for the state of a publication. Its row has another version if its options were altered, also if they were
@@ -129,7 +129,7 @@ pub(crate) async fn check(
         return Ok(());
     }
     Err(StepError::refused(
-        PUBLICATION_CHANGED,
+        StepCode::PublicationChanged,
         format!(
             "shard {shard}: publication {name} was dropped or altered, so changes may be missing on the other shard"
         ),

@@ -1,19 +1,67 @@
 //! The register: a sequence whose value opens, fences or closes the keys of a migration on a shard.
 //!
-//! The value 0 means open. The largest value means closed. Any other value is the time until which the register is
-//! fenced, in milliseconds by the clock of the shard.
+//! [`Register`] names the values of the sequence.
 //!
 //! `setval` is not transactional. It is therefore always a separate statement, after the exclusive proof of epoch and
 //! attempt (R3, R4), and it counts only once its transaction has committed (R9).
 
+use std::fmt;
+
 use connect::Connected;
-use plans::id::MigrationId;
+use plans::failure::StepCode;
+use plans::id::{AttemptNo, MapVersion, MigrationId};
 use plans::names::SCHEMA;
 use plans::sql::{quote_ident, quote_literal};
+use tokio_postgres::error::SqlState;
 
-use super::epoch::{self, EpochProof, EpochToken, ProvenTransaction};
+use super::epoch::{self, AttemptCount, EpochProof, EpochToken, ProvenTransaction};
 use super::marker::{Marker, MarkerKind};
 use crate::error::{StepError, WithIntent};
+
+/// The value of a register.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Register {
+    /// The guard refuses nothing.
+    Open,
+    /// The guard refuses writes until this time, in milliseconds since 1970 by the clock of the shard. After it the
+    /// register counts as open.
+    FencedUntil(i64),
+    /// The guard refuses writes without a time limit.
+    Closed,
+}
+
+impl Register {
+    /// The value of the sequence that means closed: the largest one.
+    const CLOSED: i64 = i64::MAX;
+
+    /// Returns the meaning of a value of the sequence.
+    pub(crate) fn from_value(value: i64) -> Self {
+        match value {
+            0 => Self::Open,
+            Self::CLOSED => Self::Closed,
+            until_ms => Self::FencedUntil(until_ms),
+        }
+    }
+
+    /// Returns the value of the sequence.
+    pub(crate) fn value(self) -> i64 {
+        match self {
+            Self::Open => 0,
+            Self::FencedUntil(until_ms) => until_ms,
+            Self::Closed => Self::CLOSED,
+        }
+    }
+}
+
+impl fmt::Display for Register {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Open => f.write_str("open"),
+            Self::FencedUntil(until_ms) => write!(f, "fenced until {until_ms} ms since 1970"),
+            Self::Closed => f.write_str("closed"),
+        }
+    }
+}
 
 /// A value to which a register is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +76,7 @@ pub(crate) enum RegisterSetting {
 pub(crate) async fn set(
     client: &Connected,
     token: &EpochToken,
-    count: i64,
+    count: AttemptCount,
     setting: RegisterSetting,
 ) -> Result<(), StepError> {
     set_proven(client, token, EpochProof::Count(count), setting)
@@ -42,7 +90,7 @@ async fn set_proven(
     token: &EpochToken,
     proof: EpochProof,
     setting: RegisterSetting,
-) -> Result<i64, StepError> {
+) -> Result<AttemptCount, StepError> {
     let shard = client.name();
     let what = format!("shard {shard}: setting the register to {setting:?}");
     epoch::transact(client, token, proof, &set_sql(token, setting), &what).await
@@ -51,8 +99,8 @@ async fn set_proven(
 /// Returns the statements that set the register, for a transaction with the required proof.
 pub(crate) fn set_sql(token: &EpochToken, setting: RegisterSetting) -> String {
     let value = match setting {
-        RegisterSetting::Open => "0".to_owned(),
-        RegisterSetting::Closed => i64::MAX.to_string(),
+        RegisterSetting::Open => Register::Open.value().to_string(),
+        RegisterSetting::Closed => Register::Closed.value().to_string(),
         RegisterSetting::FencedFor(ms) => {
             format!("(extract(epoch from pg_catalog.clock_timestamp()) * 1000)::bigint + {ms}")
         }
@@ -71,8 +119,8 @@ pub(crate) fn set_sql(token: &EpochToken, setting: RegisterSetting) -> String {
 /// The witness: the register of a shard and the column `flipped` of the migration's row there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RegisterWitness {
-    pub(crate) register: i64,
-    pub(crate) flipped: Option<i64>,
+    pub(crate) register: Register,
+    pub(crate) flipped: Option<MapVersion>,
     /// True if the migration recorded this database as its source when it was enrolled.
     pub(crate) is_source: bool,
 }
@@ -87,24 +135,28 @@ pub(crate) struct RegisterWitness {
 pub(crate) async fn begin_and_check_witness(
     client: &Connected,
     token: &EpochToken,
-    number: i64,
-    version: i64,
-) -> Result<i64, StepError> {
+    number: AttemptNo,
+    version: MapVersion,
+) -> Result<AttemptCount, StepError> {
     let shard = client.name();
     let what = format!("shard {shard}: reading the register");
     let count = epoch::begin_attempt(client, token, number).await?;
     let witness = read(client, token, &what).await?;
     epoch::commit(client, &what).await?;
-    if witness.register == i64::MAX && witness.flipped.unwrap_or(0) <= version {
+    if witness.register == Register::Closed && witness.flipped.unwrap_or_default() <= version {
         return Ok(count);
     }
-    Err(StepError::refused(
-        "flip.lost",
+    let flipped = match witness.flipped {
+        Some(recorded) => format!("it has recorded the flip to map version {recorded}"),
+        None => "it has recorded no flip".to_owned(),
+    };
+    Err(StepError::listed(
+        StepCode::FlipLost,
         format!(
-            "shard {shard} is a witness of a flip that the control store does not know: register {}, flipped {:?}, expected closed and at most version {version}",
-            witness.register, witness.flipped
+            "shard {shard} is a witness of a flip that the control store does not know: its register is {}, and {flipped}; \
+             expected a closed register and at most version {version}",
+            witness.register
         ),
-        "the control store was restored from an older state; restore it forward, never reopen the source",
     ))
 }
 
@@ -114,9 +166,9 @@ pub(crate) async fn begin_and_check_witness(
 pub(crate) async fn begin_and_set(
     client: &Connected,
     token: &EpochToken,
-    number: i64,
+    number: AttemptNo,
     setting: RegisterSetting,
-) -> Result<i64, StepError> {
+) -> Result<AttemptCount, StepError> {
     set_proven(client, token, EpochProof::Next(number), setting).await
 }
 
@@ -155,8 +207,8 @@ pub(crate) async fn read(
         .await
         .at(what)?;
     Ok(RegisterWitness {
-        register: row.get(0),
-        flipped: row.get(1),
+        register: Register::from_value(row.get(0)),
+        flipped: row.get::<_, Option<i64>>(1).map(MapVersion),
         is_source: row.get(2),
     })
 }
@@ -166,9 +218,9 @@ pub(crate) async fn read(
 pub(crate) async fn notify_of_flip(
     client: &Connected,
     token: &EpochToken,
-    number: i64,
-    version: i64,
-) -> Result<i64, StepError> {
+    number: AttemptNo,
+    version: MapVersion,
+) -> Result<AttemptCount, StepError> {
     let shard = client.name();
     let what = format!("shard {shard}: notifying it of map version {version}");
     let sql = record_flip_sql(token, version);
@@ -193,7 +245,7 @@ pub(crate) async fn check_open(client: &Connected, token: &EpochToken) -> Result
                 "select r.last_value, r.last_value = {max} or r.last_value > now.ms and r.last_value <= now.ms + 60000
                  from {SCHEMA}.{register} r,
                       (select (extract(epoch from pg_catalog.clock_timestamp()) * 1000)::bigint) now (ms)",
-                max = i64::MAX
+                max = Register::CLOSED
             ),
             &[],
         )
@@ -204,15 +256,16 @@ pub(crate) async fn check_open(client: &Connected, token: &EpochToken) -> Result
         return Ok(());
     }
     Err(StepError::passing(
-        "register.closed",
+        StepCode::RegisterClosed,
         format!(
-            "shard {shard}: its register has the value {value}, which refuses writes to the moving keys"
+            "shard {shard}: its register is {}, so the guard refuses writes to the moving keys",
+            Register::from_value(value)
         ),
     ))
 }
 
 /// Returns the statement that records the map version of the flip.
-fn record_flip_sql(token: &EpochToken, version: i64) -> String {
+fn record_flip_sql(token: &EpochToken, version: MapVersion) -> String {
     format!(
         "update {SCHEMA}.move set flipped = {version}, owns = false where migration = {}",
         quote_literal(token.migration.as_str())
@@ -229,8 +282,8 @@ pub(crate) struct ShardOpening<'a> {
     pub(crate) token: &'a EpochToken,
     /// The proof of ownership for work after the flip.
     pub(crate) after: &'a EpochToken,
-    pub(crate) number: i64,
-    pub(crate) version: i64,
+    pub(crate) number: AttemptNo,
+    pub(crate) version: MapVersion,
 }
 
 impl ShardOpening<'_> {
@@ -241,10 +294,8 @@ impl ShardOpening<'_> {
     pub(crate) async fn open(&self, delayed: impl Fn(&str)) -> Result<(), StepError> {
         let (client, shard) = (self.client, self.client.name());
         let what = format!("shard {shard}: opening it at map version {}", self.version);
-        let is_lock_timeout = |error: &StepError| {
-            let failure = error.failure();
-            failure.is_some_and(|failure| failure.code == "sql.55P03")
-        };
+        let is_lock_timeout =
+            |error: &StepError| error.sqlstate() == Some(SqlState::LOCK_NOT_AVAILABLE.code());
         loop {
             // One round trip: the setting is sent ahead of the batch.
             let (set, opened) = tokio::join!(
@@ -292,5 +343,22 @@ impl ShardOpening<'_> {
         epoch::transact_in_turn(self.client, &in_turn, what)
             .await
             .map(|_| ())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Register;
+
+    #[test]
+    fn each_register_has_one_value() {
+        for (value, register) in [
+            (0, Register::Open),
+            (1_764_000_000_000, Register::FencedUntil(1_764_000_000_000)),
+            (i64::MAX, Register::Closed),
+        ] {
+            assert_eq!(Register::from_value(value), register);
+            assert_eq!(register.value(), value);
+        }
     }
 }

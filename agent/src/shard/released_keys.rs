@@ -8,7 +8,8 @@
 //! repeated.
 
 use connect::Connected;
-use plans::id::MapName;
+use plans::failure::StepCode;
+use plans::id::{MapName, MapVersion};
 use plans::key_set::KeySet;
 use plans::names::{SCHEMA, SQLSTATE_NOT_OWNER, released_keys_function, released_keys_trigger};
 use plans::sql::{quote_ident, quote_literal};
@@ -31,7 +32,11 @@ pub(crate) struct ReleasedKeys<'a> {
 impl ReleasedKeys<'_> {
     /// Releases the keys: they belong to another shard from map version `version` on. The guard of released keys
     /// replaces the guard of the move.
-    pub(crate) async fn release(&self, client: &Connected, version: i64) -> Result<(), StepError> {
+    pub(crate) async fn release(
+        &self,
+        client: &Connected,
+        version: MapVersion,
+    ) -> Result<(), StepError> {
         self.lock_guard(client).await?;
         let refused = match self.read_released(client).await? {
             Some(refused) => refused.union(self.keys),
@@ -54,7 +59,7 @@ impl ReleasedKeys<'_> {
                 self.record_returning_keys(client, Some(&returning)).await?;
             }
             let rest = refused.minus(self.keys);
-            self.write_released(client, &rest, 0).await?;
+            self.write_released(client, &rest, MapVersion(0)).await?;
             self.create_guard(client, &rest, false).await?;
             self.drop_if_empty(client, &rest).await?;
         }
@@ -109,7 +114,7 @@ impl ReleasedKeys<'_> {
             Some(refused) => refused.union(&returning),
             None => returning,
         };
-        self.write_released(client, &refused, 0).await?;
+        self.write_released(client, &refused, MapVersion(0)).await?;
         self.create_guard(client, &refused, false).await?;
         self.record_returning_keys(client, None).await?;
         self.unlock_guard(client).await
@@ -160,7 +165,7 @@ impl ReleasedKeys<'_> {
         &self,
         client: &Connected,
         refused: &KeySet,
-        version: i64,
+        version: MapVersion,
     ) -> Result<(), StepError> {
         let keys = quote_literal(&serde_json::json!(refused).to_string());
         let map = quote_literal(self.map.as_str());
@@ -175,13 +180,17 @@ impl ReleasedKeys<'_> {
 
     /// Records which shard owns the keys now, in case the control store loses the flip. Older entries keep only their
     /// other keys.
-    async fn record_new_owner(&self, client: &Connected, version: i64) -> Result<(), StepError> {
+    async fn record_new_owner(
+        &self,
+        client: &Connected,
+        version: MapVersion,
+    ) -> Result<(), StepError> {
         let what = self.what("recording the new owner of the keys");
         let map = quote_literal(self.map.as_str());
         let older = client
             .query(
                 "select version, keys from shardwright.given where map = $1 and version < $2",
-                &[&self.map.0, &version],
+                &[&self.map.0, &version.0],
             )
             .await
             .at(&what)?;
@@ -333,11 +342,6 @@ pub(crate) fn function_sql(map: &MapName) -> String {
 
 /// Parses keys from `shardwright.away` or `shardwright.given`.
 pub(crate) fn parse_keys(keys: serde_json::Value, what: &str) -> Result<KeySet, StepError> {
-    serde_json::from_value(keys).map_err(|error| {
-        StepError::refused(
-            "away.unreadable",
-            format!("{what}: {error}"),
-            "a table of schema shardwright was changed; restore it",
-        )
-    })
+    serde_json::from_value(keys)
+        .map_err(|error| StepError::listed(StepCode::AwayUnreadable, format!("{what}: {error}")))
 }

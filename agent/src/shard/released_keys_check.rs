@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::id::MapName;
 use plans::key_set::KeySet;
 use plans::names::{SCHEMA, released_keys_function, released_keys_trigger};
@@ -18,8 +19,9 @@ use super::guard;
 use crate::error::{StepError, WithIntent};
 use crate::shard::{epoch, released_keys};
 
+/// The events for which the guard has a trigger.
 const EVENTS: [&str; 3] = ["insert", "update", "delete"];
-/// The temporary table that gets the expected triggers.
+/// The name of the temporary table on which the check creates the expected triggers.
 const SAMPLE_TABLE: &str = "shardwright_probe";
 /// Number of attempts to create the triggers while another session holds a conflicting lock.
 const LOCK_TRIES: u32 = 150;
@@ -72,22 +74,21 @@ async fn compare_triggers(
     table: &MovingTable,
 ) -> Result<Vec<String>, tokio_postgres::Error> {
     lock_guard(client, map).await?;
-    // The body of the guard's function.
-    let source = client
+    let function_body = client
         .query_opt(
             "select p.prosrc from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace
              where n.nspname = $1 and p.proname = $2",
             &[&SCHEMA, &released_keys_function(map)],
         )
         .await?;
-    let Some(source) = source else {
+    let Some(function_body) = function_body else {
         return Ok(vec![format!(
             "function {} is missing",
             released_keys_function(map)
         )]);
     };
     let mut problems = Vec::new();
-    if !released_keys::function_sql(map).contains(source.get::<_, &str>(0)) {
+    if !released_keys::function_sql(map).contains(function_body.get::<_, &str>(0)) {
         problems.push(format!(
             "function {} is altered",
             released_keys_function(map)
@@ -113,7 +114,7 @@ async fn compare_triggers(
         match (found.get(&name), expected.get(&name)) {
             (None, _) => problems.push(format!("trigger {name} is missing")),
             (Some((state, _)), _) if state != "A" => {
-                problems.push(format!("trigger {name} is not enabled always"));
+                problems.push(format!("trigger {name} is not ENABLE ALWAYS"));
             }
             (Some(found), Some(expected)) if found != expected => {
                 problems.push(format!("trigger {name} is altered"));
@@ -143,7 +144,7 @@ async fn read_triggers(
             &[&table.table.sql()],
         )
         .await?;
-    let nameless = |definition: &str| match (
+    let without_table = |definition: &str| match (
         definition.split_once(" ON "),
         definition.split_once(" FOR EACH ROW"),
     ) {
@@ -152,7 +153,7 @@ async fn read_triggers(
     };
     Ok(rows
         .iter()
-        .map(|row| (row.get(0), (row.get(1), nameless(row.get(2)))))
+        .map(|row| (row.get(0), (row.get(1), without_table(row.get(2)))))
         .collect())
 }
 
@@ -221,10 +222,9 @@ pub(crate) async fn recreate_guard(
             Ok(true) => break,
             Ok(false) => {
                 let _ = client.batch_execute("rollback").await;
-                return Err(StepError::refused(
-                    "mend.changed",
+                return Err(StepError::listed(
+                    StepCode::RepairChanged,
                     format!("{what}: the released keys changed meanwhile; nothing was done"),
-                    "check the map again",
                 ));
             }
             Err(error) => error,

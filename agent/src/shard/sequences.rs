@@ -49,6 +49,15 @@ impl SequenceShare {
     }
 }
 
+/// A sequence, as it was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SequenceState {
+    /// The qualified and quoted name.
+    pub(crate) name: String,
+    pub(crate) last_value: i64,
+    pub(crate) increment: i64,
+}
+
 /// Returns the quoted names of all sequences in the user's schemas.
 pub(crate) async fn list_names(client: &Connected) -> Result<Vec<String>, StepError> {
     let shard = client.name();
@@ -83,8 +92,13 @@ pub(crate) async fn share_out(
         return Ok(());
     }
     let remainder = i64::from(share.number).rem_euclid(STRIDE);
-    for (name, increment, last) in list_used_by(client, tables).await? {
-        let is_disjoint = increment == STRIDE && (last - remainder).rem_euclid(STRIDE) == 0;
+    for sequence in list_used_by(client, tables).await? {
+        let SequenceState {
+            name,
+            last_value,
+            increment,
+        } = sequence;
+        let is_disjoint = increment == STRIDE && (last_value - remainder).rem_euclid(STRIDE) == 0;
         if is_disjoint || (increment != 1 && increment != STRIDE) {
             continue;
         }
@@ -101,12 +115,12 @@ pub(crate) async fn share_out(
     Ok(())
 }
 
-/// Returns the sequences that supply values for columns of the tables, with increment and last value. For leaves it
-/// includes the sequences of the partitioned tables above, which supply values for rows that are written through these.
+/// Returns the sequences that supply values for columns of the tables. For leaves it includes the sequences of the
+/// partitioned tables above, which supply values for rows that are written through these.
 pub(crate) async fn list_used_by(
     client: &Connected,
     tables: &[MovingTable],
-) -> Result<Vec<(String, i64, i64)>, StepError> {
+) -> Result<Vec<SequenceState>, StepError> {
     let shard = client.name();
     let names: Vec<String> = tables.iter().map(|table| table.table.sql()).collect();
     let what = format!("shard {shard}: listing sequences of the moving tables");
@@ -135,16 +149,20 @@ pub(crate) async fn list_used_by(
             .query_one(&format!("select last_value from {name}"), &[])
             .await
             .at(&what)?;
-        found.push((name, row.get(2), last.get(0)));
+        found.push(SequenceState {
+            name,
+            last_value: last.get(0),
+            increment: row.get(2),
+        });
     }
     Ok(found)
 }
 
-/// Returns the last value and the increment of each sequence. A name without a sequence is an error.
+/// Reads the sequences with these names. A name without a sequence is an error.
 pub(crate) async fn read_values(
     client: &Connected,
     names: &[String],
-) -> Result<Vec<(String, i64, i64)>, StepError> {
+) -> Result<Vec<SequenceState>, StepError> {
     let shard = client.name();
     if names.is_empty() {
         return Ok(Vec::new());
@@ -164,31 +182,40 @@ pub(crate) async fn read_values(
         .at(format_args!("shard {shard}: reading sequences"))?;
     Ok(rows
         .iter()
-        .map(|row| (row.get(0), row.get(1), row.get(2)))
+        .map(|row| SequenceState {
+            name: row.get(0),
+            last_value: row.get(1),
+            increment: row.get(2),
+        })
         .collect())
 }
 
-/// Advances each sequence beyond the given value, with a margin, to a value that this shard may issue. It never sets a
+/// Advances each sequence beyond its value on the old owner, with a margin, to a value that this shard may issue. It never sets a
 /// sequence back. To call it twice or late is harmless, so it need not wait for the transactions of the stream.
 pub(crate) async fn advance(
     client: &Connected,
     token: &EpochToken,
-    values: &[(String, i64, i64)],
+    sequences: &[SequenceState],
     share: SequenceShare,
 ) -> Result<(), StepError> {
     let shard = client.name();
-    if values.is_empty() {
+    if sequences.is_empty() {
         return Ok(());
     }
-    let parts: Vec<String> = values
+    let parts: Vec<String> = sequences
         .iter()
-        .map(|(name, value, step)| {
+        .map(|sequence| {
+            let SequenceState {
+                name,
+                last_value,
+                increment,
+            } = sequence;
             let literal = quote_literal(name);
             // The next values of the old owner have another remainder, so no margin is necessary.
-            let is_disjoint = share.policy == Sequences::Stride && *step == STRIDE;
+            let is_disjoint = share.policy == Sequences::Stride && *increment == STRIDE;
             let margin = if is_disjoint { 0 } else { MARGIN };
-            let with_margin = value.saturating_add(step.saturating_mul(margin));
-            let extreme = if *step > 0 { "greatest" } else { "least" };
+            let with_margin = last_value.saturating_add(increment.saturating_mul(margin));
+            let extreme = if *increment > 0 { "greatest" } else { "least" };
             let next_free = format!("{extreme}(s.last_value, {with_margin})");
             let target = share.aligned(&next_free, "q.seqincrement");
             // The limits of the sequence apply: the margin must not overflow a nearly exhausted sequence.

@@ -12,6 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use connect::Connected;
 use futures::future::try_join;
+use plans::failure::StepCode;
 use plans::table::{MovingTable, TableName};
 use serde::Deserialize;
 
@@ -23,7 +24,7 @@ const FIND: &str = include_str!("user_code.sql");
 /// The query for the versions of the catalog's rows; the file explains it.
 const VERSIONS: &str = include_str!("user_code_versions.sql");
 
-/// Untrusted code of a table.
+/// Code of a table that an untrusted role owns.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(crate) struct UserCode {
     #[serde(flatten)]
@@ -179,7 +180,7 @@ async fn query_code(client: &Connected, tables: &[MovingTable]) -> Result<CodeAn
 /// Returns the parameter of the statement.
 fn tables_json(tables: &[MovingTable]) -> String {
     let tables = tables.iter().map(|table| {
-        // A table without its columns is a table of which nothing is known about columns that a write leaves out.
+        // Without a list of columns, the query assumes nothing about the columns that a write leaves out.
         let columns: Vec<&str> = table.columns.iter().map(|c| c.name.as_str()).collect();
         serde_json::json!({
             "schema": table.table.schema,
@@ -205,7 +206,7 @@ impl CodeAnswer {
         let what = format!("shard {shard}: searching for code of the tables");
         let row = row.at(&what)?;
         let found = serde_json::from_str(row.get(0)).map_err(|error| {
-            StepError::refused("code.unreadable", format!("{what}: {error}"), "report this")
+            StepError::listed(StepCode::CodeUnreadable, format!("{what}: {error}"))
         })?;
         Ok(Self {
             found,
@@ -218,7 +219,7 @@ impl CodeAnswer {
         match self.found.first() {
             None => Ok(()),
             Some(first) => Err(StepError::refused(
-                "code.untrusted",
+                StepCode::CodeUntrusted,
                 format!(
                     "shard {shard}, {} of table {}: {}",
                     first.place, first.table, first.problem

@@ -1,5 +1,6 @@
-//! Calls for shared chunks. A stream that is about to read a chunk opens a call to the moves that have to copy the same
-//! chunk with the same snapshot. A free stream of a called move joins the oldest call before it does other work.
+//! Calls for shared chunks. A COPY stream that is about to read a chunk opens a call to the moves that have to copy the
+//! same chunk with the same snapshot. Before a stream of a called move begins a chunk of its own, it joins the oldest
+//! call.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,9 +12,9 @@ use tokio::sync::mpsc::{self, Receiver, Sender};
 use crate::postgres::copy_stream::{BlockRange, ReceiverInput};
 use crate::shared_scan::participants::SharedScan;
 
-/// Time limit for called moves whose streams are busy. Most moves finish their chunks at the same moment, because one
-/// stream reads for all of them. A move that does not answer is marked as late: calls do not wait for it until it joins
-/// a call again.
+/// Time limit for the answers of called moves, whose streams may still copy other chunks. Most moves finish their
+/// chunks at the same moment, because one stream reads for all of them. A move that does not answer is marked as late:
+/// calls do not wait for it until one of its streams looks for a call again.
 const MAX_ANSWER_WAIT: Duration = Duration::from_secs(5);
 
 /// The properties that chunks of two moves must share to be read together: the COPY statement on the target, the file
@@ -40,14 +41,15 @@ struct BoardMember {
     /// Pieces that no stream of this move has begun yet.
     remaining: BTreeSet<SharedPiece>,
     /// True if the move did not answer the last call in time.
-    late: bool,
+    is_late: bool,
 }
 
+/// A call: the chunk that its stream will read, and the moves that may join.
 #[derive(Debug)]
 struct ScanCall {
     number: u64,
     piece: SharedPiece,
-    /// Moves that have not answered yet.
+    /// Called moves that have not answered yet.
     expected: BTreeSet<MigrationId>,
     participants: Vec<ScanParticipant>,
 }
@@ -60,11 +62,12 @@ pub(crate) struct ScanParticipant {
 }
 
 impl CallBoard {
+    /// Adds a move that still has to copy the pieces `remaining` with this snapshot.
     fn enter(&mut self, migration: &MigrationId, snapshot: &str, remaining: BTreeSet<SharedPiece>) {
         let member = BoardMember {
             snapshot: snapshot.to_owned(),
             remaining,
-            late: false,
+            is_late: false,
         };
         self.members.insert(migration.clone(), member);
     }
@@ -80,15 +83,16 @@ impl CallBoard {
         self.members.contains_key(migration)
     }
 
-    /// Joins the oldest call for a piece that `take` accepts. `take` returns a value for the piece, and the predicate
-    /// of this move's rows. The function returns the value, and the receiver of the rows.
+    /// Joins the oldest call to this move whose piece `take` accepts. `take` returns a value for the piece, and the
+    /// predicate of this move's rows; or `None` if it does not accept the piece. The function returns the value, and
+    /// the receiver of the rows.
     pub(crate) fn join_call<T>(
         &mut self,
         migration: &MigrationId,
         mut take: impl FnMut(&SharedPiece) -> Option<(T, String)>,
     ) -> Option<(T, Receiver<ReceiverInput>)> {
         let member = self.members.get_mut(migration)?;
-        member.late = false;
+        member.is_late = false;
         for call in &mut self.calls {
             if !call.expected.contains(migration) {
                 continue;
@@ -117,8 +121,8 @@ impl CallBoard {
         member.remaining.remove(piece);
         let snapshot = member.snapshot.clone();
         let others = self.members.iter().filter(|(id, member)| {
-            let same = member.snapshot == snapshot && member.remaining.contains(piece);
-            same && !member.late && *id != migration
+            let has_same_piece = member.snapshot == snapshot && member.remaining.contains(piece);
+            has_same_piece && !member.is_late && *id != migration
         });
         let expected: BTreeSet<_> = others.map(|(id, _)| id.clone()).collect();
         if expected.is_empty() {
@@ -139,15 +143,15 @@ impl CallBoard {
         call.is_none_or(|call| call.expected.is_empty())
     }
 
-    /// Ends a call. Returns the moves that have joined it.
+    /// Ends a call, and marks the moves that have not answered as late. Returns the moves that have joined the call.
     fn close_call(&mut self, number: u64) -> Vec<ScanParticipant> {
-        let Some(at) = self.calls.iter().position(|call| call.number == number) else {
+        let Some(index) = self.calls.iter().position(|call| call.number == number) else {
             return Vec::new();
         };
-        let call = self.calls.remove(at);
+        let call = self.calls.remove(index);
         for id in &call.expected {
             if let Some(member) = self.members.get_mut(id) {
-                member.late = true;
+                member.is_late = true;
             }
         }
         call.participants
@@ -162,7 +166,8 @@ pub(crate) struct BoardMembership {
 }
 
 impl BoardMembership {
-    /// Adds a move to the board. It has the pieces `remaining` to copy with the snapshot whose text is `snapshot`.
+    /// Adds a move to the board. The move still has to copy the pieces `remaining`, with the snapshot whose text is
+    /// `snapshot`.
     pub(crate) fn enter(
         scan: &Arc<SharedScan>,
         migration: &MigrationId,
@@ -184,7 +189,7 @@ impl BoardMembership {
         self.scan.with_board(|board| change(board, &self.migration))
     }
 
-    /// Removes the move from the board. From now on it copies alone.
+    /// Removes the move from the board. From now on the move copies alone.
     pub(crate) fn withdraw(&self) {
         self.with_board(|board, migration| board.leave(migration));
     }
@@ -204,7 +209,7 @@ impl Drop for BoardMembership {
     }
 }
 
-/// An open call of this move. If it is dropped, the call ends and the joined moves get no rows.
+/// An open call of this move. If the value is dropped, the call ends, and the moves that have joined get no rows.
 #[derive(Debug)]
 pub(crate) struct OpenCall {
     scan: Arc<SharedScan>,

@@ -2,11 +2,11 @@
 //! them.
 //!
 //! - A move is *expected* from its first step until its copy begins, fails or is paused.
-//! - A move *arrives* when its copy begins, and waits for the expected moves.
-//! - All arrived moves copy with one snapshot, which the first of them takes, and share chunks (`calls`).
+//! - A move *arrives* when its copy begins. Then it waits for the expected moves.
+//! - All arrived moves copy with one snapshot, which the first of them exports, and share chunks (`calls`).
 //!
-//! Correctness never depends on a shared scan. A move without other participants copies alone, and each move proves on
-//! its own target what it received from others.
+//! Correctness never depends on a shared scan. A move without other participants copies alone. Each move writes its own
+//! rows, and records the chunk, in its own transaction on its target.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -26,7 +26,7 @@ use crate::postgres::visibility::TxSnapshot;
 /// for something else.
 const MAX_PARTICIPANT_WAIT: Duration = Duration::from_secs(30);
 
-/// Time for which a move with a snapshot waits for participants that do not have theirs yet.
+/// Time limit for arrived moves that have not entered the board yet.
 const MAX_ENTRY_WAIT: Duration = Duration::from_secs(10);
 
 static SCANS: Mutex<BTreeMap<ScanGroup, Weak<SharedScan>>> = Mutex::new(BTreeMap::new());
@@ -56,7 +56,7 @@ struct ScanState {
     expected: BTreeMap<MigrationId, usize>,
     /// Moves whose copy has begun, with the number of their entries.
     arrived: BTreeMap<MigrationId, usize>,
-    /// File node and number of blocks of each table, as the first participant measured them.
+    /// File node and number of blocks of each table by its name, as the first participant measured them.
     table_sizes: BTreeMap<String, (u32, i64)>,
     board: CallBoard,
 }
@@ -74,7 +74,7 @@ impl SharedSnapshot {
     /// (G1), and differ from `last`, the previous snapshot of the move.
     pub(crate) fn is_usable_for(&self, first: &TxSnapshot, last: &str) -> bool {
         let text: Result<TxSnapshot, _> = self.text.parse();
-        let dominates = text.is_ok_and(|taken| taken.dominates(first));
+        let dominates = text.is_ok_and(|snapshot| snapshot.dominates(first));
         dominates && self.text != last && !self.session.is_closed()
     }
 }
@@ -129,8 +129,8 @@ impl SharedScan {
         let _ = tokio::time::timeout(timeout, wait).await;
     }
 
-    /// Waits until all arrived moves are on the board, because a chunk that is read earlier is not read for the missing
-    /// ones.
+    /// Waits until all arrived moves are on the board: a chunk that is read earlier is not read for the moves that are
+    /// missing there.
     pub(crate) async fn wait_until_all_entered(&self) {
         let all_entered =
             |state: &ScanState| state.arrived.keys().all(|id| state.board.is_member(id));
@@ -188,11 +188,12 @@ pub(crate) fn leads_to_copy(kind: StepKind) -> bool {
     )
 }
 
-/// The entry of an arrived move. If it is dropped, the move has no longer arrived.
+/// The entry of an arrived move. If it is dropped, the move is removed from the arrived moves.
 #[derive(Debug)]
 pub(crate) struct ArrivedParticipant(ParticipantEntry);
 
 impl ArrivedParticipant {
+    /// Adds the dispatched move to the arrived moves; `None` if the move copies alone.
     pub(crate) fn arrive(dispatch: &Dispatch) -> Option<Self> {
         let scan = SharedScan::of(dispatch)?;
         let entry = ParticipantEntry::add(scan, &dispatch.migration, |state| &mut state.arrived);

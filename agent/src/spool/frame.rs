@@ -1,7 +1,8 @@
-//! The format of a segment file: a head, then frames; each frame has a checksum.
+//! The format of a segment file: a head, then frames. Numbers are big-endian.
 //!
-//! Head: eight bytes of magic, then the position after which the segment begins.
-//! Frame: length and CRC-32 of the body, then the body: kind, position, message.
+//! - Head: the eight bytes `SWSPOOL1`, then the position (8 bytes) after which the segment begins.
+//! - Frame: the length of the body and its CRC-32 (4 bytes each), then the body.
+//! - Body: the kind (1 byte: `m`, `e` or `i`), the position (8 bytes), the message.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
@@ -10,33 +11,37 @@ use crate::postgres::lsn::Lsn;
 /// The first bytes of every segment.
 const MAGIC: &[u8; 8] = b"SWSPOOL1";
 /// The size of a segment's head in bytes.
-pub(super) const HEAD: usize = 16;
-/// The number of bytes before a frame's body.
-const PREFIX: usize = 8;
-/// The number of bytes of a body before its message.
-const BODY: usize = 9;
+pub(super) const HEAD_BYTES: usize = 16;
+/// The size of the length and the checksum before a frame's body, in bytes.
+const PREFIX_BYTES: usize = 8;
+/// The size of the kind and the position before a body's message, in bytes.
+const BODY_HEAD_BYTES: usize = 9;
 
 /// One entry of a segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum SpoolFrame {
-    /// A message of the stream, in the format of pgoutput. `ends` is set for the last message of a transaction, after
-    /// which a segment may end.
-    Message { at: Lsn, ends: bool, message: Bytes },
+    /// A message of the stream, in the format of pgoutput. `ends_transaction` is set for the last message of a
+    /// transaction; a segment may end only after such a message.
+    Message {
+        at: Lsn,
+        ends_transaction: bool,
+        message: Bytes,
+    },
     /// Up to this position there is no further change for the stream.
     Idle { until: Lsn },
 }
 
 /// Encodes the head of a segment that begins after `from`.
 pub(super) fn encode_head(from: Lsn) -> Bytes {
-    let mut out = BytesMut::with_capacity(HEAD);
+    let mut out = BytesMut::with_capacity(HEAD_BYTES);
     out.put_slice(MAGIC);
     out.put_u64(from.0);
     out.freeze()
 }
 
-/// Decodes the position in a head; `None` if the bytes are no head.
+/// Returns the position in a head. `None` if the bytes are no head.
 pub(super) fn read_head(mut bytes: &[u8]) -> Option<Lsn> {
-    if bytes.len() < HEAD || &bytes[..MAGIC.len()] != MAGIC {
+    if bytes.len() < HEAD_BYTES || &bytes[..MAGIC.len()] != MAGIC {
         return None;
     }
     bytes.advance(MAGIC.len());
@@ -46,38 +51,43 @@ pub(super) fn read_head(mut bytes: &[u8]) -> Option<Lsn> {
 /// Appends a frame to `out`.
 pub(super) fn append_frame(out: &mut BytesMut, frame: &SpoolFrame) {
     let (kind, at, message): (u8, Lsn, &[u8]) = match frame {
-        SpoolFrame::Message { at, ends, message } => {
-            (if *ends { b'e' } else { b'm' }, *at, message)
-        }
+        SpoolFrame::Message {
+            at,
+            ends_transaction,
+            message,
+        } => (if *ends_transaction { b'e' } else { b'm' }, *at, message),
         SpoolFrame::Idle { until } => (b'i', *until, &[]),
     };
     let mut body = crc32fast::Hasher::new();
     body.update(&[kind]);
     body.update(&at.0.to_be_bytes());
     body.update(message);
-    out.reserve(PREFIX + BODY + message.len());
+    out.reserve(PREFIX_BYTES + BODY_HEAD_BYTES + message.len());
     // A message of pgoutput is shorter than 1 GiB.
-    out.put_u32(u32::try_from(BODY + message.len()).unwrap_or(u32::MAX));
+    out.put_u32(u32::try_from(BODY_HEAD_BYTES + message.len()).unwrap_or(u32::MAX));
     out.put_u32(body.finalize());
     out.put_u8(kind);
     out.put_u64(at.0);
     out.put_slice(message);
 }
 
-/// Removes the first frame from `bytes` and returns it; `None` if it is incomplete, and an error if it is damaged.
+/// Removes the first frame from `bytes` and returns it. Returns `None` if the frame is incomplete.
+///
+/// # Errors
+/// [`DamagedFrame`].
 pub(super) fn take_frame(bytes: &mut BytesMut) -> Result<Option<SpoolFrame>, DamagedFrame> {
-    if bytes.len() < PREFIX {
+    if bytes.len() < PREFIX_BYTES {
         return Ok(None);
     }
-    let mut prefix = &bytes[..PREFIX];
+    let mut prefix = &bytes[..PREFIX_BYTES];
     let (length, sum) = (prefix.get_u32() as usize, prefix.get_u32());
-    if length < BODY {
+    if length < BODY_HEAD_BYTES {
         return Err(DamagedFrame);
     }
-    if bytes.len() < PREFIX + length {
+    if bytes.len() < PREFIX_BYTES + length {
         return Ok(None);
     }
-    bytes.advance(PREFIX);
+    bytes.advance(PREFIX_BYTES);
     let mut body = bytes.split_to(length).freeze();
     if crc32fast::hash(&body) != sum {
         return Err(DamagedFrame);
@@ -86,7 +96,7 @@ pub(super) fn take_frame(bytes: &mut BytesMut) -> Result<Option<SpoolFrame>, Dam
     match kind {
         b'm' | b'e' => Ok(Some(SpoolFrame::Message {
             at,
-            ends: kind == b'e',
+            ends_transaction: kind == b'e',
             message: body,
         })),
         b'i' => Ok(Some(SpoolFrame::Idle { until: at })),
@@ -100,10 +110,10 @@ pub(super) fn frame_length(frame: &SpoolFrame) -> u64 {
         SpoolFrame::Message { message, .. } => message.len(),
         SpoolFrame::Idle { .. } => 0,
     };
-    (PREFIX + BODY + message) as u64
+    (PREFIX_BYTES + BODY_HEAD_BYTES + message) as u64
 }
 
-/// The error for a frame whose checksum is not that of its body.
+/// The error for a frame whose length, kind or checksum is wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct DamagedFrame;
 
@@ -112,9 +122,9 @@ mod tests {
     use super::*;
 
     fn frames() -> [SpoolFrame; 3] {
-        let message = |ends, text: &'static [u8]| SpoolFrame::Message {
+        let message = |ends_transaction, text: &'static [u8]| SpoolFrame::Message {
             at: Lsn(11),
-            ends,
+            ends_transaction,
             message: Bytes::from_static(text),
         };
         [
@@ -125,31 +135,32 @@ mod tests {
     }
 
     #[test]
-    fn frames_are_read_as_they_were_written_and_a_torn_one_is_not() {
+    fn frames_are_read_as_they_were_written_and_an_incomplete_one_is_not() {
         let mut bytes = BytesMut::new();
         for frame in &frames() {
             append_frame(&mut bytes, frame);
         }
-        let whole = frames().iter().map(frame_length).sum::<u64>();
-        assert_eq!(bytes.len() as u64, whole);
-        let mut torn = BytesMut::from(&bytes[..bytes.len() - 1]);
+        let total = frames().iter().map(frame_length).sum::<u64>();
+        assert_eq!(bytes.len() as u64, total);
+        let mut incomplete = BytesMut::from(&bytes[..bytes.len() - 1]);
         for frame in frames() {
             assert_eq!(take_frame(&mut bytes), Ok(Some(frame)));
         }
         assert_eq!(take_frame(&mut bytes), Ok(None));
-        assert!(take_frame(&mut torn).is_ok_and(|frame| frame.is_some()));
-        assert!(take_frame(&mut torn).is_ok_and(|frame| frame.is_some()));
-        assert_eq!(take_frame(&mut torn), Ok(None));
+        assert!(take_frame(&mut incomplete).is_ok_and(|frame| frame.is_some()));
+        assert!(take_frame(&mut incomplete).is_ok_and(|frame| frame.is_some()));
+        assert_eq!(take_frame(&mut incomplete), Ok(None));
     }
 
     #[test]
-    fn a_changed_bit_is_noticed() {
-        let mut whole = BytesMut::new();
-        append_frame(&mut whole, &frames()[0]);
-        for at in 4..whole.len() {
-            let mut changed = whole.clone();
-            changed[at] ^= 1;
-            assert_eq!(take_frame(&mut changed), Err(DamagedFrame), "byte {at}");
+    fn a_changed_bit_is_detected() {
+        let mut frame = BytesMut::new();
+        append_frame(&mut frame, &frames()[0]);
+        // The first four bytes are the length: with another length the frame can also be incomplete.
+        for index in 4..frame.len() {
+            let mut changed = frame.clone();
+            changed[index] ^= 1;
+            assert_eq!(take_frame(&mut changed), Err(DamagedFrame), "byte {index}");
         }
     }
 
@@ -157,6 +168,6 @@ mod tests {
     fn a_head_names_the_position() {
         assert_eq!(read_head(&encode_head(Lsn(5))), Some(Lsn(5)));
         assert_eq!(read_head(b"SWSPOOL1"), None);
-        assert_eq!(read_head(b"another file it is"), None);
+        assert_eq!(read_head(b"some other content"), None);
     }
 }

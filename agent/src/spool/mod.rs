@@ -1,12 +1,15 @@
 //! The spool: captured changes on the agent's disk, so that the upstream shard need not retain its WAL for them.
 //!
-//! A stream spools while the copy runs, while the downstream shard is unavailable, and when the stream lags far.
-//! Changes in the spool are durable before they are confirmed to the slot (I3, ADR 15).
-//! Segments of older epochs come first, then those of the current epoch. A segment contains whole transactions, and
-//! records the position after which it begins.
-//! Each epoch writes its own files. So a process that was stopped and continues cannot damage the files of its
-//! successor.
-//! A spool that is missing (another machine) is a gap: before the flip the copy then begins again.
+//! A stream spools while the copy runs, while the migration is paused or failed, while the downstream shard is
+//! unavailable, and when the stream is far behind. Changes in the spool are durable before they are confirmed to the
+//! slot (I3, ADR 15).
+//!
+//! A spool consists of files, the *segments*. A segment contains whole transactions, and records the position after
+//! which it begins. Each epoch writes its own files, so an agent that was suspended and continues cannot damage the
+//! files of the agent that has taken over. Segments of older epochs precede those of the current epoch.
+//!
+//! If an agent on another machine takes over, it does not have this spool. If the slot does not have the changes of
+//! this spool any more, the stream has a gap; before the flip the copy then begins again.
 
 mod frame;
 mod reader;
@@ -56,13 +59,13 @@ impl SpoolLocation {
         format!("{:020}-{number:020}.spool", self.epoch.0).into()
     }
 
-    /// Removes the segments of this epoch and of earlier ones, the newest first: after an interruption the remaining
-    /// segments are contiguous. Segments of later epochs are not removed.
+    /// Removes the segments of this epoch and of earlier ones, the newest first, so that the remaining segments have no
+    /// gap if this is interrupted. Segments of later epochs are not removed.
     pub(crate) async fn remove(&self) -> Result<(), StepError> {
         let what = self.intent("removing");
-        let own = self.segment_name(u64::MAX);
+        let last_own = self.segment_name(u64::MAX);
         let mut paths = recover::segment_paths(self).await?;
-        paths.retain(|path| path.file_name().is_some_and(|name| *name <= *own));
+        paths.retain(|path| path.file_name().is_some_and(|name| *name <= *last_own));
         for path in paths.iter().rev() {
             ignore_not_found(tokio::fs::remove_file(path).await).at(&what)?;
         }
@@ -72,12 +75,13 @@ impl SpoolLocation {
         }
     }
 
+    /// Returns the description of an action on the spool, for errors.
     fn intent(&self, verb: &str) -> String {
         format!("{verb} the spool {}", self.folder.display())
     }
 }
 
-/// Treats a missing file as removed: another process may have removed it.
+/// Treats a missing file as removed, because another process may have removed it.
 fn ignore_not_found(removed: std::io::Result<()>) -> std::io::Result<()> {
     match removed {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
@@ -87,11 +91,11 @@ fn ignore_not_found(removed: std::io::Result<()>) -> std::io::Result<()> {
 
 /// Returns the migrations that have a spool below `root`.
 pub(crate) fn migrations_with_spool(root: &Path) -> Vec<MigrationId> {
-    let end = format!("-{}", Direction::Forward);
+    let suffix = format!("-{}", Direction::Forward);
     let entries = std::fs::read_dir(root).into_iter().flatten().flatten();
     entries
         .filter_map(|entry| entry.file_name().into_string().ok())
-        .filter_map(|name| Some(MigrationId(name.strip_suffix(&end)?.to_owned())))
+        .filter_map(|name| Some(MigrationId(name.strip_suffix(&suffix)?.to_owned())))
         .collect()
 }
 
@@ -106,12 +110,12 @@ struct SpoolSegment {
     completed: Option<(u64, Lsn)>,
 }
 
-/// The position up to which a spool is durable.
+/// How far a spool is durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DurablePosition {
-    /// The durable bytes of the segment that is being written.
+    /// The number of durable bytes of the segment that is being written.
     bytes: u64,
-    /// The number of segments before it since the spool was opened.
+    /// The number of this segment, counted from 0 since the spool was opened.
     segment: usize,
     /// The position after the last durable transaction.
     pub(crate) end: Lsn,
@@ -121,7 +125,7 @@ pub(crate) struct DurablePosition {
 #[derive(Debug)]
 struct SharedSegments {
     segments: Mutex<VecDeque<SpoolSegment>>,
-    /// The number of segments that were removed from the front.
+    /// The number of segments that were removed from the front since the spool was opened.
     removed: Mutex<usize>,
 }
 
@@ -130,9 +134,9 @@ struct SharedSegments {
 pub(crate) struct Spool {
     location: SpoolLocation,
     shared: Arc<SharedSegments>,
-    /// (begin, end): the spool contained every transaction that commits after begin and up to end when it was opened.
-    /// `None` if it was empty.
-    covered: Option<(Lsn, Lsn)>,
+    /// (begin, end): when the spool was opened, it contained every transaction with a commit after `begin` and up to
+    /// `end`. `None` if it was empty.
+    covered_range: Option<(Lsn, Lsn)>,
 }
 
 impl Spool {
@@ -142,21 +146,21 @@ impl Spool {
     /// `slot.gap` if a segment is missing between two others; an I/O error.
     pub(crate) async fn open(location: SpoolLocation) -> Result<Self, StepError> {
         let found = recover::read_segments(&location).await?;
-        let covered = recover::covered(&location, &found)?;
+        let covered_range = recover::covered_range(&location, &found)?;
         Ok(Self {
             location,
             shared: Arc::new(SharedSegments {
                 segments: Mutex::new(found.into()),
                 removed: Mutex::new(0),
             }),
-            covered,
+            covered_range,
         })
     }
 
-    /// Returns the positions (begin, end) between which the spool contained every transaction when it was opened;
+    /// Returns the positions (begin, end) between which the spool contained every transaction when it was opened.
     /// `None` if it was empty.
-    pub(crate) fn covered(&self) -> Option<(Lsn, Lsn)> {
-        self.covered
+    pub(crate) fn covered_range(&self) -> Option<(Lsn, Lsn)> {
+        self.covered_range
     }
 
     /// Creates a writer that continues after the position `from`, in a new segment.
@@ -164,18 +168,20 @@ impl Spool {
         SpoolWriter::create(&self.location, self.shared.clone(), from).await
     }
 
-    /// Creates a reader that reads the spool from its beginning, and follows `durable` until its sender is dropped.
+    /// Creates a reader that reads the spool from its beginning up to the position in `durable`. The reader ends when
+    /// the writer has been dropped and everything is read.
     pub(crate) fn reader(&self, durable: watch::Receiver<DurablePosition>) -> SpoolReader {
         SpoolReader::start(self.shared.clone(), durable)
     }
 
-    /// Removes the spool, of which everything is applied.
+    /// Removes the spool. The caller has applied all of it, or does not need it.
     pub(crate) async fn remove(&self) -> Result<(), StepError> {
         self.location.remove().await
     }
 
-    /// Removes the segments whose transactions are all applied on the downstream shard.
-    pub(crate) fn remove_applied(&self, until: Lsn) {
+    /// Removes the segments whose transactions are all applied: those that end at `applied` or before it. The newest
+    /// segment stays.
+    pub(crate) fn remove_applied(&self, applied: Lsn) {
         let (Ok(mut segments), Ok(mut removed)) =
             (self.shared.segments.lock(), self.shared.removed.lock())
         else {
@@ -183,7 +189,7 @@ impl Spool {
         };
         while segments
             .front()
-            .is_some_and(|first| first.completed.is_some_and(|(_, end)| end <= until))
+            .is_some_and(|first| first.completed.is_some_and(|(_, end)| end <= applied))
             && segments.len() > 1
         {
             if let Some(first) = segments.pop_front() {

@@ -1,17 +1,17 @@
-//! Finds the segments that earlier runs have left, and how much of each is valid.
+//! Finds the segments that earlier runs have left, and determines how much of each is valid.
 
 use std::path::{Path, PathBuf};
 
 use bytes::BytesMut;
+use plans::failure::StepCode;
 use tokio::io::AsyncReadExt;
 
-use super::frame::{self, HEAD, SpoolFrame};
+use super::frame::{self, HEAD_BYTES, SpoolFrame};
 use super::{SpoolLocation, SpoolSegment};
 use crate::error::{StepError, WithIntent};
 use crate::postgres::lsn::Lsn;
-use crate::postgres::replication::SLOT_GAP;
 
-/// The number of bytes that are read at a time.
+/// The number of bytes for one read of a file.
 const READ_BYTES: usize = 1 << 20;
 
 /// Returns the files of the segments in the order in which they were written.
@@ -47,7 +47,10 @@ pub(super) async fn read_segments(
 }
 
 /// Returns the positions between which the segments contain every transaction; `None` if there is no segment.
-pub(super) fn covered(
+///
+/// # Errors
+/// `slot.gap` if a segment is missing between two others.
+pub(super) fn covered_range(
     location: &SpoolLocation,
     segments: &[SpoolSegment],
 ) -> Result<Option<(Lsn, Lsn)>, StepError> {
@@ -58,7 +61,7 @@ pub(super) fn covered(
     for segment in segments {
         if segment.from > end {
             return Err(StepError::passing(
-                SLOT_GAP,
+                StepCode::SlotGap,
                 format!(
                     "{}: a segment between {end} and {} is missing",
                     location.intent("reading"),
@@ -71,36 +74,39 @@ pub(super) fn covered(
     Ok(Some((first.from, end)))
 }
 
-/// Determines how much of a segment is valid. Returns `None` for a file without a head, of which nothing was
-/// confirmed yet.
+/// Reads a segment, and determines how much of it is valid: all frames up to the end of the last complete transaction.
+/// Returns `None` for a file without a complete head; nothing of such a file was confirmed.
 async fn measure_segment(path: &Path) -> std::io::Result<Option<SpoolSegment>> {
     let mut file = tokio::fs::File::open(path).await?;
     let mut bytes = BytesMut::with_capacity(READ_BYTES);
-    while bytes.len() < HEAD {
+    while bytes.len() < HEAD_BYTES {
         if file.read_buf(&mut bytes).await? == 0 {
             return Ok(None);
         }
     }
-    let Some(from) = frame::read_head(&bytes[..HEAD]) else {
+    let Some(from) = frame::read_head(&bytes[..HEAD_BYTES]) else {
         return Ok(None);
     };
-    let _ = bytes.split_to(HEAD);
-    let (mut at, mut completed) = (HEAD as u64, (HEAD as u64, from));
+    let _ = bytes.split_to(HEAD_BYTES);
+    let (mut offset, mut completed) = (HEAD_BYTES as u64, (HEAD_BYTES as u64, from));
     loop {
         match frame::take_frame(&mut bytes) {
-            Ok(Some(whole)) => {
-                at += frame::frame_length(&whole);
-                match whole {
+            Ok(Some(frame)) => {
+                offset += frame::frame_length(&frame);
+                match frame {
                     SpoolFrame::Message {
                         at: end,
-                        ends: true,
+                        ends_transaction: true,
                         ..
                     }
-                    | SpoolFrame::Idle { until: end } => completed = (at, end.max(completed.1)),
-                    SpoolFrame::Message { ends: false, .. } => {}
+                    | SpoolFrame::Idle { until: end } => completed = (offset, end.max(completed.1)),
+                    SpoolFrame::Message {
+                        ends_transaction: false,
+                        ..
+                    } => {}
                 }
             }
-            // The rest was not durable, hence not confirmed.
+            // The rest was not durable, so it was not confirmed.
             Err(frame::DamagedFrame) => break,
             Ok(None) => {
                 bytes.reserve(READ_BYTES);

@@ -1,14 +1,15 @@
 //! Builds the objects of the schema that the copy did not need: secondary indexes, constraints, foreign keys, triggers.
+//! Each of them is an *entry* of the schema: a statement with a label.
 //!
 //! Order:
-//! - Secondary indexes, concurrently.
-//! - Triggers and the other objects, one by one.
-//! - ANALYZE of the tables. It precedes the first foreign key, so that the validation query for rows without a parent
-//!   has a good plan.
-//! - Foreign keys are added and then validated, several in one transaction.
+//! 1. Secondary indexes, in several sessions at the same time.
+//! 2. Triggers and the other objects, one by one.
+//! 3. ANALYZE of the tables. It precedes the first foreign key, so that the query that searches for rows without a
+//!    parent has a good plan.
+//! 4. Foreign keys: first all are added, then all are validated, several in one transaction.
 //!
-//! The target stores the statements. Each statement and its mark `done` commit together, so a restart continues with
-//! the next statement.
+//! The target stores the statements. Each statement commits together with its mark `done`, so a restarted step
+//! continues with the next statement.
 
 mod keys;
 
@@ -25,14 +26,14 @@ use tokio_postgres::error::SqlState;
 use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
 use crate::schema::compare::compare;
-use crate::schema::foreign_keys::{KEY, VALIDATION};
+use crate::schema::foreign_keys::{KEY_LABEL, VALIDATION_LABEL};
 use crate::shard::guard::cascade;
 use crate::shard::{created, epoch, sidecar_schema};
 
 /// Settings of a transaction whose statements must start no parallel workers.
 const NO_PARALLEL_WORKERS: &str = "set local max_parallel_maintenance_workers = 0; set local max_parallel_workers_per_gather = 0; ";
 
-/// Prefixes of the labels of entries that create only a part of a table. Such an object is dropped with its table.
+/// How the labels of entries begin that create a part of a table. PostgreSQL drops such an object with its table.
 const TABLE_PART_LABELS: [&str; 9] = [
     "INDEX ",
     "CONSTRAINT ",
@@ -46,15 +47,16 @@ const TABLE_PART_LABELS: [&str; 9] = [
 ];
 
 /// Maximum number of attempts for a statement that deadlocks with the apply stream.
-const DEADLOCK_TRIES: u32 = 5;
+const MAX_DEADLOCK_ATTEMPTS: u32 = 5;
 
 struct PendingStatement {
     ordinal: i32,
+    /// Whether the statement may run at the same time as others.
     parallel: bool,
     label: String,
     statement: String,
     /// The fail point that is reached after the statement and before its commit.
-    point: &'static str,
+    fail_point: &'static str,
 }
 
 impl PendingStatement {
@@ -62,13 +64,13 @@ impl PendingStatement {
     fn belongs_to_table(&self) -> bool {
         TABLE_PART_LABELS
             .iter()
-            .any(|part| self.label.starts_with(part))
+            .any(|prefix| self.label.starts_with(prefix))
     }
 
-    /// Waits until the statement may begin, and reports its start.
+    /// Waits until the throttle permits the statement to begin, and reports its start.
     async fn wait_and_report(&self, context: &StepContext) {
-        context.wait_until_open().await;
-        context.session.throttle.wait_until_worth_starting().await;
+        context.wait_for_permitted_hours().await;
+        context.session.throttle.wait_until_build_may_start().await;
         context.report_message(format!("building {}", self.label));
         context.session.update(|progress| {
             progress.tables = vec![TableProgress {
@@ -88,10 +90,10 @@ impl PendingStatement {
         format!("{settings}{}", self.statement)
     }
 
-    /// Returns the kind of a foreign key entry: addition or validation; None for other entries. Entries of one kind are
-    /// built together.
+    /// Returns the kind of a foreign key entry: addition or validation; `None` for other entries. Several entries of
+    /// the same kind are built in one transaction.
     fn foreign_key_kind(&self) -> Option<&'static str> {
-        let mut kinds = [KEY, VALIDATION].into_iter();
+        let mut kinds = [KEY_LABEL, VALIDATION_LABEL].into_iter();
         kinds.find(|kind| self.label.starts_with(kind))
     }
 }
@@ -115,8 +117,8 @@ pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
     Ok(json!(built))
 }
 
-/// Creates the cascade guards on the target, whose foreign keys exist now. They let cascades of reference tables skip
-/// rows that the shard does not own (ADR 55).
+/// Creates the cascade guards on the target, whose foreign keys exist now. With them, cascades from reference tables
+/// skip rows that the shard does not own (ADR 55).
 async fn create_cascade_guards(context: &StepContext) -> Result<(), StepError> {
     if !context.may_skip_cascades() {
         return Ok(());
@@ -127,14 +129,17 @@ async fn create_cascade_guards(context: &StepContext) -> Result<(), StepError> {
     cascade::create(&session, &token, guarded, true).await
 }
 
-/// Compares the complete schema of a target that the migration created. Returns None for a live target: its moving
-/// tables were compared before the copy, and the rest of its schema is not compared.
+/// Compares the complete schemas, if the migration created the tables of the target. Returns `None` for a live target:
+/// its moving tables were compared before the copy, and the rest of its schema may differ.
 async fn compare_schemas(context: &StepContext) -> Result<Option<SchemaCompared>, StepError> {
     let (source, target) = (context.source()?, context.target()?);
     let target_session = target.session("compare").await?;
-    let what = format!("shard {}: reading what was created", target.name);
-    let recorded = created::is_recorded(&target_session, &context.dispatch.migration).await;
-    if !recorded.at(what)? {
+    let what = format!(
+        "shard {}: reading whether the migration created the tables",
+        target.name
+    );
+    let is_created = created::is_recorded(&target_session, &context.dispatch.migration).await;
+    if !is_created.at(what)? {
         return Ok(None);
     }
     context.report_message("comparing the schemas");
@@ -147,21 +152,21 @@ async fn compare_schemas(context: &StepContext) -> Result<Option<SchemaCompared>
     Ok(Some(compared))
 }
 
-/// Deletes an older comparison on the target. The stream records dirty keys (keys of changed rows) only after the end
-/// of this step. If the control store was restored from a backup, it may not know an older comparison; that comparison
-/// would not cover the changes since then.
+/// Deletes the records of an older comparison on the target. Such records exist if the control store was restored from
+/// a backup and repeats this step. They must not count, because the stream records dirty keys only after the end of
+/// this step.
 async fn delete_comparison(context: &StepContext) -> Result<(), StepError> {
     let target = context.target()?;
     let session = target.session("build").await?;
     sidecar_schema::delete_comparison(&session, &context.token()).await
 }
 
-/// Builds the remaining entries of a section.
+/// Builds the entries of a section that are not done.
 pub(super) async fn build(context: &StepContext, section: &str) -> Result<(), StepError> {
     build_entries(context, read_pending(context, section).await?).await
 }
 
-/// Builds the indexes concurrently, and then the other entries in their order.
+/// Builds the entries that may be parallel at the same time, and then the others in their order.
 async fn build_entries(
     context: &StepContext,
     entries: Vec<PendingStatement>,
@@ -182,13 +187,13 @@ async fn build_entries(
         if entry.foreign_key_kind().is_some() {
             foreign_keys.push(entry);
         } else {
-            build_one(context, &session, &entry).await?;
+            build_entry(context, &session, &entry).await?;
         }
     }
     keys::build_foreign_keys(context, foreign_keys).await
 }
 
-/// Builds entries concurrently.
+/// Builds entries in several sessions at the same time.
 async fn build_in_parallel(
     context: &StepContext,
     entries: Vec<PendingStatement>,
@@ -197,8 +202,8 @@ async fn build_in_parallel(
     run_workers(context, || build_until_empty(context, &queue)).await
 }
 
-/// Runs one worker per stream. If the request limits the application's latency, it runs only one worker, because a
-/// running statement cannot be throttled.
+/// Runs as many workers at the same time as the throttle permits streams. If the request limits the application's
+/// latency, it runs only one, because the throttle cannot delay a running statement.
 async fn run_workers<F>(context: &StepContext, worker: impl Fn() -> F) -> Result<(), StepError>
 where
     F: Future<Output = Result<(), StepError>>,
@@ -213,7 +218,7 @@ where
     futures::future::try_join_all(workers).await.map(|_| ())
 }
 
-/// Analyzes the moving tables concurrently.
+/// Analyzes the moving tables, several at the same time.
 async fn analyze(context: &StepContext) -> Result<(), StepError> {
     // ANALYZE of a partitioned table includes its partitions.
     let tables = one_of_each_top(&context.dispatch.tables).into_iter();
@@ -240,6 +245,7 @@ async fn analyze_until_done(
     }
 }
 
+/// Reads the entries of a section that are not done.
 async fn read_pending(
     context: &StepContext,
     section: &str,
@@ -254,11 +260,11 @@ async fn read_pending(
         )
         .await
         .at(format_args!(
-            "shard {}: reading what is to be built",
+            "shard {}: reading the entries that are not done",
             target.name
         ))?;
     // The copy builds the primary keys, so it has a fail point of its own.
-    let point = match section {
+    let fail_point = match section {
         "key" => "copy.built_key",
         _ => "build_indexes.built_one",
     };
@@ -269,7 +275,7 @@ async fn read_pending(
             parallel: row.get(1),
             label: row.get(2),
             statement: row.get(3),
-            point,
+            fail_point,
         })
         .collect())
 }
@@ -287,7 +293,7 @@ async fn build_until_empty(
         let Some(entry) = take_next(queue)? else {
             return Ok(());
         };
-        build_one(context, &session, &entry).await?;
+        build_entry(context, &session, &entry).await?;
     }
 }
 
@@ -297,7 +303,8 @@ fn take_next<T>(queue: &Mutex<VecDeque<T>>) -> Result<Option<T>, StepError> {
     Ok(queue.pop_front())
 }
 
-async fn build_one(
+/// Builds one entry in its own transaction. Repeats this after a deadlock with the change stream.
+async fn build_entry(
     context: &StepContext,
     session: &Connected,
     entry: &PendingStatement,
@@ -306,14 +313,14 @@ async fn build_one(
     entry.wait_and_report(context).await;
     let what = format!("shard {shard}: building {}", entry.label);
     let statement = entry.throttled_sql(context);
-    for attempt in 1..=DEADLOCK_TRIES {
+    for attempt in 1..=MAX_DEADLOCK_ATTEMPTS {
         epoch::begin(session, &context.token()).await?;
         keys::prove_for_foreign_key(context, session, entry.foreign_key_kind()).await?;
         match session.batch_execute(&statement).await {
             Ok(()) => break,
             Err(error)
                 if error.code() == Some(&SqlState::T_R_DEADLOCK_DETECTED)
-                    && attempt < DEADLOCK_TRIES =>
+                    && attempt < MAX_DEADLOCK_ATTEMPTS =>
             {
                 epoch::rollback(session).await;
             }
@@ -330,7 +337,7 @@ async fn build_one(
     mark_done(context, session, &[entry.ordinal])
         .await
         .at(&what)?;
-    fail_point::hit(entry.point).await?;
+    fail_point::hit(entry.fail_point).await?;
     epoch::commit(session, &what).await
 }
 

@@ -1,9 +1,11 @@
-//! Catches up: starts the forward stream, which then runs until the flip, and ends when a marker passes through the
-//! stream quickly.
+//! Catches up: starts the forward stream, which then runs until the flip. The step ends when the stream applies a
+//! marker within the allowed lag.
 
 use std::convert::Infallible;
 use std::time::Duration;
 
+use plans::failure::StepCode;
+use plans::id::AttemptNo;
 use plans::names::Direction;
 use plans::step::catch_up::CaughtUp;
 use tokio::time::Instant;
@@ -15,42 +17,46 @@ use crate::migration::context::StepContext;
 use crate::shard::marker::{Marker, MarkerKind};
 use crate::stream::ApplyStream;
 
-/// Maximum of the allowed lag. The lag must also be at most a quarter of the budget of the write-blocked window.
+/// The allowed lag is at most this, and at most a quarter of the budget of the write-blocked window.
 const MAX_ALLOWED_LAG: Duration = Duration::from_millis(500);
 
-/// The interval at which the lag is read.
+/// The interval at which the estimate of the remaining time is updated.
 const LAG_POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Time limit of a probe. A probe that reaches it counts as too slow.
+/// The maximum duration of a probe. A probe that reaches it shows too large a lag.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(super) async fn run(context: &StepContext) -> Result<CaughtUp, StepError> {
     context.report_message("applying changes that were captured during the copy");
     dual_write::record_standby_name(context, Direction::Forward).await?;
     context.ensure_stream(Direction::Forward).await?;
-    let status = tokio::select! {
+    let (transactions, changes) = tokio::select! {
         result = catch_up(context) => result?,
         never = update_eta(context) => match never {},
     };
     Ok(CaughtUp {
-        transactions: status.0,
-        changes: status.1,
+        transactions,
+        changes,
     })
 }
 
+/// Waits until the lag is small. Returns how many transactions and changes the stream has applied.
 async fn catch_up(context: &StepContext) -> Result<(i64, i64), StepError> {
     loop {
-        let took = probe_lag(context, Direction::Forward).await?;
-        let slot = context.session.stream.lock().await;
-        let observation = slot.as_ref().map(ApplyStream::observation);
-        if took <= allowed_lag(context) {
+        let lag = probe_lag(context, Direction::Forward).await?;
+        let stream = context.session.stream.lock().await;
+        let observation = stream.as_ref().map(ApplyStream::observation);
+        if lag <= allowed_lag(context) {
             return Ok(observation.map_or((0, 0), |s| (s.status.transactions, s.status.changes)));
         }
-        drop(slot);
+        drop(stream);
         context.report_message(
             match observation.and_then(|observation| observation.downstream_error) {
                 Some(why) => format!("changes are spooled until the target is reachable: {why}"),
-                None => format!("catching up; a marker took {} ms", took.as_millis()),
+                None => format!(
+                    "catching up; the change stream needs {} ms to apply a marker",
+                    lag.as_millis()
+                ),
             },
         );
     }
@@ -64,7 +70,7 @@ async fn update_eta(context: &StepContext) -> Infallible {
         let lag = status.map_or(0.0, |status| status.lag_bytes as f64);
         let now = Instant::now();
         let (eta, first_lag) = eta.get_or_insert_with(|| (Eta::begin(now, 0.0), lag));
-        // The lag at the beginning is the total work. A lag that has grown counts as zero work done.
+        // The lag at the beginning is the total work. If the lag has grown since, no work counts as done.
         context
             .session
             .set_eta_seconds(eta.seconds_left(now, *first_lag - lag, *first_lag));
@@ -89,17 +95,18 @@ pub(super) async fn probe_lag(
         Direction::Reverse => (context.target()?, context.token_after_flip()),
     };
     let session = upstream.session("probe").await?;
-    let marker = Marker::new(&token, 0, MarkerKind::Probe);
+    let marker = Marker::new(&token, AttemptNo(0), MarkerKind::Probe);
     marker.emit(&session, &token).await?;
     let sent = Instant::now();
-    let watch = {
-        let slot = context.session.stream.lock().await;
-        slot.as_ref().map(ApplyStream::watch)
+    let status = {
+        let stream = context.session.stream.lock().await;
+        stream.as_ref().map(ApplyStream::subscribe)
     };
-    let watch = watch.ok_or_else(|| StepError::passing("stream.ended", "no change stream runs"))?;
-    let applied = crate::stream::wait_for_marker(watch, marker.id);
-    // If the reply to the marker's commit was lost, the arrival of the marker is never reported. The next probe emits
-    // another marker.
+    let status =
+        status.ok_or_else(|| StepError::passing(StepCode::StreamEnded, "no change stream runs"))?;
+    let applied = crate::stream::wait_for_marker(status, marker.id);
+    // A timeout is no error. The marker may never be reported, for example if the stream restarted after it had applied
+    // the marker; the next probe writes another one.
     if let Ok(outcome) = tokio::time::timeout(PROBE_TIMEOUT, applied).await {
         outcome?;
     }

@@ -2,20 +2,22 @@
 //! existing tables. In both cases it creates the closed register and the guards.
 //!
 //! Order in an empty database:
-//! - The cleanup records, the sidecar schema `shardwright` and the row of the migration.
-//! - The source's schema, stored as statements on the target.
-//! - In one transaction: the pre-data section, the register, the guards, and the guards of released keys.
-//! - The agent removes returning keys from the released keys.
+//! 1. The agent creates the cleanup records, the sidecar schema `shardwright` and the row of the migration.
+//! 2. In one transaction it stores the source's schema as statements on the target, executes those of the pre-data
+//!    section, and creates the register, the guards, and the guards of released keys.
+//! 3. It removes the moving keys from the released keys of the target, if they have been there before.
 //!
 //! Order on a live shard:
-//! - The register, then the guards, table by table.
-//! - The agent removes returning keys from the released keys.
-//! - The agent searches for rows of the moving keys. The guards must exist before this, so that no such row can be
-//!   added afterwards.
+//! 1. The agent creates the cleanup records, the sidecar schema and the row of the migration.
+//! 2. It creates the register, then the guards, table by table.
+//! 3. It removes the moving keys from the released keys of the target, if they have been there before.
+//! 4. It searches for rows of the moving keys. The guards must exist before this, so that no other program can add such
+//!    a row afterwards.
 //!
-//! A second run undoes the first one and begins again: rows of an earlier copy are not used.
+//! A second run undoes the first one and begins again. It does not use rows that an earlier copy wrote.
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::request::Schema::Existing;
 use plans::step::create_target::TargetCreated;
 use plans::table::MovingTable;
@@ -28,9 +30,10 @@ use crate::controller::CleanupRecord;
 use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
 use crate::postgres::catalog;
-use crate::postgres::pg_dump::{DumpedSchema, RestoreSection, SchemaEntry, make};
+use crate::postgres::pg_dump::{DumpedSchema, RestoreSection, SchemaEntry, restore_all};
 use crate::schema;
 use crate::shard::guard::cascade;
+use crate::shard::register::Register;
 use crate::shard::released_keys::ReleasedKeys;
 use crate::shard::{conflicting_migrations, created, epoch, guard, sidecar_schema};
 
@@ -39,19 +42,19 @@ pub(super) async fn run(context: &StepContext) -> Result<TargetCreated, StepErro
         .controller
         .record_cleanup(&context.dispatch, &cleanup_records(context))
         .await?;
-    prepare(context).await
+    prepare_target(context).await
 }
 
 /// Prepares the target. The caller has written the cleanup records.
-pub(crate) async fn prepare(context: &StepContext) -> Result<TargetCreated, StepError> {
+pub(crate) async fn prepare_target(context: &StepContext) -> Result<TargetCreated, StepError> {
     let target = context.target()?;
     let session = target.session("create").await?;
     context.enrol(&session, "target").await?;
     conflicting_migrations::keep_tables_of_others(&session, &context.token()).await?;
     undo_creation(context, &session).await?;
-    refuse_leftovers(context, &session).await?;
-    let cascades = context.is_online() && source_cascades(context).await?;
-    if is_live(context, &session).await? {
+    refuse_conflicting_migrations(context, &session).await?;
+    let cascades = context.is_online() && has_source_cascades(context).await?;
+    if is_live_target(context, &session).await? {
         prepare_live_target(context, &session).await?;
         if cascades {
             let (token, guarded) = (context.token(), context.guarded_rows());
@@ -65,12 +68,12 @@ pub(crate) async fn prepare(context: &StepContext) -> Result<TargetCreated, Step
     }
     if context.dispatch.options.schema == Existing {
         return Err(StepError::refused(
-            "target.absent",
+            StepCode::TargetAbsent,
             format!(
                 "shard {}: it has none of the moving tables, and `schema: existing` creates none",
                 target.name
             ),
-            "run your migrations there, then `resume`; or `abort` it and plan with `schema: copy`",
+            "create the tables there as they are on the source, then `resume`; or `abort` the migration and plan with `schema: copy`",
         ));
     }
     let objects = create_tables(context, &session).await?;
@@ -82,7 +85,7 @@ pub(crate) async fn prepare(context: &StepContext) -> Result<TargetCreated, Step
 }
 
 /// Returns whether foreign keys on the source cascade from reference tables into the moving rows.
-async fn source_cascades(context: &StepContext) -> Result<bool, StepError> {
+async fn has_source_cascades(context: &StepContext) -> Result<bool, StepError> {
     let source = context.source()?;
     let session = source.session("create").await?;
     cascade::has_cascading_keys(&session, &context.dispatch.tables).await
@@ -90,11 +93,13 @@ async fn source_cascades(context: &StepContext) -> Result<bool, StepError> {
 
 /// Refuses a target that has guards or rows of another, ended migration for the same keys.
 ///
-/// The row of this migration is written before the check. So either the process that aborts the other migration sees
-/// this row, or this check sees the other migration. If the target is refused, the row is removed again, because it
-/// would block the removal of the other migration.
-/// the other migration.
-async fn refuse_leftovers(context: &StepContext, session: &Connected) -> Result<(), StepError> {
+/// The agent has written the row of this migration before the check. So either the agent that removes the other
+/// migration sees this row, or this check sees the other migration. If the target is refused, this function removes the
+/// row again, because it would prevent the removal of the other migration.
+async fn refuse_conflicting_migrations(
+    context: &StepContext,
+    session: &Connected,
+) -> Result<(), StepError> {
     let refused = leftover::refuse_conflicting(context, session).await;
     if refused.is_err() {
         sidecar_schema::remove_migration(session, &context.token()).await?;
@@ -121,7 +126,7 @@ fn cleanup_records(context: &StepContext) -> Vec<CleanupRecord> {
 }
 
 /// Returns whether the target has all moving tables. Refuses a target that has only some of them.
-async fn is_live(context: &StepContext, session: &Connected) -> Result<bool, StepError> {
+async fn is_live_target(context: &StepContext, session: &Connected) -> Result<bool, StepError> {
     let shard = session.name();
     let existing = catalog::tables(session).await?;
     let tables = &context.dispatch.tables;
@@ -139,31 +144,31 @@ async fn is_live(context: &StepContext, session: &Connected) -> Result<bool, Ste
         names.join(", ")
     };
     Err(StepError::refused(
-        "target.partly",
+        StepCode::TargetPartly,
         format!(
             "shard {shard}: it has the tables {} and lacks {}",
             names(&present),
             names(&missing)
         ),
-        "create the missing tables there as they are on the source, or drop the others; then `resume`",
+        "create the missing tables there as they are on the source, or drop the existing ones; then `resume`",
     ))
 }
 
-/// Prepares a live shard. The agent creates only the register and the guards there.
+/// Prepares a live target. The agent creates only the register and the guards there.
 async fn prepare_live_target(context: &StepContext, session: &Connected) -> Result<(), StepError> {
     let shard = session.name();
     let dispatch = &context.dispatch;
     context.report_message("putting guards on the target's tables");
-    let found = catalog::fingerprint(session, &dispatch.tables).await?;
-    if found != dispatch.schema_fingerprint {
+    let fingerprint = catalog::fingerprint(session, &dispatch.tables).await?;
+    if fingerprint != dispatch.schema_fingerprint {
         return Err(StepError::refused(
-            "schema.drift",
-            format!("shard {shard}: its tables differ from the source's tables in the plan"),
-            "make both shards equal, then `resume`; `plan` names each difference",
+            StepCode::SchemaDrift,
+            format!("shard {shard}: its tables differ from the tables in the plan"),
+            "make the definitions on both shards equal, then `resume`; `plan` names each difference",
         ));
     }
     let (token, tables) = (context.token(), context.keyed_tables());
-    create_guards(context, session, i64::MAX).await?;
+    create_guards(context, session, Register::Closed).await?;
     released_keys(context, &token, &tables, shard)
         .reclaim(session)
         .await?;
@@ -182,28 +187,28 @@ async fn prepare_live_target(context: &StepContext, session: &Connected) -> Resu
         let row = session.query_one(&sql, &[]).await.at(what)?;
         if row.get(0) {
             return Err(StepError::refused(
-                "target.stray",
+                StepCode::TargetStray,
                 format!(
                     "shard {shard}: table {} already has rows of the moving keys",
                     table.table
                 ),
-                "find out where they come from with `shardwright map check`; they would be mixed with the moved rows",
+                "find out with `shardwright map check` where these rows come from; they would be mixed with the moved rows",
             ));
         }
     }
     epoch::rollback(session).await;
-    // From this point, only this migration can add rows of the moving keys on the target: the guards refuse all other
+    // From here on, every row of the moving keys on the target is from this migration: the guards refuse all other
     // writes.
     let sql = format!(
         "update shardwright.move set loaded = true where migration = {}",
         plans::sql::quote_literal(dispatch.migration.as_str())
     );
     epoch::execute(session, &token, &sql).await.at(format_args!(
-        "shard {shard}: recording that the copy may begin"
+        "shard {shard}: recording that the copied rows are this migration's"
     ))
 }
 
-/// Returns the moving keys in the form in which `shard` stores released keys.
+/// Returns the moving keys as released keys of `shard`.
 pub(super) fn released_keys<'a>(
     context: &'a StepContext,
     token: &'a epoch::EpochToken,
@@ -219,11 +224,12 @@ pub(super) fn released_keys<'a>(
     }
 }
 
-/// Creates the register, functions and triggers on a live shard. Each statement holds its lock only briefly.
+/// Creates the register with this value, and the guards, on a shard whose tables exist. Each statement locks a table
+/// only briefly.
 pub(super) async fn create_guards(
     context: &StepContext,
     session: &Connected,
-    register: i64,
+    register: Register,
 ) -> Result<(), StepError> {
     let shard = session.name();
     let dispatch = &context.dispatch;
@@ -238,8 +244,8 @@ pub(super) async fn create_guards(
     guard::create(session, &token, &dispatch.map, guarded).await
 }
 
-/// Undoes an earlier run, or a copy that is no longer valid: removes the tables that the migration created, the copied
-/// rows and the guards. Returns the tables that stay because other objects use them.
+/// Undoes an earlier run of this step, with the copy: removes the copied rows, the tables that the migration created,
+/// and the guards. Returns the tables that the migration created and that stay, because other objects use them.
 pub(super) async fn undo_creation(
     context: &StepContext,
     session: &Connected,
@@ -262,7 +268,7 @@ async fn create_tables(context: &StepContext, session: &Connected) -> Result<usi
     let shard = session.name();
     context.report_message("reading the source's schema");
     let source = &context.source()?;
-    let version = schema::major(session).await?;
+    let version = schema::read_major_version(session).await?;
     let schema = schema::read(source, version).await?;
     context.report_message("creating tables, register and guards on the target");
     epoch::begin(session, &context.token()).await?;
@@ -281,13 +287,14 @@ async fn create_tables(context: &StepContext, session: &Connected) -> Result<usi
     Ok(schema.entries.len())
 }
 
+/// Stores the statements of the schema, so that later steps execute them.
 async fn store_schema(
     session: &Connected,
     context: &StepContext,
     schema: &DumpedSchema,
 ) -> Result<(), StepError> {
     let shard = session.name();
-    let what = format!("shard {shard}: keeping the schema's statements");
+    let what = format!("shard {shard}: storing the schema's statements");
     let id = &context.dispatch.migration.0;
     let entries = schema.entries.iter();
     let (sections, labels): (Vec<&str>, Vec<&str>) = entries
@@ -316,6 +323,7 @@ async fn store_schema(
     Ok(())
 }
 
+/// Creates the objects of the pre-data section, and on them the register and the guards.
 async fn restore_pre_data(
     session: &Connected,
     context: &StepContext,
@@ -323,25 +331,25 @@ async fn restore_pre_data(
 ) -> Result<(), StepError> {
     let shard = session.name();
     let dispatch = &context.dispatch;
-    let pre = schema.entries.iter();
-    let pre: Vec<&SchemaEntry> = pre
+    let entries = schema.entries.iter();
+    let pre_entries: Vec<&SchemaEntry> = entries
         .filter(|entry| entry.section == RestoreSection::Pre)
         .collect();
-    let check = |check: &str| format!("set local check_function_bodies = {check}");
+    let set_check = |value: &str| format!("set local check_function_bodies = {value}");
     let what = format!("shard {shard}: setting up the session");
     // Function bodies in a dump may refer to objects that are created later.
-    session.batch_execute(&check("off")).await.at(&what)?;
-    if let Err((entry, error)) = make(session, &pre).await {
+    session.batch_execute(&set_check("off")).await.at(&what)?;
+    if let Err((entry, error)) = restore_all(session, &pre_entries).await {
         return Err(error).at(format_args!("shard {shard}: creating {}", entry.label));
     }
-    session.batch_execute(&check("on")).await.at(&what)?;
-    let what = format!("shard {shard}: recording what was created");
+    session.batch_execute(&set_check("on")).await.at(&what)?;
+    let what = format!("shard {shard}: recording that the migration has created the tables");
     created::record(session, &dispatch.migration)
         .await
         .at(what)?;
     let what = format!("shard {shard}: creating guards");
     let (migration, keys, tables) = (&dispatch.migration, &dispatch.keys, &dispatch.tables[..]);
-    guard::create_register(session, migration, i64::MAX)
+    guard::create_register(session, migration, Register::Closed)
         .await
         .at(&what)?;
     let role = guard::session_user(session).await.at(&what)?;

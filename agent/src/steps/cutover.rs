@@ -1,9 +1,11 @@
 //! The cutover and the rollback (docs/protocol.md, C1 to C11): one implementation for both directions.
 //!
-//! Order: recover an interrupted attempt, check the tables, gate, begin in the control store, witness and fence,
-//! wait-out, marker, comparison, seal, wait-out, second marker, final recheck, flip, open. The *witness* is the
-//! new owner: it records the attempt while it is closed (I4). If an attempt fails before the flip, it is released:
-//! first in the store, then on the witness, then in the old owner's register. After the flip the cutover can only
+//! Order: recover an interrupted attempt, check the definitions of the tables, gate, begin the attempt in the control
+//! store and on the witness, fence, wait-out, marker, comparison, seal, wait-out, second marker, final recheck, flip,
+//! open. The *witness* is the new owner: it records the attempt while it is closed (I4).
+//!
+//! If an attempt fails before the flip, the agent *releases* it: it ends the attempt in the control store, then proves
+//! on the witness that no flip has happened, then opens the old owner's register. After the flip the cutover can only
 //! continue.
 
 mod before_rollback;
@@ -11,6 +13,7 @@ mod final_recheck;
 pub(super) mod gate;
 mod obstacles;
 mod offline;
+mod recovery;
 pub(super) mod unread_slot;
 mod warm_up;
 mod window;
@@ -18,6 +21,7 @@ mod window;
 use std::time::Duration;
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::id::{AttemptNo, MapVersion};
 use plans::names::Direction;
 use plans::step::StepKind;
@@ -30,21 +34,24 @@ use crate::error::StepError;
 use crate::migration::context::StepContext;
 use crate::postgres::catalog;
 use crate::shard::database::Shard;
-use crate::shard::epoch::{self, EpochProof, EpochToken};
+use crate::shard::epoch::{AttemptCount, EpochProof, EpochToken};
 use crate::shard::guard::{self, cascade};
 use crate::shard::register::{self, RegisterSetting, ShardOpening};
+pub(super) use recovery::check_abort_witness;
+pub(crate) use recovery::recover_register;
+use recovery::{RecoveredRegister, recover_attempt};
 
-/// The pause between two calls to an unreachable controller.
-const CONTROLLER_PAUSE: Duration = Duration::from_millis(100);
+/// The pause before the agent repeats a call that the controller did not answer.
+const CONTROLLER_RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The old and the new owner of the keys, and the proof of the migration's epoch on both.
+/// The two shards of a cutover, with the proof of the migration's epoch.
 pub(super) struct CutoverParties {
     pub(super) direction: Direction,
     pub(super) shards: StreamShards,
-    /// The map version while the attempt runs.
+    /// The map version before the flip.
     pub(super) version: MapVersion,
     /// If true, cascades may skip rows on the shard that does not own the keys (ADR 55).
-    cascades: bool,
+    may_skip_cascades: bool,
 }
 
 impl CutoverParties {
@@ -57,13 +64,18 @@ impl CutoverParties {
             direction,
             shards: StreamShards::of(context, direction)?,
             version,
-            cascades: context.may_skip_cascades(),
+            may_skip_cascades: context.may_skip_cascades(),
         })
     }
 
-    /// Lets cascades skip rows on the shard that does not own the keys. `count` is the attempt count of that shard.
-    async fn allow_cascade_skips(&self, session: &Connected, count: i64) -> Result<(), StepError> {
-        if !self.cascades {
+    /// Permits cascades to skip rows on the shard that does not own the keys. `count` is the attempt counter of that
+    /// shard (I7).
+    async fn allow_cascade_skips(
+        &self,
+        session: &Connected,
+        count: AttemptCount,
+    ) -> Result<(), StepError> {
+        if !self.may_skip_cascades {
             return Ok(());
         }
         let proof = EpochProof::Count(count);
@@ -96,32 +108,33 @@ pub(super) async fn run(
     let mut parties = CutoverParties::of(context, direction)?;
     if let RecoveredRegister::Flipped(attempt, version) = recover_attempt(context, &parties).await?
     {
-        return finish_flipped(context, parties, attempt, version).await;
+        return finish_after_flip(context, parties, attempt, version).await;
     }
     let kind = match direction {
         Direction::Forward => StepKind::Cutover,
         Direction::Reverse => StepKind::Rollback,
     };
-    super::shape::check(context, kind).await?;
+    super::definitions::check(context, kind).await?;
     if !context.is_online() {
         return offline::run(context, parties).await;
     }
-    let facts = pass_gate(context, &parties).await?;
+    let facts = wait_at_gates(context, &parties).await?;
     match begin_attempt(context, &mut parties).await? {
-        BegunAttempt::Attempt(attempt, markers) => {
+        AttemptBegin::Attempt(attempt, markers) => {
             match window::run_attempt(context, &parties, attempt, markers, &facts).await {
                 Ok(done) => Ok(done),
                 Err(error) => Err(give_up(context, &parties, attempt, error).await),
             }
         }
-        BegunAttempt::Flipped(attempt, version) => {
-            finish_flipped(context, parties, attempt, version).await
+        AttemptBegin::Flipped(attempt, version) => {
+            finish_after_flip(context, parties, attempt, version).await
         }
     }
 }
 
-/// C1: waits at the gate. A rollback waits again after it has created the slot for another cutover.
-async fn pass_gate(
+/// C1: waits at the gate. A rollback waits twice: before and after it creates the slot for another cutover, because the
+/// creation can take long.
+async fn wait_at_gates(
     context: &StepContext,
     parties: &CutoverParties,
 ) -> Result<gate::GateFacts, StepError> {
@@ -137,18 +150,20 @@ async fn pass_gate(
     gate::wait_at_gate(context, parties, &old_owner, &new_owner).await
 }
 
-enum BegunAttempt {
-    /// The attempt, and the ids of its markers if the controller has generated them.
+/// The controller's answer to the request for another attempt.
+enum AttemptBegin {
+    /// The attempt has begun. The ids of its markers are set if the controller has generated them.
     Attempt(AttemptNo, Option<Markers>),
+    /// An earlier attempt has flipped the map, to this version.
     Flipped(AttemptNo, MapVersion),
 }
 
-/// C2: begins the next attempt in the store, at the current map version: other migrations of the map may have flipped
-/// since this step was dispatched.
+/// C2: begins the next attempt in the control store. Sets the version of `parties` to the current one: other migrations
+/// may have changed the map since this step was dispatched.
 async fn begin_attempt(
     context: &StepContext,
     parties: &mut CutoverParties,
-) -> Result<BegunAttempt, StepError> {
+) -> Result<AttemptBegin, StepError> {
     let request = CutoverQuery::Begin {
         direction: parties.direction,
     };
@@ -158,7 +173,7 @@ async fn begin_attempt(
         map_version,
     } = answer
     {
-        return Ok(BegunAttempt::Flipped(attempt, map_version));
+        return Ok(AttemptBegin::Flipped(attempt, map_version));
     }
     let CutoverAnswer::Begun {
         attempt,
@@ -166,26 +181,26 @@ async fn begin_attempt(
         markers,
     } = answer
     else {
-        return Err(refused_error("begin the attempt", &answer));
+        return Err(refusal_error("begin the attempt", &answer));
     };
     parties.version = map_version;
-    Ok(BegunAttempt::Attempt(attempt, markers))
+    Ok(AttemptBegin::Attempt(attempt, markers))
 }
 
-/// Returns the error for an answer of the store that does not allow the attempt to continue.
-fn refused_error(what: &str, answer: &CutoverAnswer) -> StepError {
+/// Returns the error for an answer of the controller that does not permit the attempt to continue.
+fn refusal_error(what: &str, answer: &CutoverAnswer) -> StepError {
     let reason = if let CutoverAnswer::Refused { reason } = answer {
         reason.clone()
     } else {
         format!("{answer:?}")
     };
     StepError::not_yet(
-        "cutover.refused",
+        StepCode::CutoverRefused,
         format!("the control store did not {what}: {reason}"),
     )
 }
 
-/// Calls the controller once. The caller handles an unreachable controller.
+/// Calls the controller once. Returns an error if it does not answer.
 async fn call_controller(
     context: &StepContext,
     request: CutoverQuery,
@@ -199,7 +214,7 @@ async fn call_controller(
     Ok(context.controller.cutover(&call).await?)
 }
 
-/// Calls the controller until it answers, for requests whose outcome must be known.
+/// Calls the controller until it answers, because the agent must know the outcome of the request.
 async fn call_until_answered(
     context: &StepContext,
     request: &CutoverQuery,
@@ -215,72 +230,15 @@ async fn call_until_answered(
             Ok(answer) => return Ok(answer),
             Err(error) if error.is_final() => return Err(error.into()),
             Err(error) => {
-                tracing::warn!(%error, "the controller did not answer; the request is sent again");
-                tokio::time::sleep(CONTROLLER_PAUSE).await;
+                tracing::warn!(%error, "the controller did not answer; the agent sends the request again");
+                tokio::time::sleep(CONTROLLER_RETRY_INTERVAL).await;
             }
         }
     }
 }
 
-enum RecoveredRegister {
-    /// No earlier attempt has left the keys closed.
-    Open,
-    Flipped(AttemptNo, MapVersion),
-}
-
-/// After a take-over: releases an attempt that was interrupted after its seal, unless it has flipped.
-///
-/// In an offline move the source stays closed in both cases: it is read-only from before the copy on.
-async fn recover_attempt(
-    context: &StepContext,
-    parties: &CutoverParties,
-) -> Result<RecoveredRegister, StepError> {
-    let old_owner = parties.old_shard();
-    let session = old_owner.session("register").await?;
-    let what = format!("shard {}: reading the register", old_owner.name);
-    if !register::exists(&session, &context.dispatch.migration).await? {
-        return Ok(RecoveredRegister::Open);
-    }
-    let status = register::read(&session, &parties.shards.token, &what).await?;
-    if status.register != i64::MAX {
-        return Ok(RecoveredRegister::Open);
-    }
-    let attempt = newest_attempt(parties).await?;
-    if attempt == AttemptNo(0) {
-        return Ok(RecoveredRegister::Open);
-    }
-    context.report_message("an earlier attempt was interrupted; finding out how it ended");
-    let request = CutoverQuery::Release {
-        direction: parties.direction,
-        attempt,
-        reason: "an earlier attempt was interrupted".to_owned(),
-    };
-    let answer = call_until_answered(context, &request).await?;
-    if let CutoverAnswer::Flipped { map_version } = answer {
-        return Ok(RecoveredRegister::Flipped(attempt, map_version));
-    }
-    if answer != CutoverAnswer::Released {
-        return Err(refused_error("release the attempt", &answer));
-    }
-    if context.is_online() {
-        reopen_old_owner(parties, attempt.0).await?;
-    }
-    Ok(RecoveredRegister::Open)
-}
-
-/// Returns the newest attempt that either shard has recorded. An attempt that was interrupted between the witness and
-/// the fence is recorded on one shard only.
-async fn newest_attempt(parties: &CutoverParties) -> Result<AttemptNo, StepError> {
-    let mut newest = 0;
-    for shard in [parties.old_shard(), parties.new_shard()] {
-        let session = shard.session("register").await?;
-        let number = epoch::newest_attempt(&session, &parties.shards.token).await?;
-        newest = newest.max(number);
-    }
-    Ok(AttemptNo(newest))
-}
-
-/// Releases an attempt that failed before the flip. Returns the error to report.
+/// Releases an attempt that failed with `error` before the flip. Returns the error to report: `error`, or the error of
+/// the release.
 async fn give_up(
     context: &StepContext,
     parties: &CutoverParties,
@@ -290,47 +248,47 @@ async fn give_up(
     if error.is_superseded() {
         return error;
     }
-    context.report_message(format!("attempt {attempt} is given up: {error}"));
+    context.report_message(format!("the agent gives up attempt {attempt}: {error}"));
     match release_attempt(context, parties, attempt, &error.to_string()).await {
         Ok(()) => {
             if let Some(refused) = count_refused(parties).await {
                 context.report_message(format!(
-                    "{refused} write(s) were refused in all attempts so far"
+                    "all attempts so far have refused {refused} write(s)"
                 ));
             }
             error
         }
-        Err(second) => second,
+        Err(release_error) => release_error,
     }
 }
 
-/// Returns how many writes the guards of both shards have refused since they were created; `None` if a shard cannot be
-/// read.
+/// Returns how many writes the guards of both shards have refused since they were created; `None` if the agent cannot
+/// read it on a shard.
 async fn count_refused(parties: &CutoverParties) -> Option<i64> {
     let (old_owner, new_owner) = (parties.old_shard(), parties.new_shard());
     let sessions = tokio::try_join!(old_owner.session("cutover"), new_owner.session("cutover"));
     let (old_owner, new_owner) = sessions.ok()?;
-    count_refused_with(parties, &old_owner, &new_owner).await
+    count_refused_in(parties, &old_owner, &new_owner).await
 }
 
-/// Returns the same as [`count_refused`], by open sessions. The number is only reported, so a failure to read it is no
-/// error.
-async fn count_refused_with(
+/// Returns the same as [`count_refused`], read in open sessions. The number is only for reports, so a failure to read
+/// it is no error.
+async fn count_refused_in(
     parties: &CutoverParties,
     old_owner: &Connected,
     new_owner: &Connected,
 ) -> Option<i64> {
     let token = &parties.shards.token;
-    let counted = tokio::try_join!(
+    let counts = tokio::try_join!(
         guard::count_refused(old_owner, &token.migration),
         guard::count_refused(new_owner, &token.migration)
     );
-    let (by_old_owner, by_new_owner) = counted.ok()?;
+    let (by_old_owner, by_new_owner) = counts.ok()?;
     Some(by_old_owner? + by_new_owner?)
 }
 
-/// Releases an attempt: first in the store, which makes a flip impossible, then on the witness, then in the register
-/// (I4).
+/// Releases an attempt: first in the control store, which makes a flip impossible. Then checks the witness, and opens
+/// the old owner (I4).
 async fn release_attempt(
     context: &StepContext,
     parties: &CutoverParties,
@@ -344,75 +302,54 @@ async fn release_attempt(
     };
     let answer = call_until_answered(context, &request).await?;
     if answer != CutoverAnswer::Released {
-        return Err(refused_error("release the attempt", &answer));
+        return Err(refusal_error("release the attempt", &answer));
     }
-    reopen_old_owner(parties, attempt.0).await
+    reopen_old_owner(parties, attempt).await
 }
 
-/// Reopens the old owner, after a proof that the new owner is closed and was not notified of a flip.
-async fn reopen_old_owner(parties: &CutoverParties, attempt: i64) -> Result<(), StepError> {
+/// Opens the old owner again. First proves that the new owner is closed and has recorded no flip.
+async fn reopen_old_owner(parties: &CutoverParties, attempt: AttemptNo) -> Result<(), StepError> {
     let StreamShards {
         upstream,
         downstream,
         token,
     } = &parties.shards;
     let new_owner = downstream.session("register").await?;
-    let version = parties.version.0;
+    let version = parties.version;
     let count = register::begin_and_check_witness(&new_owner, token, attempt, version).await?;
     let old_owner = upstream.session("register").await?;
     register::begin_and_set(&old_owner, token, attempt, RegisterSetting::Open).await?;
     parties.allow_cascade_skips(&new_owner, count).await
 }
 
-/// For an abort: proves that the target is closed and was not notified of a flip (I4). Returns the newest attempt;
-/// `counted` is the newest one on the source.
-///
-/// A target that does not know the migration needs no proof: its copy was removed, or was never begun.
-pub(super) async fn check_abort_witness(
-    context: &StepContext,
-    counted: i64,
-) -> Result<i64, StepError> {
-    let (target, token) = (context.target()?, context.token_for_cleanup());
-    let version = context.dispatch.map_version.0;
-    let session = target.session("register").await?;
-    epoch::take_over(&session, &token).await?;
-    if !epoch::is_enrolled(&session, &token).await? {
-        return Ok(counted);
-    }
-    let newest = epoch::newest_attempt(&session, &token).await?;
-    let newest = newest.max(counted);
-    register::begin_and_check_witness(&session, &token, newest, version).await?;
-    Ok(newest)
-}
-
-/// Runs C10 and C11 after a flip of this process or of an earlier one.
-async fn finish_flipped(
+/// Runs C10 and C11 for an attempt that has flipped the map. The agent that requested the flip may have died since.
+async fn finish_after_flip(
     context: &StepContext,
     mut parties: CutoverParties,
     attempt: AttemptNo,
     version: MapVersion,
 ) -> Result<CutoverResult, StepError> {
-    context.report_message("the map has flipped; opening the new owner");
+    context.report_message("the map has flipped; the agent opens the new owner");
     parties.version = MapVersion(version.0 - 1);
     let parties = &parties;
     let new_owner = parties.new_shard().session("register").await?;
     let old_owner = parties.old_shard().session("register").await?;
     let started = Instant::now();
-    // A value that was only read could be lost in a crash, so the register is closed again first (R9).
+    // The value that the agent has read may not be durable, so the agent writes it again first (R9).
     let token = &parties.shards.token;
-    register::begin_and_set(&old_owner, token, attempt.0, RegisterSetting::Closed).await?;
+    register::begin_and_set(&old_owner, token, attempt, RegisterSetting::Closed).await?;
     let tables = context.captured_tables(parties.direction);
     let storage = catalog::storage(&new_owner, tables).await?;
     open_new_owner(context, parties, attempt, version, &new_owner).await?;
-    let open = millis_since(started);
+    let open_ms = millis_since(started);
     notify_old_owner(parties, attempt, version, &old_owner).await?;
     start_opposite_stream(context, parties).await?;
     Ok(CutoverResult {
-        attempt: attempt.0,
-        map_version: version.0,
+        attempt,
+        map_version: version,
         write_block: WriteBlockTimes {
-            total: open,
-            open,
+            total: open_ms,
+            open: open_ms,
             ..WriteBlockTimes::default()
         },
         dirty_keys: 0,
@@ -421,8 +358,8 @@ async fn finish_flipped(
     })
 }
 
-/// C10: notifies the new owner, writes the open marker and opens the register; each commits separately. The session
-/// `new_owner` was opened earlier, because no session is opened inside the write-blocked window.
+/// C10: records the flip on the new owner, writes the open marker and opens the register, in three transactions. The
+/// caller has opened the session `new_owner` earlier, because no session is opened inside the write-blocked window.
 pub(super) async fn open_new_owner(
     context: &StepContext,
     parties: &CutoverParties,
@@ -434,18 +371,18 @@ pub(super) async fn open_new_owner(
         client: new_owner,
         token: &parties.shards.token,
         after: &parties.token_after_flip(),
-        number: attempt.0,
-        version: version.0,
+        number: attempt,
+        version,
     };
-    let delayed = |why: &str| {
+    let report_delay = |why: &str| {
         context.report_waiting(format!("the map has flipped; waiting for {why}"), why);
     };
-    opening.open(delayed).await?;
+    opening.open(report_delay).await?;
     fail_point::hit("cutover.opened").await?;
     Ok(())
 }
 
-/// Notifies the old owner of the new version, which its guard then reports to clients (R15). Afterwards cascades may
+/// Records the new map version on the old owner, whose guard then reports it to clients (R15). Afterwards cascades may
 /// skip rows on the old owner.
 pub(super) async fn notify_old_owner(
     parties: &CutoverParties,
@@ -454,7 +391,7 @@ pub(super) async fn notify_old_owner(
     old_owner: &Connected,
 ) -> Result<(), StepError> {
     let token = &parties.shards.token;
-    let count = register::notify_of_flip(old_owner, token, attempt.0, version.0).await?;
+    let count = register::notify_of_flip(old_owner, token, attempt, version).await?;
     parties.allow_cascade_skips(old_owner, count).await
 }
 
@@ -467,36 +404,10 @@ pub(super) async fn start_opposite_stream(
     if !context.is_online() {
         return Ok(());
     }
-    let other = unread_slot::opposite(parties.direction);
+    let opposite = unread_slot::opposite(parties.direction);
     context
-        .ensure_stream_with_token(other, parties.token_after_flip())
+        .ensure_stream_with_token(opposite, parties.token_after_flip())
         .await
-}
-
-/// After a take-over: reopens keys that an interrupted attempt left closed, unless its flip has committed. This
-/// precedes all other work of the migration.
-///
-/// A cutover begins with the same recovery, an unwind opens the source, and after a rollback no key is closed.
-pub(crate) async fn recover_register(context: &StepContext) -> Result<(), StepError> {
-    let kind = context.dispatch.step.as_ref().map(|(_, kind)| *kind);
-    let by_itself = [StepKind::Cutover, StepKind::Rollback, StepKind::Unwind];
-    if kind.is_some_and(|kind| by_itself.contains(&kind)) || context.is_done(StepKind::Rollback) {
-        return Ok(());
-    }
-    let direction = if context.is_done(StepKind::Cutover) {
-        Direction::Reverse
-    } else {
-        Direction::Forward
-    };
-    let parties = CutoverParties::of(context, direction)?;
-    match recover_attempt(context, &parties).await? {
-        RecoveredRegister::Open => Ok(()),
-        RecoveredRegister::Flipped(attempt, version) => {
-            finish_flipped(context, parties, attempt, version)
-                .await
-                .map(|_| ())
-        }
-    }
 }
 
 /// Returns the milliseconds since `start`.

@@ -1,4 +1,4 @@
-//! Deletes moving rows in a step of a live migration.
+//! Deletes moving rows as a part of a step.
 
 use std::time::Duration;
 
@@ -10,7 +10,8 @@ use crate::migration::context::StepContext;
 use crate::shard::database::Shard;
 use crate::shard::epoch::EpochToken;
 
-/// Returns the deletion of the moving rows on `shard`. Each of its transactions also proves `closed`.
+/// Returns the deletion of the moving rows on `shard`, which the caller starts. Each of its transactions proves the
+/// epoch and `closed`.
 pub(super) fn row_deletion<'a>(
     context: &'a StepContext,
     shard: &'a Shard,

@@ -7,7 +7,7 @@ use crate::error::StepError;
 use crate::migration::context::StepContext;
 
 pub(super) async fn run(context: &StepContext) -> Result<Unwound, StepError> {
-    context.report_message("dropping the target's copy");
+    context.report_message("removing the target's copy");
     fail_point::hit("drop_new.started").await?;
     unwind::end_work(context).await;
     unwind::remove_all(context).await

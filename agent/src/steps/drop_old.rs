@@ -1,5 +1,5 @@
-//! Removes the moved rows on the source, after the map is final (I8) and both streams, their slots and their
-//! publications are removed.
+//! Removes the moved rows on the source. Before, the ownership must be COMPLETED (I8), and this step removes both
+//! streams with their slots and publications.
 //!
 //! If tables contain only moved rows, the agent truncates them in one transaction, or drops them if the plan requests
 //! it. From other tables it deletes the rows in throttled batches. Then it transfers the keys from the migration's
@@ -32,7 +32,7 @@ pub(crate) async fn run(context: &StepContext) -> Result<Dropped, StepError> {
     let (source, target) = (context.source()?, context.target()?);
     for (shard, direction) in [(&target, Direction::Reverse), (&source, Direction::Forward)] {
         let session = shard.session("drop").await?;
-        // An earlier run whose report was lost has already removed everything from the shard.
+        // If the row of the migration does not exist, an earlier run has already removed everything from the shard.
         if epoch::is_enrolled(&session, &context.token_for_cleanup()).await? {
             drop_slot(&session, context, direction).await?;
             drop_publication(&session, context, direction).await?;
@@ -44,7 +44,7 @@ pub(crate) async fn run(context: &StepContext) -> Result<Dropped, StepError> {
         // If the register does not exist, an earlier run has removed the rows and released the keys.
         let migration = &context.dispatch.migration;
         if register::exists(&session, migration).await? {
-            context.wait_until_open().await;
+            context.wait_for_permitted_hours().await;
             dropped = remove_rows(context, &session, &source).await?;
         }
         context.report_message("removing what the migration created");
@@ -54,27 +54,27 @@ pub(crate) async fn run(context: &StepContext) -> Result<Dropped, StepError> {
     Ok(dropped)
 }
 
-/// Removes the moved rows. If the tables contain no other rows, it truncates or drops them.
+/// Removes the moved rows. If the tables contain no other rows, truncates or drops the tables.
 async fn remove_rows(
     context: &StepContext,
     session: &Connected,
     source: &Shard,
 ) -> Result<Dropped, StepError> {
     let token = context.token_after_flip();
-    let closed = ClosedProof::Notified(token.until.0);
+    let closed = ClosedProof::Notified(token.until);
     let deletion = row_deletion(context, source, token, closed);
     let tables = existing_tables(context, session).await?;
     if tables.is_empty() {
         return Ok(Dropped::default());
     }
     if !context.dispatch.source_keeps_keys
-        && let Some(dropped) = empty_tables_at_once(context, &deletion, session, &tables).await?
+        && let Some(dropped) = try_to_empty_tables(context, &deletion, session, &tables).await?
     {
         return Ok(dropped);
     }
     let mut dropped = Dropped::default();
     for table in tables.iter().rev() {
-        context.wait_until_open().await;
+        context.wait_for_permitted_hours().await;
         let rows = deletion.delete_rows_of(table).await?;
         dropped.rows += rows;
         if rows > 0 {
@@ -90,7 +90,7 @@ async fn remove_rows(
 
 /// Truncates or drops tables that contain only moved rows. Returns `None` if another session uses the tables, or if
 /// they contain other rows, for example in a partition that was created later.
-async fn empty_tables_at_once(
+async fn try_to_empty_tables(
     context: &StepContext,
     deletion: &RowDeletion<'_>,
     session: &Connected,
@@ -110,7 +110,7 @@ async fn empty_tables_at_once(
     } else {
         "truncate"
     };
-    let others: Vec<String> = top_tables
+    let has_other_rows: Vec<String> = top_tables
         .iter()
         .map(|table| {
             format!(
@@ -130,13 +130,13 @@ async fn empty_tables_at_once(
            if {} then raise exception using errcode = 'object_in_use', message = 'other rows have come'; end if;
          end $check$;
          {verb} {names}; commit",
-        others.join(" or ")
+        has_other_rows.join(" or ")
     );
     deletion.begin_closed(session).await?;
     fail_point::hit("drop_old.batch_deleted").await?;
     let mut emptied = session.batch_execute(&lock).await;
     if emptied.is_ok() {
-        // The check includes partitions that were created later.
+        // The root of the tree includes partitions that were created later.
         let top_tables: Vec<MovingTable> = top_tables.into_iter().map(with_top_table).collect();
         user_code::check(session, &top_tables).await?;
         emptied = session.batch_execute(&sql).await;
@@ -147,7 +147,7 @@ async fn empty_tables_at_once(
             bytes_freed: counts.iter().map(|(_, bytes)| bytes).sum(),
             ..Dropped::default()
         })),
-        Err(error) if obstructs_emptying(&error) => {
+        Err(error) if requires_deletion_in_batches(&error) => {
             epoch::rollback(session).await;
             Ok(None)
         }
@@ -166,7 +166,8 @@ async fn count_rows(
     prover.begin(session, tables).await?;
     let mut counts = Vec::new();
     for table in tables {
-        // This count takes no lock. The transaction with the lock checks again for other rows.
+        // Other sessions can add rows during this count. The transaction that locks the tables checks again for other
+        // rows.
         let sql = format!(
             "select count(*) filter (where {predicate}), count(*) filter (where not {predicate}),
                     pg_catalog.pg_total_relation_size(pg_catalog.to_regclass($1))
@@ -197,9 +198,9 @@ fn with_top_table(table: &MovingTable) -> MovingTable {
     }
 }
 
-/// Returns whether the error shows that another session uses a table, that an object refers to it, or that it has other
-/// rows. The agent then deletes the rows in batches.
-fn obstructs_emptying(error: &tokio_postgres::Error) -> bool {
+/// Returns whether the error shows that another session uses a table, that another object refers to it, or that it has
+/// other rows. The agent then deletes the rows in batches.
+fn requires_deletion_in_batches(error: &tokio_postgres::Error) -> bool {
     error.code().is_some_and(|code| {
         [
             SqlState::LOCK_NOT_AVAILABLE,
@@ -243,6 +244,7 @@ async fn existing_tables(
     Ok(tables)
 }
 
+/// Transfers the keys to the guard of released keys, and removes the migration's guard and rows on the source.
 async fn clean_source(
     context: &StepContext,
     session: &Connected,
@@ -250,7 +252,7 @@ async fn clean_source(
 ) -> Result<(), StepError> {
     let token = context.token_for_cleanup();
     let tables = existing_tables(context, session).await?;
-    let version = context.dispatch.map_version.next().0;
+    let version = context.dispatch.map_version.next();
     released_keys(context, &token, &tables, &source.name)
         .release(session, version)
         .await?;
@@ -259,6 +261,7 @@ async fn clean_source(
     sidecar_schema::remove_migration(session, &token).await
 }
 
+/// Removes the migration's guard and rows on the target.
 async fn clean_target(context: &StepContext, target: &Shard) -> Result<(), StepError> {
     let session = target.session("drop").await?;
     let token = context.token_for_cleanup();

@@ -1,6 +1,7 @@
-//! Synchronous dual-write, in which the agent is a synchronous standby of the upstream shard: the steps check that it
-//! is possible, record the standby name before its use, and remove the name.
+//! What the steps do for synchronous dual-write, in which the agent is a synchronous standby of the upstream shard:
+//! they check that it is possible, record the standby name for the cleanup before its use, and remove the name.
 
+use plans::failure::StepCode;
 use plans::identity::DatabaseIdentity;
 use plans::names::Direction;
 use plans::request::DualWrite;
@@ -10,7 +11,7 @@ use crate::error::StepError;
 use crate::migration::context::StepContext;
 use crate::shard::database::Shard;
 use crate::shard::dual_write::{OwnershipProof, find_obstacles};
-use crate::stream::dual_write::{ROLE, repair};
+use crate::stream::dual_write::{STANDBY_ROLE, connect_and_remove_names};
 
 fn is_requested(context: &StepContext) -> bool {
     context.is_online() && context.dispatch.options.dual_write == DualWrite::Synchronous
@@ -34,13 +35,13 @@ pub(super) async fn check_possible(context: &StepContext) -> Result<(), StepErro
         return Ok(());
     }
     Err(StepError::refused(
-        "preflight.dual_write",
+        StepCode::PreflightDualWrite,
         format!(
             "`dual_write: synchronous` is not possible: {}",
             problems.join("; ")
         ),
         format!(
-            "{}; then `resume`; or `abort` it and plan with `dual_write: asynchronous`",
+            "{}; then `resume`; or `abort` the migration and plan with `dual_write: asynchronous`",
             remedies.join("; ")
         ),
     ))
@@ -56,9 +57,9 @@ pub(super) fn check_different_servers(
         return Ok(());
     }
     Err(StepError::refused(
-        "preflight.dual_write",
+        StepCode::PreflightDualWrite,
         "`dual_write: synchronous` is not possible: both shards are databases of one server, so commits of the change stream would wait for the stream itself",
-        "`abort` it and plan with `dual_write: asynchronous`",
+        "`abort` the migration and plan with `dual_write: asynchronous`",
     ))
 }
 
@@ -76,7 +77,7 @@ pub(super) async fn record_standby_name(
     };
     let record = CleanupRecord {
         kind: "standby_name".to_owned(),
-        name: shard.application_name(ROLE),
+        name: shard.application_name(STANDBY_ROLE),
         shard: shard.name,
         policy: "always".to_owned(),
     };
@@ -108,5 +109,5 @@ pub(super) async fn remove_standby_names_from(
     if !is_requested(context) {
         return Ok(());
     }
-    repair(shard, &context.token_for_cleanup(), proof).await
+    connect_and_remove_names(shard, &context.token_for_cleanup(), proof).await
 }

@@ -16,7 +16,7 @@ use crate::migration::context::StepContext;
 use crate::migration::load_monitor;
 
 /// The progress message of the hold.
-const HELD: &str = "the rows on the source are kept current; `finish` removes them, `rollback` makes the source the owner again";
+const HOLD_MESSAGE: &str = "the rows on the source are kept current; `finish` removes them, `rollback` makes the source the owner again";
 /// The pause before a failed comparison is tried again.
 const RETRY_PAUSE: Duration = Duration::from_secs(2);
 
@@ -26,7 +26,7 @@ pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
     drop_slot(&session, context, Direction::Forward).await?;
     drop_publication(&session, context, Direction::Forward).await?;
     fail_point::hit("hold.started").await?;
-    context.report_message(HELD);
+    context.report_message(HOLD_MESSAGE);
     if let Some(run) = context.dispatch.verify {
         tokio::select! {
             biased;
@@ -39,17 +39,19 @@ pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
     Ok(json!({}))
 }
 
-/// Repeats the comparison until it succeeds. Reports differences; they do not end the hold.
+/// Compares the rows, and repeats this after an error. Reports differences; these do not end the hold.
 async fn compare_until_done(context: &StepContext, run: VerifyRun) {
     loop {
         match verify::compare_in_hold(context, run).await {
             Ok(verified) => {
                 let (rows, different) = (verified.rows_compared, verified.different);
-                context.report_message(format!("{HELD}; compared {rows} rows, {different} differ"));
+                context.report_message(format!(
+                    "{HOLD_MESSAGE}; compared {rows} rows, {different} differ"
+                ));
                 return;
             }
             Err(error) => context.report_message(format!(
-                "{HELD}; the comparison has not succeeded yet: {error}"
+                "{HOLD_MESSAGE}; the comparison has not succeeded yet: {error}"
             )),
         }
         tokio::time::sleep(RETRY_PAUSE).await;

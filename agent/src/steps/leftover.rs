@@ -1,7 +1,8 @@
-//! Refuses a target that has objects of an ended migration. Its guard would refuse the moving keys, and its copied rows
-//! could not be distinguished from rows of this migration.
+//! Refuses a target that has objects of an ended migration with some of the moving keys. The guard of that migration
+//! would refuse writes to these keys, and its copied rows could not be distinguished from those of this migration.
 
 use connect::Connected;
+use plans::failure::StepCode;
 
 use crate::error::StepError;
 use crate::migration::context::StepContext;
@@ -21,7 +22,7 @@ pub(super) async fn refuse_conflicting(
     match conflicting_migrations::find_with_same_keys(session, migration, map, keys, &[]).await? {
         None => Ok(()),
         Some(other) => Err(StepError::refused(
-            "target.leftover",
+            StepCode::TargetLeftover,
             format!(
                 "shard {shard}: migration {other} has left guards or rows for some of {} there",
                 dispatch.keys

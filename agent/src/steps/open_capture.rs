@@ -1,11 +1,12 @@
-//! Opens capture on the source: guards, publication, slot, snapshot and progress row.
+//! Opens capture on the source: creates the guards, the publication, the slot with its snapshot, and the progress row.
 //!
-//! The publication must exist before the slot, otherwise the stream can never start. A second run drops the slot and
-//! creates it again: no row was copied with the first slot yet, or the copy is no longer valid.
+//! The publication must exist before the slot; otherwise the stream can never start (E11). A second run drops the slot
+//! and creates it again: no row was copied with the first slot yet, or the copy is no longer valid.
 
 use connect::Connected;
 use std::time::Duration;
 
+use plans::failure::StepCode;
 use plans::names::Direction;
 use plans::step::StepKind;
 use plans::step::open_capture::CaptureOpened;
@@ -21,21 +22,23 @@ use crate::postgres::standbys;
 use crate::shard::apply_progress::{self, ApplyProgress};
 use crate::shard::database::Shard;
 use crate::shard::guard::cascade;
+use crate::shard::register::Register;
 use crate::shard::{epoch, publication, snapshot};
 
-/// The creation of a slot waits for all running transactions. After this time the step fails and reports the
-/// transactions.
+/// Time limit for the creation of a slot, which waits until every running transaction has ended.
 const SLOT_TIMEOUT: Duration = Duration::from_secs(120);
+/// The maximum number of attempts to drop a slot. Each attempt that finds a session on the slot ends this session.
+const MAX_DROP_ATTEMPTS: u32 = 100;
 
 pub(super) async fn run(context: &StepContext) -> Result<CaptureOpened, StepError> {
     let dispatch = &context.dispatch;
     let source = context.source()?;
     let session = source.session("capture").await?;
     let token = context.token();
-    record_cleanup(context, &dispatch.source.name.0, Direction::Forward).await?;
+    record_stream_objects(context, &dispatch.source.name.0, Direction::Forward).await?;
     context.enrol(&session, "source").await?;
     context.report_message("putting guards on the source's tables");
-    create_guards(context, &session, 0).await?;
+    create_guards(context, &session, Register::Open).await?;
     if context.may_skip_cascades() {
         cascade::create(&session, &token, context.guarded_rows(), false).await?;
     }
@@ -45,17 +48,17 @@ pub(super) async fn run(context: &StepContext) -> Result<CaptureOpened, StepErro
     context.spool().remove().await?;
     create_publication(&session, context, Direction::Forward).await?;
     context.report_message("creating the replication slot; it waits for transactions that run now");
-    let (slot, holder) = create_slot(&session, context, &source, Direction::Forward).await?;
+    let (slot, slot_session) = create_slot(&session, context, &source, Direction::Forward).await?;
     fail_point::hit("open_capture.slot_created").await?;
     let id = dispatch.migration.as_str();
-    // A process that was suspended must not end the snapshot holders of its successor, so it proves its epoch first
-    // (I7).
+    // An agent that was suspended must not end the snapshot holders of the agent that has taken over, so it proves its
+    // epoch first (I7).
     epoch::execute(&session, &token, "select 1")
         .await
         .at(format_args!("shard {}: proving the epoch", source.name))?;
     snapshot::end_holders(&session, id).await?;
-    copy::record_first(context, slot.snapshot.as_deref().unwrap_or_default()).await?;
-    drop(holder);
+    copy::record_slot_snapshot(context, slot.snapshot.as_deref().unwrap_or_default()).await?;
+    drop(slot_session);
     write_first_progress(
         context,
         Direction::Forward,
@@ -69,8 +72,8 @@ pub(super) async fn run(context: &StepContext) -> Result<CaptureOpened, StepErro
     })
 }
 
-/// Records with the controller which objects the agent is about to create on the upstream shard of a stream.
-pub(super) async fn record_cleanup(
+/// Writes cleanup records for the objects that the agent is about to create on `shard`, the upstream shard of a stream.
+pub(super) async fn record_stream_objects(
     context: &StepContext,
     shard: &str,
     direction: Direction,
@@ -118,7 +121,8 @@ pub(super) async fn create_publication(
     publication::create(session, &token, direction, &tables).await
 }
 
-/// Creates the slot. Its snapshot exists as long as the returned session.
+/// Creates the slot of a stream. In the step `open_capture` it exports a snapshot, which exists as long as the returned
+/// session.
 pub(super) async fn create_slot(
     client: &Connected,
     context: &StepContext,
@@ -135,15 +139,15 @@ pub(super) async fn create_slot(
     let options = SlotOptions {
         temporary: false,
         export,
-        failover: standbys::keep_slots(client).await?,
+        failover: standbys::uses_synchronized_slots(client).await?,
     };
     let created = tokio::time::timeout(SLOT_TIMEOUT, session.create_slot(&slot, options)).await;
     match created {
         Ok(created) => Ok((created.at(&what)?, session)),
         Err(_) => Err(StepError::passing(
-            "slot.waits",
+            StepCode::SlotWaits,
             format!(
-                "{what}: a transaction that was open before it has not ended for {SLOT_TIMEOUT:?}"
+                "{what}: the creation has waited for {SLOT_TIMEOUT:?} for a transaction that was already open"
             ),
         )),
     }
@@ -162,7 +166,7 @@ pub(super) async fn drop_slot(
     let shard = session.name();
     let slot = context.dispatch.migration.slot(direction);
     let what = format!("shard {shard}: dropping replication slot {slot}");
-    for _ in 0..100 {
+    for _ in 0..MAX_DROP_ATTEMPTS {
         let row = session
             .query_opt(
                 "select active_pid from pg_catalog.pg_replication_slots where slot_name = $1",
@@ -184,8 +188,8 @@ pub(super) async fn drop_slot(
             .at(&what)?;
     }
     Err(StepError::passing(
-        "slot.busy",
-        format!("{what}: it is still in use"),
+        StepCode::SlotBusy,
+        format!("{what}: a session still uses the slot"),
     ))
 }
 
@@ -199,8 +203,8 @@ pub(super) async fn drop_publication(
     publication::drop(session, Some(&context.token_for_cleanup()), &name).await
 }
 
-/// Writes the first progress row on the downstream shard. If `opened` is true, the stream contains changes of
-/// applications from its start; otherwise they begin at the open marker.
+/// Writes the first progress row of a stream on its downstream shard. `opened` is false if the stream must ignore
+/// everything before the open marker (C11).
 pub(super) async fn write_first_progress(
     context: &StepContext,
     direction: Direction,

@@ -7,18 +7,18 @@ use serde_json::{Value, json};
 use super::cutover::gate::check_identity;
 use super::dual_write;
 use super::open_capture::{
-    create_publication, create_slot, drop_slot, record_cleanup, write_first_progress,
+    create_publication, create_slot, drop_slot, record_stream_objects, write_first_progress,
 };
 use crate::error::StepError;
 use crate::migration::context::StepContext;
 
 pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
-    context.report_message("creating the reverse stream to the source");
+    context.report_message("creating the slot of the reverse stream");
     let target = context.target()?;
     let session = target.session("reverse").await?;
-    // A stream may only read the server that the preflight recorded (I10).
+    // A stream may read only from the server that the preflight has recorded (I10).
     check_identity(context, &session, Direction::Reverse).await?;
-    record_cleanup(context, &target.name, Direction::Reverse).await?;
+    record_stream_objects(context, &target.name, Direction::Reverse).await?;
     dual_write::record_standby_name(context, Direction::Reverse).await?;
     drop_slot(&session, context, Direction::Reverse).await?;
     create_publication(&session, context, Direction::Reverse).await?;

@@ -1,7 +1,7 @@
-//! Preflight: repeats the survey (the checks of both shards for the plan) immediately before the move, and records the
+//! Preflight: repeats the survey, which checks both shards for everything that could prevent the move, and records the
 //! identities of both servers.
 
-use plans::failure::Severity;
+use plans::failure::{Severity, StepCode};
 use plans::identity::DatabaseIdentity;
 use plans::request::Ddl;
 use plans::shard_map::MapSettings;
@@ -33,29 +33,34 @@ pub(super) async fn run(context: &StepContext) -> Result<Preflighted, StepError>
     let survey = survey::run(&task).await?;
     if survey.schema_fingerprint != dispatch.schema_fingerprint {
         return Err(StepError::refused(
-            "schema.drift",
+            StepCode::SchemaDrift,
             format!(
                 "shard {}: the moving tables have changed since the plan was made",
                 dispatch.source.name
             ),
-            "`abort` it and plan it again",
+            "`abort` the migration and plan it again",
         ));
     }
-    check_rights_to_refuse_ddl(context).await?;
+    check_privileges_to_refuse_ddl(context).await?;
     dual_write::check_possible(context).await?;
     let target = context.target()?;
     let session = target.session("preflight").await?;
     leftover::refuse_conflicting(context, &session).await?;
-    let refused: Vec<String> = survey
+    let refusals: Vec<String> = survey
         .findings
         .iter()
         .filter(|finding| finding.severity == Severity::Refused)
-        .map(|f| format!("{}: {} ({})", f.object, f.problem, f.remedy))
+        .map(|finding| {
+            format!(
+                "{}: {} ({})",
+                finding.object, finding.problem, finding.remedy
+            )
+        })
         .collect();
-    if !refused.is_empty() {
+    if !refusals.is_empty() {
         return Err(StepError::refused(
-            "preflight",
-            refused.join("; "),
+            StepCode::Preflight,
+            refusals.join("; "),
             "fix each of them, then `resume`",
         ));
     }
@@ -71,7 +76,7 @@ pub(super) async fn run(context: &StepContext) -> Result<Preflighted, StepError>
 }
 
 /// Checks the privileges for `ddl: refuse`, which needs event triggers. Only a superuser can create them.
-async fn check_rights_to_refuse_ddl(context: &StepContext) -> Result<(), StepError> {
+async fn check_privileges_to_refuse_ddl(context: &StepContext) -> Result<(), StepError> {
     if context.dispatch.options.ddl != Ddl::Refuse {
         return Ok(());
     }
@@ -79,12 +84,12 @@ async fn check_rights_to_refuse_ddl(context: &StepContext) -> Result<(), StepErr
         let session = shard.session("preflight").await?;
         if !ddl_guard::can_create(&session).await? {
             return Err(StepError::refused(
-                "preflight.ddl",
+                StepCode::PreflightDdl,
                 format!(
-                    "shard {}: `ddl: refuse` needs event triggers, which only a superuser can create, and the agents' role is none",
+                    "shard {}: `ddl: refuse` needs event triggers, which only a superuser can create, and the role of the agents is not a superuser",
                     shard.name
                 ),
-                "make the role superuser, then `resume`; or `abort` it and plan with `ddl: halt`, which detects changes",
+                "make the role superuser, then `resume`; or `abort` the migration and plan with `ddl: halt`, which detects changes",
             ));
         }
     }

@@ -1,10 +1,12 @@
 //! Offline move: makes the moving keys read-only on the source until the flip.
 //!
-//! Order: the sidecar schema and the row of the migration, guards, the closed register, wait-out. The step waits
-//! without a limit for transactions that have already written; reads are not affected.
+//! Order: the agent creates the sidecar schema and the row of the migration, then the guards, closes the register, and
+//! waits without a time limit for the transactions that have already written. Reads are not affected.
 
 use std::time::Duration;
 
+use plans::failure::StepCode;
+use plans::id::AttemptNo;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -14,15 +16,15 @@ use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
 use crate::postgres::wait_out;
 use crate::shard::epoch;
-use crate::shard::register::{self, RegisterSetting};
+use crate::shard::register::{self, Register, RegisterSetting};
 
-/// The interval at which the number of awaited transactions is reported.
+/// The interval at which the step reports for how many transactions it waits.
 const REPORT_INTERVAL: Duration = Duration::from_secs(5);
 
 pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
     let dispatch = &context.dispatch;
     // A wait for the permitted hours after this point would only prolong the time in which the keys are read-only.
-    context.wait_until_open().await;
+    context.wait_for_permitted_hours().await;
     let source = context.source()?;
     let shard = source.name.as_str();
     let session = source.session("read-only").await?;
@@ -52,23 +54,20 @@ pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
             "shard {shard}: recording that the keys are read-only"
         ))?;
     context.report_message("putting guards on the source's tables");
-    create_guards(context, &session, 0).await?;
-    register::begin_and_set(&session, &token, 0, RegisterSetting::Closed).await?;
+    create_guards(context, &session, Register::Open).await?;
+    register::begin_and_set(&session, &token, AttemptNo(0), RegisterSetting::Closed).await?;
     fail_point::hit("set_read_only.closed").await?;
     let started = Instant::now();
     let tables = context.keyed_tables();
     while let Err(error) =
         wait_out::wait_out(&session, &tables, Instant::now() + REPORT_INTERVAL).await
     {
-        let waits = error
-            .failure()
-            .is_some_and(|failure| failure.code == "wait_out.budget");
-        if !waits {
+        if !error.has_code(StepCode::WaitOutBudget) {
             return Err(error);
         }
         let writers = wait_out::writers(&session, &tables).await?;
         context.report_message(format!(
-            "the keys are read-only; waiting for {} transaction(s) that began to write before",
+            "the keys are read-only; waiting for {} transaction(s) that have already written",
             writers.len()
         ));
     }

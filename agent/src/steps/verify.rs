@@ -1,15 +1,16 @@
 //! Compares the rows of both shards at exact positions in the owner's WAL while writes continue.
 //!
 //! Order:
-//! - The agent pauses the apply stream. A temporary slot provides a position, and a snapshot of exactly the commits
-//!   before it.
-//! - The stream continues exactly to that position, and the agent opens a snapshot of the copy.
-//! - The agent compares the rows in chunks, and records each result durably (`compare::ComparisonRecords`).
+//! 1. The agent pauses the change stream. It creates a temporary slot, which gives a position, and a snapshot that sees
+//!    exactly the commits before it.
+//! 2. The stream applies the changes up to exactly this position. Then the agent opens a snapshot on the downstream
+//!    shard.
+//! 3. The agent compares the rows in chunks, and records each result durably (`compare::ComparisonRecords`).
 //!
 //! An interrupted run continues with the remaining chunks at a new position. So does a run whose snapshots are too old.
 //! A chunk that was equal at an older position still counts, because the key of every later change is marked as dirty:
-//! - A stream marks dirty keys from the time when this step is the next one.
-//! - This step removes only marks that are older than every position of a counted chunk.
+//! - The stream marks dirty keys as soon as `build_indexes`, the step before this one, is done.
+//! - This step removes only marks that are older than the positions of all chunks that count.
 
 mod point;
 mod remaining;
@@ -18,7 +19,7 @@ mod repair;
 use std::sync::Arc;
 
 use connect::Connected;
-use plans::failure::{Failure, RetryClass};
+use plans::failure::{Failure, RetryClass, StepCode};
 use plans::names::Direction;
 use plans::step::verify::{ROWS_NAMED, ROWS_REPAIRED, Verified, VerifyRun};
 use tokio::time::{Duration, Instant};
@@ -37,14 +38,15 @@ use crate::stream::ApplyStream;
 use point::ComparisonPoint;
 use remaining::RemainingTables;
 
-/// Number of rows per chunk. An interrupted comparison repeats at most one chunk.
+/// The number of rows in a chunk. An interrupted comparison repeats at most one chunk.
 const CHUNK_ROWS: u32 = 500_000;
-/// Number of rows per chunk if the request limits the application's latency: the comparison rests after each chunk.
+/// The number of rows in a chunk if the request limits the application's latency: the comparison pauses after each
+/// chunk.
 const LATENCY_CHUNK_ROWS: u32 = 50_000;
-/// Maximum number of repairs in one run. A row that differs again after a repair is changed by another writer.
+/// Maximum number of repairs in one run. If a row differs again after a repair, another program changes it.
 const MAX_REPAIRS: u32 = 2;
 
-/// The upstream and the downstream shard of a change stream.
+/// The upstream and the downstream shard of a change stream, with the proof of epoch for writes on them.
 pub(crate) struct StreamShards {
     pub(crate) upstream: Shard,
     pub(crate) downstream: Shard,
@@ -52,8 +54,8 @@ pub(crate) struct StreamShards {
 }
 
 impl StreamShards {
-    /// Begins a transaction on each of two sessions, on the upstream and on the downstream shard. It locks the moving
-    /// tables and checks that reading them runs no untrusted code (ADR 49).
+    /// Begins a transaction in a session on the upstream shard and in one on the downstream shard. Each transaction
+    /// locks the moving tables, and proves that reading them runs no untrusted code (ADR 49).
     ///
     /// # Errors
     /// `code.untrusted`; the errors of the servers.
@@ -101,23 +103,24 @@ impl StreamShards {
 
 pub(super) async fn run(context: &StepContext) -> Result<Verified, StepError> {
     let run = context.dispatch.verify.unwrap_or_default();
-    let verified = run_comparison(context, Direction::Forward, run, chunk_rows(context)).await?;
+    let verified =
+        run_comparison(context, Direction::Forward, run, max_chunk_rows(context)).await?;
     if verified.different > 0 {
         return Err(different_error(context, verified.different));
     }
     Ok(verified)
 }
 
-/// Compares the rows on the source with the new owner's during the hold. Differences do not end the hold, but their
-/// dirty keys block a rollback.
+/// Compares the rows on the source with those of the new owner during the hold. Differences do not end the hold, but
+/// the keys of these rows stay dirty, and prevent a rollback.
 pub(super) async fn compare_in_hold(
     context: &StepContext,
     run: VerifyRun,
 ) -> Result<Verified, StepError> {
-    run_comparison(context, Direction::Reverse, run, chunk_rows(context)).await
+    run_comparison(context, Direction::Reverse, run, max_chunk_rows(context)).await
 }
 
-fn chunk_rows(context: &StepContext) -> u32 {
+fn max_chunk_rows(context: &StepContext) -> u32 {
     if context.session.throttle.has_latency_limit() {
         LATENCY_CHUNK_ROWS
     } else {
@@ -130,22 +133,22 @@ pub(super) async fn run_comparison(
     context: &StepContext,
     direction: Direction,
     run: VerifyRun,
-    rows_each: u32,
+    chunk_rows: u32,
 ) -> Result<Verified, StepError> {
     // The stream must mark dirty keys before the first position, so that every later change has a mark.
     if let Some(stream) = context.session.stream.lock().await.as_ref() {
-        stream.record_dirty();
+        stream.start_recording_dirty_keys();
     }
     let shards = StreamShards::of(context, direction)?;
     let session = shards.downstream.session("verify").await?;
-    let storage = owner_storage(context, direction, &shards.upstream).await?;
+    let storage = read_owner_storage(context, direction, &shards.upstream).await?;
     let comparison = ComparisonRun {
         context,
         direction,
         shards: &shards,
         session: &session,
         repair: run.repair,
-        rows_each,
+        chunk_rows,
     };
     let is_finished = comparison
         .records()
@@ -158,9 +161,9 @@ pub(super) async fn run_comparison(
     comparison.finish(compared_before).await
 }
 
-/// Returns the file nodes of the compared tables. They are read before the first position, so that a later rewrite is
-/// detected.
-async fn owner_storage(
+/// Returns the file nodes of the owner's tables. They are read before the first position, so that a later rewrite of a
+/// table is detected.
+async fn read_owner_storage(
     context: &StepContext,
     direction: Direction,
     owner: &Shard,
@@ -169,14 +172,17 @@ async fn owner_storage(
     catalog::storage(&session, context.captured_tables(direction)).await
 }
 
+/// A run of the comparison, until every chunk is compared.
 struct ComparisonRun<'a> {
     context: &'a StepContext,
     direction: Direction,
     shards: &'a StreamShards,
     /// The session that records the results.
     session: &'a Connected,
+    /// Whether rows that differ are repaired.
     repair: bool,
-    rows_each: u32,
+    /// The number of rows in a chunk.
+    chunk_rows: u32,
 }
 
 impl ComparisonRun<'_> {
@@ -195,16 +201,17 @@ impl ComparisonRun<'_> {
         Ok(i64::try_from(compared_before).unwrap_or(i64::MAX))
     }
 
+    /// Compares until no chunk remains. If the run repairs rows, compares their chunks again.
     async fn compare_until_done(&self) -> Result<(), StepError> {
         let mut repairs = 0;
         loop {
             while self.has_remaining_chunks().await? {
-                self.context.wait_until_open().await;
+                self.context.wait_for_permitted_hours().await;
                 self.context
-                    .report_message("finding an exact position on both shards");
-                let point = point::find_point(self.context, self.shards).await?;
-                self.cut_tables(&point).await?;
-                self.compare_from(&point).await?;
+                    .report_message("opening snapshots of both shards at one exact position");
+                let point = point::open_point(self.context, self.shards).await?;
+                self.divide_tables_into_chunks(&point).await?;
+                self.compare_at_point(&point).await?;
             }
             let different = RunTotals::of(&self.records().chunks().await?).different;
             if different == 0 || !self.repair || repairs == MAX_REPAIRS {
@@ -227,14 +234,16 @@ impl ComparisonRun<'_> {
 
     async fn has_remaining_chunks(&self) -> Result<bool, StepError> {
         let chunks = self.records().chunks().await?;
-        let uncut = |moving: &MovingRows<'_>| {
+        let is_undivided = |moving: &MovingRows<'_>| {
             let name = moving.table.table.to_string();
             chunks.iter().all(|chunk| chunk.relation != name)
         };
-        Ok(chunks.iter().any(|chunk| chunk.at.is_none()) || self.tables().any(|t| uncut(&t)))
+        Ok(chunks.iter().any(|chunk| chunk.at.is_none())
+            || self.tables().any(|table| is_undivided(&table)))
     }
 
-    async fn cut_tables(&self, point: &ComparisonPoint) -> Result<(), StepError> {
+    /// Divides each table into chunks that has none yet.
+    async fn divide_tables_into_chunks(&self, point: &ComparisonPoint) -> Result<(), StepError> {
         let known = self.records().chunks().await?;
         for moving in self.tables() {
             let name = moving.table.table.to_string();
@@ -242,18 +251,18 @@ impl ComparisonRun<'_> {
                 continue;
             }
             let table = std::slice::from_ref(moving.table);
-            point.upstream.prove_tables(table).await?;
+            point.upstream.lock_and_prove_tables(table).await?;
             let parts =
-                compare::cut_into_chunks(point.upstream.connection(), &moving, self.rows_each)
+                compare::cut_into_chunks(point.upstream.connection(), &moving, self.chunk_rows)
                     .await?;
             self.records().record_chunks(&name, &parts).await?;
         }
         Ok(())
     }
 
-    /// Compares the remaining chunks until the snapshots are too old.
-    async fn compare_from(&self, point: &ComparisonPoint) -> Result<(), StepError> {
-        let age = Duration::from_secs(u64::from(self.context.dispatch.options.snapshot_age_s));
+    /// Compares the remaining chunks, until the snapshots are too old or the permitted hours end.
+    async fn compare_at_point(&self, point: &ComparisonPoint) -> Result<(), StepError> {
+        let max_age = Duration::from_secs(u64::from(self.context.dispatch.options.snapshot_age_s));
         let mut chunks = self.records().chunks().await?;
         let started = Instant::now();
         let mut remaining = RemainingTables::begin(self.context, &chunks, self.session).await?;
@@ -261,18 +270,17 @@ impl ComparisonRun<'_> {
         let work = throttle.begin_work();
         for moving in self.tables() {
             let name = moving.table.table.to_string();
-            let mine = |chunk: &ChunkRecord| chunk.relation == name && chunk.at.is_none();
-            if !chunks.iter().any(mine) {
+            let is_due = |chunk: &ChunkRecord| chunk.relation == name && chunk.at.is_none();
+            if !chunks.iter().any(is_due) {
                 continue;
             }
             let table = std::slice::from_ref(moving.table);
             tokio::try_join!(
-                point.upstream.prove_tables(table),
-                point.downstream.prove_tables(table)
+                point.upstream.lock_and_prove_tables(table),
+                point.downstream.lock_and_prove_tables(table)
             )?;
-            let mine = |chunk: &&mut ChunkRecord| mine(chunk);
-            for chunk in chunks.iter_mut().filter(mine) {
-                if started.elapsed() > age || throttle.closed_hours().is_some() {
+            for chunk in chunks.iter_mut().filter(|chunk| is_due(chunk)) {
+                if started.elapsed() > max_age || throttle.hours_to_wait_for().is_some() {
                     return Ok(());
                 }
                 self.context.report_message(format!("comparing {name}"));
@@ -290,6 +298,8 @@ impl ComparisonRun<'_> {
         Ok(())
     }
 
+    /// Compares the digests of a chunk, and its rows if the digests differ. Returns the owner's digest, and the
+    /// differences.
     async fn compare_chunk(
         &self,
         point: &ComparisonPoint,
@@ -315,20 +325,21 @@ impl ComparisonRun<'_> {
         let found =
             compare::find_differences(upstream, downstream, moving, &chunk.part, max_rows).await?;
         if found.different() == 0 {
-            return Err(unnamed_error(&chunk.relation));
+            return Err(unexplained_difference_error(&chunk.relation));
         }
         Ok((owner_digest, found))
     }
 
+    /// Ends the run, and returns the output of the step. `compared_before`: see [`ComparisonRun::compared_before`].
     async fn finish(&self, compared_before: i64) -> Result<Verified, StepError> {
-        let sums = RunTotals::of(&self.records().chunks().await?);
+        let totals = RunTotals::of(&self.records().chunks().await?);
         let tables = self.records().digests().await?;
-        let repaired = self.records().end_run(sums).await?;
+        let repaired = self.records().end_run(totals).await?;
         Ok(Verified {
-            rows_compared: sums.rows,
-            different: sums.different,
-            at: sums.oldest.unwrap_or_default().to_string(),
-            chunks: sums.chunks,
+            rows_compared: totals.rows,
+            different: totals.different,
+            at: totals.oldest.unwrap_or_default().to_string(),
+            chunks: totals.chunks,
             chunks_kept: compared_before,
             repaired,
             tables,
@@ -339,31 +350,32 @@ impl ComparisonRun<'_> {
 fn different_error(context: &StepContext, rows: i64) -> StepError {
     let id = &context.dispatch.migration;
     StepError::Failed(Failure {
-        code: "verify.different".to_owned(),
-        message: format!("the copies differ in {rows} row(s)"),
+        code: StepCode::VerifyDifferent.into(),
+        message: format!("{rows} row(s) differ on the two shards"),
         hint: Some(format!(
-            "`shardwright verify {id} --report` names them, `verify {id} --repair` writes them again; find out who wrote to the target, or `abort` it and plan it again"
+            "`shardwright verify {id} --report` names them, `verify {id} --repair` writes them again; find out which program wrote to the target, or `abort` the migration and plan it again"
         )),
         retry: RetryClass::None,
     })
 }
 
-/// Returns the error for digests that differ although no row differs: a digest includes all rows, but single rows are
-/// matched by their keys.
-fn unnamed_error(relation: &str) -> StepError {
+/// Returns the error for digests that differ although no row differs. A digest includes every row, but the comparison
+/// of rows finds a row by its key, and so finds only one of two rows with the same key.
+fn unexplained_difference_error(relation: &str) -> StepError {
     StepError::refused(
-        "verify.unnamed",
-        format!("the copies of {relation} differ, but no single row does"),
-        "most likely one shard has two rows with one key: find them with index scans off, reindex what identifies them, then `abort` it and plan it again",
+        StepCode::VerifyUnnamed,
+        format!("the digests of {relation} on the two shards differ, but no single row differs"),
+        "most likely one shard has two rows with one key: find them with index scans off, reindex the identity of the table, then `abort` the migration and plan it again",
     )
 }
 
 /// Returns a receiver of the stream's status.
-pub(super) async fn watch_stream(
+pub(super) async fn subscribe_to_stream(
     context: &StepContext,
 ) -> Result<tokio::sync::watch::Receiver<crate::stream::StreamObservation>, StepError> {
-    let slot = context.session.stream.lock().await;
-    slot.as_ref()
-        .map(ApplyStream::watch)
-        .ok_or_else(|| StepError::passing("stream.ended", "no change stream runs"))
+    let stream = context.session.stream.lock().await;
+    stream
+        .as_ref()
+        .map(ApplyStream::subscribe)
+        .ok_or_else(|| StepError::passing(StepCode::StreamEnded, "no change stream runs"))
 }

@@ -1,19 +1,18 @@
 //! Applies captured row changes on the downstream shard.
 //!
-//! Order: [`Applier`] turns messages of the stream into changes; an [`Executor`] executes pieces of them inside the
-//! caller's transaction. It executes the net changes of each row by sets (ADR 23),
-//! and the changes one by one in commit order if sets are not possible.
-//! Either way each change must affect exactly one row. A change that affects none, or that lacks a value, halts the
-//! move, because the two shards would differ.
+//! [`Applier`] turns messages of the stream into changes. [`Executor`] executes them in pieces, inside the caller's
+//! transaction: if possible by sets, which contain the net change of each row (ADR 23), otherwise one by one in commit
+//! order. In both cases each change must affect exactly one row. If a change affects no row, or lacks a value, the
+//! stream fails, because the two shards would differ.
 
 mod change;
 mod compact;
+mod downstream_table;
 mod executor;
 mod key;
 mod key_text;
-mod known;
 mod lane;
-mod net;
+mod net_changes;
 mod param;
 mod planned;
 mod rows;
@@ -25,6 +24,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::table::{Format, MovingTable, stream_format};
 
 use crate::error::StepError;
@@ -32,8 +32,8 @@ use crate::postgres::pgoutput::{Change, OldRow, Relation, RelationColumn, Tuple,
 pub(crate) use change::RowChange;
 use change::{RowChangeKind, key_differs};
 pub(crate) use compact::compact_changes;
-pub(crate) use executor::{Executor, LANE_LOCK_TIMEOUT};
-use known::KnownTable;
+use downstream_table::DownstreamTable;
+pub(crate) use executor::{Executor, SHARED_BATCH_LOCK_TIMEOUT};
 pub(crate) use lane::{ApplyLane, DIVISION};
 pub(crate) use planned::PlannedChanges;
 use target::ApplyTarget;
@@ -43,11 +43,11 @@ use target::ApplyTarget;
 pub(crate) struct Applier {
     tables: Vec<MovingTable>,
     /// The definition of each table on the downstream shard.
-    known: Vec<KnownTable>,
-    /// The targets by the stream's number of the relation.
+    downstream_tables: Vec<DownstreamTable>,
+    /// The targets by the OID that the relation has in the stream.
     targets: HashMap<u32, Arc<ApplyTarget>>,
-    /// The targets of rows that are read on the upstream shard, by table.
-    read_targets: HashMap<usize, Arc<ApplyTarget>>,
+    /// The targets of rows that the agent itself reads on the upstream shard, by table.
+    read_row_targets: HashMap<usize, Arc<ApplyTarget>>,
     /// The format in which the stream carries values.
     format: Format,
 }
@@ -58,81 +58,84 @@ impl Applier {
         client: &Connected,
         tables: &[MovingTable],
     ) -> Result<Self, StepError> {
-        let mut known = Vec::with_capacity(tables.len());
+        let mut downstream_tables = Vec::with_capacity(tables.len());
         for table in tables {
-            known.push(KnownTable::read(client, table).await?);
+            downstream_tables.push(DownstreamTable::read(client, table).await?);
         }
         Ok(Self {
             tables: tables.to_vec(),
-            known,
+            downstream_tables,
             targets: HashMap::new(),
-            read_targets: HashMap::new(),
+            read_row_targets: HashMap::new(),
             format: stream_format(tables).0,
         })
     }
 
-    /// Reads the unique constraints of the upstream shard as well: the downstream shard builds its indexes later.
+    /// Reads the unique constraints of the upstream shard as well, because a new target builds its own only after the
+    /// copy.
     pub(crate) async fn read_upstream_constraints(
         &mut self,
         upstream: &Connected,
     ) -> Result<(), StepError> {
-        for (table, known) in self.tables.iter().zip(&mut self.known) {
-            known.has_other_unique_keys |= known::has_other_unique_keys(upstream, table).await?;
+        for (table, downstream_table) in self.tables.iter().zip(&mut self.downstream_tables) {
+            downstream_table.has_other_unique_keys |=
+                downstream_table::has_other_unique_keys(upstream, table).await?;
         }
         Ok(())
     }
 
-    /// Returns the index of the relation's table if its columns differ from those of the plan; `None` if they are as
-    /// planned.
+    /// Returns the index of the relation's table if the columns of the relation differ from those of the plan; `None`
+    /// if they are as planned.
     ///
     /// # Errors
     /// `capture.table` if the plan does not have the table.
-    pub(crate) fn table_with_other_columns(
+    pub(crate) fn table_with_changed_columns(
         &self,
         relation: &Relation,
     ) -> Result<Option<usize>, StepError> {
         let table = self.table_of(relation)?;
         let mut planned = self.tables[table].written_columns();
-        let known = |name: &str| {
-            self.known[table]
+        let downstream = |name: &str| {
+            self.downstream_tables[table]
                 .columns
                 .iter()
                 .find(|column| column.name == name)
         };
-        let same = relation.columns.iter().all(|found| {
-            let downstream_column = known(&found.name);
+        let columns_match = relation.columns.iter().all(|found| {
+            let downstream_column = downstream(&found.name);
             planned
                 .next()
                 .is_some_and(|column| column.name == found.name)
                 && downstream_column
                     .is_some_and(|downstream_column| downstream_column.is_of_type(found))
         });
-        Ok((!same || planned.next().is_some()).then_some(table))
+        Ok((!columns_match || planned.next().is_some()).then_some(table))
     }
 
+    /// Returns the index of the relation's table among the move's tables.
     fn table_of(&self, relation: &Relation) -> Result<usize, StepError> {
-        let is = |table: &MovingTable| {
+        let is_relation = |table: &MovingTable| {
             table.table.schema == relation.namespace && table.table.name == relation.name
         };
-        self.tables.iter().position(is).ok_or_else(|| {
+        self.tables.iter().position(is_relation).ok_or_else(|| {
             StepError::refused(
-                "capture.table",
+                StepCode::CaptureTable,
                 format!(
-                    "the stream carries table {}.{}, which is not part of the plan",
+                    "the stream contains changes of table {}.{}, which is not part of the plan",
                     relation.namespace, relation.name
                 ),
-                "`abort` it and plan it again",
+                "`abort` the migration and plan it again",
             )
         })
     }
 
-    /// Records the columns of a relation. Columns that the plan does not have are left out; planned columns that the
+    /// Records the columns of a relation. The stream writes only columns that the plan has. Planned columns that the
     /// relation does not have yet get their defaults.
     pub(crate) fn set_relation(&mut self, relation: Relation) -> Result<(), StepError> {
-        // A server sends a Relation message again when its cache was invalidated, as after each ANALYZE. The target
-        // stays the same, so that changes before and after the message can be in one set.
-        let known = self.targets.get(&relation.id);
-        if known.is_some_and(|known| known.relation == relation) {
+        // A server sends an unchanged Relation message again when its cache was invalidated, for example after ANALYZE.
+        // The target stays the same then, so that changes before and after the message can be in one set.
+        let target = self.targets.get(&relation.id);
+        if target.is_some_and(|target| target.relation == relation) {
             return Ok(());
         }
         let table = self.table_of(&relation)?;
@@ -141,14 +144,14 @@ impl Applier {
             table,
             &self.tables[table],
             relation,
-            &self.known[table],
+            &self.downstream_tables[table],
             self.format,
         )?;
         self.targets.insert(id, Arc::new(target));
         Ok(())
     }
 
-    /// Converts the key values of a change to text if they arrived in binary format.
+    /// Returns the change with its key values as text, if they arrived in binary format.
     pub(crate) fn with_key_text(&self, change: Change) -> Change {
         let relation = match &change {
             Change::Insert { relation, .. }
@@ -196,7 +199,8 @@ impl Applier {
         ))
     }
 
-    /// Returns the new row of an UPDATE, with values that it left out taken from the old row as far as that has them.
+    /// Returns the new row of an UPDATE. Values that the UPDATE did not change, and that the stream did not send, are
+    /// taken from the old row if it has them.
     pub(crate) fn complete_row<'a>(
         &self,
         relation: u32,
@@ -206,9 +210,10 @@ impl Applier {
         Ok(self.target_of(relation)?.complete_row(old, new))
     }
 
-    /// Whether the row has every value that an INSERT writes.
+    /// Returns whether the row has every value that an INSERT writes.
     ///
-    /// A row that an UPDATE moved into the moving keys arrives as an INSERT without its unchanged large values.
+    /// The row of an UPDATE that moved it into the moving keys arrives as an INSERT, without its unchanged large
+    /// values.
     pub(crate) fn is_complete(&self, relation: u32, new: &Tuple) -> Result<bool, StepError> {
         Ok(self.target_of(relation)?.is_complete(new))
     }
@@ -227,7 +232,7 @@ impl Applier {
 
     /// Returns the change that inserts a row that was read on the upstream shard; `values` has the text of each
     /// written column.
-    pub(crate) fn insert_read(
+    pub(crate) fn insert_of_read_row(
         &mut self,
         table: usize,
         values: TextValues,
@@ -240,7 +245,7 @@ impl Applier {
     }
 
     /// Returns the change that updates a row to the values that were read.
-    pub(crate) fn update_read(
+    pub(crate) fn update_to_read_row(
         &mut self,
         table: usize,
         values: TextValues,
@@ -263,7 +268,7 @@ impl Applier {
     }
 
     /// Returns the change that deletes a row that was read.
-    pub(crate) fn delete_read(
+    pub(crate) fn delete_of_read_row(
         &mut self,
         table: usize,
         values: TextValues,
@@ -277,20 +282,20 @@ impl Applier {
 
     /// Returns the target for rows of a table that are read on the upstream shard.
     fn target_for_read_rows(&mut self, table: usize) -> Result<Arc<ApplyTarget>, StepError> {
-        if let Some(target) = self.read_targets.get(&table) {
+        if let Some(target) = self.read_row_targets.get(&table) {
             return Ok(target.clone());
         }
         let plan = &self.tables[table];
-        let known = &self.known[table];
+        let downstream_table = &self.downstream_tables[table];
         let target = ApplyTarget::new(
             table,
             plan,
             relation_of_read_rows(plan),
-            known,
+            downstream_table,
             Format::Text,
         )?;
         let target = Arc::new(target);
-        self.read_targets.insert(table, target.clone());
+        self.read_row_targets.insert(table, target.clone());
         Ok(target)
     }
 
@@ -337,9 +342,9 @@ impl Applier {
     fn target_of(&self, relation: u32) -> Result<&Arc<ApplyTarget>, StepError> {
         self.targets.get(&relation).ok_or_else(|| {
             StepError::passing(
-                "capture.relation",
+                StepCode::CaptureRelation,
                 format!(
-                    "the stream sent a change of relation {relation} before the Relation message"
+                    "the server sent a change of relation {relation} before the Relation message that describes it"
                 ),
             )
         })
@@ -355,7 +360,7 @@ fn text_tuple(values: TextValues) -> Tuple {
     Tuple(values.into_iter().map(value).collect())
 }
 
-/// Returns the columns of a table's rows as they are read on the upstream shard.
+/// Returns a description of the rows that the agent itself reads on the upstream shard.
 fn relation_of_read_rows(table: &MovingTable) -> Relation {
     let column = |name: &str| RelationColumn {
         key: false,

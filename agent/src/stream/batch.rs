@@ -1,7 +1,8 @@
 //! A batch: whole transactions of the upstream shard that become one transaction on the downstream shard.
 //!
 //! The stream executes the changes of a batch in pieces. While the server executes one piece, the stream gathers the
-//! next. So pieces grow with the backlog, and several changes of one row come into the same piece.
+//! next. So pieces are larger when the stream lags, and more of them contain several changes of one row, which become
+//! one change.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -21,61 +22,65 @@ use crate::stream::apply::{Applier, ApplyLane, Executor, RowChange};
 
 /// The number of gathered changes at which a piece is sent, if the queue has room for it.
 const PIECE_CHANGES: usize = 500;
-/// The number of gathered changes at which a piece is always sent. A lagging stream sends no smaller piece, so that
-/// changes of the same rows come into one piece.
+/// The number of gathered changes at which a piece is always sent. A lagging stream sends a smaller piece only at the
+/// end of a batch, so that more changes of the same row are in one piece.
 const MAX_PIECE_CHANGES: usize = 30_000;
-/// The same in a transaction that is larger than any batch: its pieces need not wait for its commit.
-const PIECE_CHANGES_OF_LARGE: usize = 10_000;
-/// The maximum size of a piece in bytes: memory does not grow with the size of rows (ADR 42).
+/// The number of gathered changes at which a piece of a transaction that is larger than a batch is sent. Smaller pieces
+/// let the server work while the rest of the transaction arrives.
+const PIECE_CHANGES_OF_LARGE_TRANSACTION: usize = 10_000;
+/// The maximum size of a piece in bytes, so that memory does not grow with the size of rows (ADR 42).
 const MAX_PIECE_BYTES: usize = 12 << 20;
-/// The number of changes after which the next commit closes a batch.
-const FULL_CHANGES: u64 = 60_000;
-/// The same for a lagging stream. Such a batch is one piece unless its last transaction is large, and two sessions
-/// can share it.
-const FULL_CHANGES_LAGGING: u64 = 30_000;
-/// The same for a stream for which commits on the upstream shard wait.
-const FULL_CHANGES_SYNCHRONOUS: u64 = 2000;
-/// The time that a batch waits for more changes before it commits. Each commit has a fixed cost on both servers.
-const LINGER: Duration = Duration::from_millis(20);
-/// A batch older than `LINGER` commits when no change arrives for this time.
-const MAX_GAP: Duration = Duration::from_millis(2);
-/// The age after which the next commit closes a batch.
+/// A batch with this number of changes is closed at the end of the current transaction.
+const BATCH_CHANGES: u64 = 60_000;
+/// The same for a lagging stream. The number is that of one piece, so that two sessions can share the batch, unless its
+/// last transaction is large.
+const BATCH_CHANGES_LAGGING: u64 = 30_000;
+/// The same under synchronous dual-write, when commits on the upstream shard wait for the batch.
+const BATCH_CHANGES_SYNCHRONOUS: u64 = 2000;
+/// The minimum time from the first change of a batch to its commit, if the batch is not full. Each commit has a fixed
+/// cost on both servers.
+const MIN_WAIT: Duration = Duration::from_millis(20);
+/// A batch that has waited for `MIN_WAIT` commits when no change arrives for this time.
+const MAX_IDLE: Duration = Duration::from_millis(2);
+/// A batch of this age is closed at the end of the current transaction.
 const MAX_AGE: Duration = Duration::from_millis(200);
 /// The same for a lagging stream.
 const MAX_AGE_LAGGING: Duration = Duration::from_secs(2);
 
-/// The factor by which a batch of busy rows may be larger: several of its changes become one.
-const BUSY_FACTOR: usize = 2;
+/// The factor by which a batch may be larger if compaction has removed many of its changes: the rows are *hot*, which
+/// means that each of them has many changes.
+const HOT_ROWS_FACTOR: usize = 2;
 
-/// The number of changes for which a second session, with its own commit, is worth its cost. A batch with fewer
-/// changes is shared if it has half of the maximum size.
+/// The minimum number of changes for which two sessions share a batch, because the second commit also has a cost. A
+/// batch with fewer changes is shared if it has half of the maximum size in bytes.
 const MIN_SHARED_CHANGES: usize = 2000;
 
-/// The batch that a stream gathers, with the batches that are being committed.
+/// The batch that a stream gathers, and the earlier batches whose commits are in progress.
 pub(super) struct ApplyBatch {
     pieces: PieceQueue,
     applier: Applier,
-    /// The durable progress.
+    /// The progress that is durable on the downstream shard.
     pub(super) progress: ApplyProgress,
-    /// The earlier batches whose commits have started.
+    /// The earlier batches whose commits are in progress, the oldest first.
     closed: VecDeque<ClosedBatch>,
     /// The number of moving rows that are durable and not yet published in the status.
     unpublished_rows: u64,
     /// Whether a transaction is open on the downstream shard.
-    open: bool,
+    is_open: bool,
+    /// The gathered changes, which are not sent yet.
     pending: ChangePiece,
-    /// Whether two sessions may share the batch: all of its changes are in `pending`, and none depends on when a row
-    /// was read.
+    /// Whether two sessions may share the batch: all of its changes are in `pending`, and no row of it was read again
+    /// on the upstream shard.
     is_divisible: bool,
     /// Whether the stream lagged when the last change arrived.
-    lagging: bool,
-    /// Whether compaction has removed many changes of the batch.
-    busy: bool,
-    /// Whether compaction has removed few changes of the batch: it is not tried again.
-    compaction_futile: bool,
-    /// The position of the second lane before this run: it has applied its rows of every transaction that commits
-    /// before this position.
-    second_lane: Option<Lsn>,
+    is_lagging: bool,
+    /// Whether compaction has removed many changes of the batch: its rows are hot.
+    has_hot_rows: bool,
+    /// Whether compaction has removed few changes of the batch. It is then not tried again in this batch.
+    is_compaction_futile: bool,
+    /// The position that the second lane had reached before this run, if it is after the progress: the lane has applied
+    /// its rows of every transaction that commits before this position.
+    second_lane_position: Option<Lsn>,
     /// The progress after this batch has committed.
     next_progress: ApplyProgress,
     /// The number of changes in the batch, without those that compaction removed.
@@ -84,19 +89,20 @@ pub(super) struct ApplyBatch {
     transaction_count: usize,
     /// The time at which the first change of the batch arrived.
     first_change_at: Option<Instant>,
-    /// The number of changes of moving tables, not of reference tables.
+    /// The number of changes of moving tables in the batch, without those of reference tables.
     moving_rows: u64,
-    /// Markers whose transactions are in this batch, with the number of moving rows before each.
+    /// Markers whose transactions are in this batch, with the number of changes of moving rows before each.
     pub(super) markers: Vec<(Marker, u64)>,
 }
 
 /// The circumstances in which a change arrived.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ChangeArrival {
-    /// Whether its keys are recorded as dirty.
-    pub(super) dirty: bool,
+    /// Whether the stream records the keys of the change as dirty.
+    pub(super) records_dirty: bool,
     /// Whether the stream lagged.
-    pub(super) lagging: bool,
+    pub(super) is_lagging: bool,
+    /// The position of the commit of the change's transaction.
     pub(super) commit_lsn: Lsn,
 }
 
@@ -108,12 +114,13 @@ struct ClosedBatch {
 }
 
 impl ApplyBatch {
-    /// Creates an empty batch after `progress`. `second_lane` is the position of the second lane if that is later.
+    /// Creates an empty batch after `progress`. `second_lane_position` is the position of the second lane if it is
+    /// after `progress`.
     pub(super) fn new(
         executor: Executor,
         applier: Applier,
         progress: ApplyProgress,
-        second_lane: Option<Lsn>,
+        second_lane_position: Option<Lsn>,
     ) -> Self {
         Self {
             pieces: PieceQueue::new(executor),
@@ -121,13 +128,13 @@ impl ApplyBatch {
             progress,
             closed: VecDeque::new(),
             unpublished_rows: 0,
-            open: false,
+            is_open: false,
             pending: ChangePiece::default(),
             is_divisible: true,
-            lagging: false,
-            busy: false,
-            compaction_futile: false,
-            second_lane,
+            is_lagging: false,
+            has_hot_rows: false,
+            is_compaction_futile: false,
+            second_lane_position,
             next_progress: progress,
             change_count: 0,
             transaction_count: 0,
@@ -150,45 +157,46 @@ impl ApplyBatch {
         self.next_progress.lsn
     }
 
-    /// Whether everything that was added is durable.
+    /// Whether everything that was added to this batch and to earlier ones is durable.
     pub(super) fn is_empty(&self) -> bool {
-        self.next_progress == self.progress && self.pending.changes.is_empty() && !self.open
+        self.next_progress == self.progress && self.pending.changes.is_empty() && !self.is_open
     }
 
-    /// Whether the batch should be closed after the transaction that has just ended.
-    pub(super) fn is_full(&self, spec: &StreamSpec, lagging: bool) -> bool {
-        let old = if lagging { MAX_AGE_LAGGING } else { MAX_AGE };
-        self.has_enough_changes(spec, lagging)
-            || self.next_transaction_would_split(spec)
+    /// Whether the batch should be closed now, at the end of a transaction.
+    pub(super) fn is_full(&self, spec: &StreamSpec, is_lagging: bool) -> bool {
+        let max_age = if is_lagging { MAX_AGE_LAGGING } else { MAX_AGE };
+        self.has_enough_changes(spec, is_lagging)
+            || self.is_largest_shareable(spec)
             || self
                 .first_change_at
-                .is_some_and(|since| since.elapsed() >= old)
+                .is_some_and(|since| since.elapsed() >= max_age)
     }
 
-    /// Whether two sessions can share the batch now, and could not after another transaction of average size.
-    fn next_transaction_would_split(&self, spec: &StreamSpec) -> bool {
-        let more = |held: usize| held + held / self.transaction_count.max(1);
-        let split = more(self.pending.changes.len()) >= self.max_last_piece_changes()
-            || more(self.pending.bytes) >= self.max_piece_bytes();
-        split && self.can_be_shared(spec)
+    /// Whether two sessions can share the batch now, and could not after one more transaction of average size, which
+    /// would divide the batch into two pieces.
+    fn is_largest_shareable(&self, spec: &StreamSpec) -> bool {
+        let with_next = |gathered: usize| gathered + gathered / self.transaction_count.max(1);
+        let would_split = with_next(self.pending.changes.len()) >= self.max_last_piece_changes()
+            || with_next(self.pending.bytes) >= self.max_piece_bytes();
+        would_split && self.can_be_shared(spec)
     }
 
-    /// Whether two sessions may execute the batch and are faster than one, with their commits included.
+    /// Whether two sessions may execute the batch, and are expected to be faster than one although each has to commit.
     fn can_be_shared(&self, spec: &StreamSpec) -> bool {
         let is_large = self.pending.changes.len() >= MIN_SHARED_CHANGES
             || self.pending.bytes >= self.max_piece_bytes() / 2;
         is_large
             && self.is_divisible
-            && self.lagging
+            && self.is_lagging
             && spec.sessions > 1
             && spec.direction == Direction::Forward
             && spec.dual_write.is_none()
     }
 
     /// Whether the batch has enough changes or bytes to be closed.
-    fn has_enough_changes(&self, spec: &StreamSpec, lagging: bool) -> bool {
-        (lagging && self.is_nearly_max_bytes())
-            || self.change_count >= self.full_changes(spec, lagging)
+    fn has_enough_changes(&self, spec: &StreamSpec, is_lagging: bool) -> bool {
+        (is_lagging && self.is_nearly_max_bytes())
+            || self.change_count >= self.batch_changes(spec, is_lagging)
     }
 
     /// Whether the gathered changes have nearly the maximum size of a piece.
@@ -206,45 +214,49 @@ impl ApplyBatch {
         MAX_PIECE_CHANGES * self.size_factor()
     }
 
-    /// The maximum number of changes in the last piece, which is sent with the commit: an empty last piece would
-    /// delay the next batch.
+    /// The maximum number of changes in the last piece of a batch. It is a quarter larger than that of other pieces:
+    /// otherwise a batch that is slightly larger than one piece would need another, nearly empty piece for its commit.
     fn max_last_piece_changes(&self) -> usize {
         self.max_piece_changes() / 4 * 5
     }
 
-    /// The number of changes at which the next commit closes the batch.
-    fn full_changes(&self, spec: &StreamSpec, lagging: bool) -> u64 {
-        match (spec.dual_write.is_some(), lagging) {
-            (true, _) => FULL_CHANGES_SYNCHRONOUS,
-            (false, true) => FULL_CHANGES_LAGGING * self.size_factor() as u64,
-            (false, false) => FULL_CHANGES,
+    /// The number of changes at which the batch is closed at the end of the current transaction.
+    fn batch_changes(&self, spec: &StreamSpec, is_lagging: bool) -> u64 {
+        match (spec.dual_write.is_some(), is_lagging) {
+            (true, _) => BATCH_CHANGES_SYNCHRONOUS,
+            (false, true) => BATCH_CHANGES_LAGGING * self.size_factor() as u64,
+            (false, false) => BATCH_CHANGES,
         }
     }
 
     /// The factor by which this batch may be larger than others.
     fn size_factor(&self) -> usize {
-        if self.busy { BUSY_FACTOR } else { 1 }
+        if self.has_hot_rows {
+            HOT_ROWS_FACTOR
+        } else {
+            1
+        }
     }
 
     /// The time at which the batch is committed if no further change arrives.
     pub(super) fn commit_due(&self) -> Instant {
         let now = Instant::now();
-        (self.first_change_at.unwrap_or(now) + LINGER).max(now + MAX_GAP)
+        (self.first_change_at.unwrap_or(now) + MIN_WAIT).max(now + MAX_IDLE)
     }
 
-    /// The number of changes of moving rows so far that the status does not include yet.
+    /// The number of changes of moving rows that the status does not include yet, durable or not.
     pub(super) fn unpublished_moving_rows(&self) -> u64 {
         let closed: u64 = self.closed.iter().map(|closed| closed.moving_rows).sum();
         self.unpublished_rows + closed + self.moving_rows
     }
 
-    /// Returns the number of moving rows that became durable since the last call.
+    /// Returns the number of changes of moving rows that became durable since the last call.
     pub(super) fn take_unpublished_rows(&mut self) -> u64 {
         std::mem::take(&mut self.unpublished_rows)
     }
 
-    /// Adds a change to the batch. Sends the gathered changes when they are many, so that memory does not grow with a
-    /// large transaction.
+    /// Adds a change to the batch. Sends the gathered changes as a piece when they are many, so that a large
+    /// transaction needs no more memory.
     pub(super) async fn add_change(
         &mut self,
         spec: &StreamSpec,
@@ -256,18 +268,18 @@ impl ApplyBatch {
         if self.is_applied_by_second_lane(&change, arrival.commit_lsn) {
             return Ok(());
         }
-        // The keys of the other changes of the piece may be marked dirty as well: they are compared once more then.
-        self.pending.dirty |= arrival.dirty;
-        self.lagging = arrival.lagging;
+        // This marks the keys of all changes of the piece as dirty. An unnecessary mark only costs a comparison.
+        self.pending.records_dirty |= arrival.records_dirty;
+        self.is_lagging = arrival.is_lagging;
         self.begin_transaction(spec).await?;
         self.first_change_at.get_or_insert_with(Instant::now);
         self.pending.bytes += change.size();
         self.pending.changes.push(change);
-        if arrival.lagging && !self.compaction_futile && self.has_enough_changes(spec, true) {
+        if arrival.is_lagging && !self.is_compaction_futile && self.has_enough_changes(spec, true) {
             self.compact();
         }
-        if self.must_send(spec, arrival.lagging)
-            || (self.may_send(spec, arrival.lagging) && self.pieces.poll_has_room().await?)
+        if self.must_send(spec, arrival.is_lagging)
+            || (self.may_send(spec, arrival.is_lagging) && self.pieces.poll_and_has_room().await?)
         {
             self.send_pending(spec, arrival.commit_lsn).await?;
         }
@@ -275,51 +287,53 @@ impl ApplyBatch {
     }
 
     /// Whether the gathered changes must be sent now.
-    fn must_send(&self, spec: &StreamSpec, lagging: bool) -> bool {
-        let largest = match self.change_count / self.full_changes(spec, lagging) {
+    fn must_send(&self, spec: &StreamSpec, is_lagging: bool) -> bool {
+        let max_changes = match self.change_count / self.batch_changes(spec, is_lagging) {
             0 => self.max_piece_changes(),
             1 => self.max_last_piece_changes(),
-            // The transaction is larger than any batch.
-            _ => PIECE_CHANGES_OF_LARGE,
+            // The current transaction is larger than a batch.
+            _ => PIECE_CHANGES_OF_LARGE_TRANSACTION,
         };
-        self.pending.changes.len() >= largest || self.pending.bytes >= self.max_piece_bytes()
+        self.pending.changes.len() >= max_changes || self.pending.bytes >= self.max_piece_bytes()
     }
 
-    /// Whether the gathered changes are sent if the queue has room.
-    fn may_send(&self, spec: &StreamSpec, lagging: bool) -> bool {
-        let smallest = if lagging {
+    /// Whether the gathered changes may be sent now, if the queue has room. This is so at every multiple of a number of
+    /// changes, and only for a batch that is not full yet.
+    fn may_send(&self, spec: &StreamSpec, is_lagging: bool) -> bool {
+        let piece_changes = if is_lagging {
             self.max_piece_changes()
         } else {
             PIECE_CHANGES
         };
-        self.change_count < self.full_changes(spec, lagging)
-            && self.pending.changes.len().is_multiple_of(smallest)
+        self.change_count < self.batch_changes(spec, is_lagging)
+            && self.pending.changes.len().is_multiple_of(piece_changes)
     }
 
     /// Removes superseded changes from the gathered ones.
     fn compact(&mut self) {
         let before = self.pending.changes.len();
-        self.compaction_futile = !self.pending.compact();
+        self.is_compaction_futile = !self.pending.compact();
         let left = self.pending.changes.len();
         let dropped = u64::try_from(before - left).unwrap_or(u64::MAX);
         self.change_count = self.change_count.saturating_sub(dropped);
-        self.busy |= !self.compaction_futile;
+        self.has_hot_rows |= !self.is_compaction_futile;
     }
 
     /// Whether the second lane applied the change in an earlier run.
     fn is_applied_by_second_lane(&self, change: &RowChange, commit_lsn: Lsn) -> bool {
-        self.second_lane
+        self.second_lane_position
             .is_some_and(|position| commit_lsn < position)
             && change.lane() == ApplyLane::Second
     }
 
-    /// Excludes the batch from sharing, because one of its changes depends on when a row was read: both sessions
-    /// would have to commit together.
+    /// Excludes the batch from sharing, because it contains a row that was read again on the upstream shard: such a row
+    /// and all other changes of the batch must become visible in one commit.
     pub(super) fn forbid_sharing(&mut self) {
         self.is_divisible = false;
     }
 
-    /// Copies a row that is too large for memory to the downstream shard, after all changes that were added before.
+    /// Copies a row that is too large for memory from the upstream to the downstream shard, after all changes that were
+    /// added before.
     pub(super) async fn copy_row(
         &mut self,
         spec: &StreamSpec,
@@ -333,73 +347,84 @@ impl ApplyBatch {
         if !self.pending.changes.is_empty() {
             self.send_pending(spec, arrival.commit_lsn).await?;
         }
-        let moved = &spec.tables[table];
+        let moving_table = &spec.tables[table];
         let session = self.pieces.idle_session().await?;
         rows.copy_row(spec, table, key, session).await?;
-        if arrival.dirty && !moved.is_reference() {
-            let keys = [(moved.table.to_string(), key.to_owned())];
+        if arrival.records_dirty && !moving_table.is_reference() {
+            let keys = [(moving_table.table.to_string(), key.to_owned())];
             apply_progress::mark_dirty(session, &spec.token, &keys, arrival.commit_lsn).await?;
         }
         self.first_change_at.get_or_insert_with(Instant::now);
         self.change_count += 1;
-        self.moving_rows += u64::from(!moved.is_reference());
+        self.moving_rows += u64::from(!moving_table.is_reference());
         Ok(())
     }
 
-    /// Records that the arriving transaction is complete.
-    pub(super) fn end_transaction(&mut self, spec: &StreamSpec, end: Lsn, rows: u64, opened: bool) {
-        if self.second_lane.is_some_and(|position| end <= position) {
+    /// Records that the arriving transaction is complete. `end` is the position after it, and `changes` the number of
+    /// its changes. `opened`: it contains the open marker (C10).
+    pub(super) fn end_transaction(
+        &mut self,
+        spec: &StreamSpec,
+        end: Lsn,
+        changes: u64,
+        opened: bool,
+    ) {
+        if self
+            .second_lane_position
+            .is_some_and(|position| end <= position)
+        {
             // The second lane has already applied its part of this transaction.
             self.is_divisible = false;
         }
         self.transaction_count += 1;
-        if !self.compaction_futile && self.next_transaction_would_split(spec) {
+        if !self.is_compaction_futile && self.is_largest_shareable(spec) {
             self.compact();
         }
         self.next_progress.lsn = end;
         self.next_progress.opened |= opened;
         self.next_progress.transactions += 1;
-        self.next_progress.changes += i64::try_from(rows).unwrap_or(i64::MAX);
+        self.next_progress.changes += i64::try_from(changes).unwrap_or(i64::MAX);
     }
 
-    /// Advances the next progress to `lsn`, before which there is no change for this stream.
+    /// Advances the next progress to `lsn`: the WAL up to there has no further change for this stream.
     pub(super) fn advance_to(&mut self, lsn: Lsn) {
         self.next_progress.lsn = self.next_progress.lsn.max(lsn);
     }
 
-    /// Starts the commit of this batch, after the pieces that were started before; the stream gathers the next batch
-    /// meanwhile. Returns when the batch before it is durable.
+    /// Starts the commit of this batch, after the pieces that were sent before. Returns when the batch before this one
+    /// is durable; the stream then gathers the next batch while this one is committed.
     pub(super) async fn start_commit(&mut self, spec: &StreamSpec) -> Result<(), StepError> {
-        if !self.open {
+        if !self.is_open {
             return self.commit(spec).await;
         }
         let piece = self.take_last_piece(spec);
         self.pieces
             .start_piece(spec, piece, self.next_progress.lsn)
             .await?;
-        self.wait_for_closed(1).await
+        self.wait_for_commits(1).await
     }
 
-    /// Whether every added row is durable, so that only the progress is still to be written.
+    /// Waits until the earlier batches are durable. Then returns whether every added row is durable, so that only the
+    /// progress remains to be written.
     pub(super) async fn has_no_pending_rows(&mut self) -> Result<bool, StepError> {
-        self.wait_for_closed(0).await?;
-        Ok(!self.open && self.next_progress.opened == self.progress.opened)
+        self.wait_for_commits(0).await?;
+        Ok(!self.is_open && self.next_progress.opened == self.progress.opened)
     }
 
     /// Commits the batch with its progress, and waits until it is durable.
     pub(super) async fn commit(&mut self, spec: &StreamSpec) -> Result<(), StepError> {
-        self.wait_for_closed(0).await?;
+        self.wait_for_commits(0).await?;
         if self.is_empty() {
             return Ok(());
         }
-        if self.open {
+        if self.is_open {
             let piece = self.take_last_piece(spec);
             self.pieces
-                .finish_piece(spec, piece, self.next_progress.lsn)
+                .execute_to_end(spec, piece, self.next_progress.lsn)
                 .await?;
-            return self.wait_for_closed(0).await;
+            return self.wait_for_commits(0).await;
         }
-        // The batch has no row: it is a marker, or WAL without a change for this stream.
+        // The batch has no row: it consists of markers, or of WAL without a change for this stream.
         let session = self.pieces.wait_until_idle().await?.session();
         if spec.direction == Direction::Forward {
             fail_point::hit("catch_up.batch_applied").await?;
@@ -413,18 +438,18 @@ impl ApplyBatch {
 
     /// Takes the last piece of this batch, and begins the next batch.
     fn take_last_piece(&mut self, spec: &StreamSpec) -> ChangePiece {
-        let (done, committed) = oneshot::channel();
-        let shareable = self.can_be_shared(spec);
+        let (notify_committed, committed) = oneshot::channel();
+        let is_shareable = self.can_be_shared(spec);
         self.closed.push_back(ClosedBatch {
             progress: self.next_progress,
             moving_rows: std::mem::take(&mut self.moving_rows),
             committed,
         });
-        self.open = false;
+        self.is_open = false;
         self.reset_counts();
         ChangePiece {
-            end_of_batch: Some((self.next_progress, done)),
-            shareable,
+            batch_end: Some((self.next_progress, notify_committed)),
+            is_shareable,
             ..std::mem::take(&mut self.pending)
         }
     }
@@ -434,12 +459,12 @@ impl ApplyBatch {
         self.transaction_count = 0;
         self.first_change_at = None;
         self.is_divisible = true;
-        self.busy = false;
-        self.compaction_futile = false;
+        self.has_hot_rows = false;
+        self.is_compaction_futile = false;
     }
 
-    /// Waits until the batches that are being committed are durable, except for the last `except` of them.
-    async fn wait_for_closed(&mut self, except: usize) -> Result<(), StepError> {
+    /// Waits until the closed batches are durable, except for the last `except` of them.
+    async fn wait_for_commits(&mut self, except: usize) -> Result<(), StepError> {
         while self.closed.len() > except
             && let Some(closed) = self.closed.front_mut()
         {
@@ -462,11 +487,11 @@ impl ApplyBatch {
         self.pieces.start_piece(spec, piece, commit_lsn).await
     }
 
-    /// Opens the transaction of the batch if it is not open, without a wait for the answer.
+    /// Opens the transaction of the batch if it is not open. Does not wait for the server's answer.
     async fn begin_transaction(&mut self, spec: &StreamSpec) -> Result<(), StepError> {
-        if !self.open {
+        if !self.is_open {
             self.pieces.begin_batch(spec).await?;
-            self.open = true;
+            self.is_open = true;
         }
         Ok(())
     }

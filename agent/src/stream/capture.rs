@@ -1,26 +1,29 @@
-//! Reads the slot into the spool until it is stopped. Everything that is durable in the spool is confirmed to the
-//! slot, except for the newest part: from there an agent without this spool can continue.
+//! The capture: a task that writes the changes of the slot to the spool until the stream stops it. It confirms to the
+//! slot what is durable in the spool, except for the newest part, so that an agent without this spool can continue from
+//! the slot.
 
 use std::time::Duration;
 
+use plans::failure::StepCode;
 use plans::table::stream_format;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::{StreamObservation, StreamSpec, restart_delay};
+use super::supervisor::restart_delay;
+use super::{StreamObservation, StreamSpec};
 use crate::error::{StepError, WithIntent};
 use crate::postgres::lsn::Lsn;
 use crate::postgres::replication::{ChangeStream, FeedbackMode, RawEvent, StreamStart};
 use crate::spool::{DurablePosition, Spool, SpoolWriter};
 
-/// The time that whole transactions wait for more before they are made durable.
-const LINGER: Duration = Duration::from_millis(10);
-/// An idle capture advances its position when it has passed this many bytes of WAL without a change for it.
+/// Complete transactions in the spool are made durable after this time.
+const SYNC_DELAY: Duration = Duration::from_millis(10);
+/// A capture without changes advances its position when the upstream shard has written this many bytes of WAL.
 const IDLE_BYTES: u64 = 1 << 20;
 
-/// A running capture into the spool. Dropping the value stops it at any place.
+/// A running capture. When this value is dropped, the capture ends immediately, even within a write.
 #[derive(Debug)]
 pub(super) struct SpoolCapture {
     task: JoinHandle<()>,
@@ -28,6 +31,7 @@ pub(super) struct SpoolCapture {
     failed: Option<oneshot::Receiver<StepError>>,
     /// The spool contains every transaction that commits after this position.
     pub(super) begin: Lsn,
+    /// The position up to which the spool is durable.
     pub(super) durable: watch::Receiver<DurablePosition>,
 }
 
@@ -38,15 +42,15 @@ impl Drop for SpoolCapture {
 }
 
 impl SpoolCapture {
-    /// Starts a capture after the end of the spool. An empty spool begins at `confirmed`, the confirmed position of
-    /// the slot.
+    /// Starts a capture that continues at the end of the spool. An empty spool begins at `confirmed`, the confirmed
+    /// position of the slot.
     pub(super) async fn start(
         spec: &StreamSpec,
         spool: &Spool,
         confirmed: Lsn,
         observation: watch::Receiver<StreamObservation>,
     ) -> Result<Self, StepError> {
-        let (begin, from) = spool.covered().unwrap_or((confirmed, confirmed));
+        let (begin, from) = spool.covered_range().unwrap_or((confirmed, confirmed));
         let writer = spool.writer(from).await?;
         let durable = writer.durable();
         let stop = CancellationToken::new();
@@ -79,13 +83,15 @@ impl SpoolCapture {
         }
     }
 
-    /// Stops the capture and waits for its end. Afterwards the slot is free, and everything that was read is durable.
+    /// Stops the capture and waits for its end. Afterwards every complete transaction that it has read is durable, and
+    /// another session can read the slot.
     pub(super) async fn stop(&mut self) {
         self.stop.cancel();
         let _ = (&mut self.task).await;
     }
 }
 
+/// Captures until the stream stops the capture. Continues on a new session after each transient error.
 async fn capture_until_stopped(
     spec: StreamSpec,
     mut writer: SpoolWriter,
@@ -94,19 +100,19 @@ async fn capture_until_stopped(
 ) -> Result<(), StepError> {
     let mut failures = 0;
     loop {
-        let before = writer.end();
+        let end_before = writer.durable_end();
         let Err(error) = capture_on_one_session(&spec, &mut writer, &stop, &observation).await
         else {
             return Ok(());
         };
-        let transient = matches!(&error, StepError::Failed(failure) if failure.retry != plans::failure::RetryClass::None);
-        failures = if writer.end() > before {
+        let is_transient = matches!(&error, StepError::Failed(failure) if failure.retry != plans::failure::RetryClass::None);
+        failures = if writer.durable_end() > end_before {
             1
         } else {
             failures + 1
         };
-        // After a failed write the supervisor of the stream opens the spool again.
-        if !transient || writer.is_broken() || failures >= spec.max_attempts {
+        // After a failed write a new run of the stream opens the spool again.
+        if !is_transient || writer.has_failed() || failures >= spec.max_attempts {
             return Err(error);
         }
         tracing::warn!(direction = %spec.direction, failures, %error, "the capture restarts");
@@ -125,50 +131,51 @@ async fn capture_on_one_session(
     observation: &watch::Receiver<StreamObservation>,
 ) -> Result<(), StepError> {
     writer.discard_partial_transaction().await?;
-    let mut stream = open_stream(spec, writer.end(), "capture", FeedbackMode::Easy).await?;
+    let mut stream = open_stream(spec, writer.durable_end(), "capture", FeedbackMode::Easy).await?;
     let what = format!("shard {}: reading changes", spec.upstream.name);
     let mut in_transaction = false;
-    let mut waits_since: Option<Instant> = None;
+    let mut unsynced_since: Option<Instant> = None;
     loop {
         stream.wrote(observation.borrow().wal_end);
-        let due = waits_since.map(|since| since + LINGER);
+        let due = unsynced_since.map(|since| since + SYNC_DELAY);
         tokio::select! {
             biased;
             () = stop.cancelled() => {
-                stream.confirm(confirmable(spec, writer.sync().await?));
+                stream.confirm(position_to_confirm(spec, writer.sync().await?));
                 return stream.close().await.at(&what);
             }
             () = tokio::time::sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {
-                stream.confirm(confirmable(spec, writer.sync().await?));
+                stream.confirm(position_to_confirm(spec, writer.sync().await?));
                 fail_point::hit("capture.spooled").await?;
             }
             event = stream.next_raw() => match event.at(&what)? {
-                RawEvent::Message { at, ends, message } => {
-                    in_transaction = ends.is_none() && (in_transaction || message.first() == Some(&b'B'));
-                    writer.append_message(message, at, ends).await?;
+                RawEvent::Message { at, ends: transaction_end, message } => {
+                    in_transaction = transaction_end.is_none() && (in_transaction || message.first() == Some(&b'B'));
+                    writer.append_message(message, at, transaction_end).await?;
                 }
                 RawEvent::KeepAlive { wal_end } => {
-                    if !in_transaction && wal_end.bytes_since(writer.end()) > IDLE_BYTES {
+                    if !in_transaction && wal_end.bytes_since(writer.durable_end()) > IDLE_BYTES {
                         writer.append_idle(wal_end).await?;
                     }
                 }
             },
         }
         if writer.should_sync() {
-            stream.confirm(confirmable(spec, writer.sync().await?));
+            stream.confirm(position_to_confirm(spec, writer.sync().await?));
         }
-        waits_since = writer
-            .has_unsynced()
-            .then(|| waits_since.unwrap_or_else(Instant::now));
+        unsynced_since = writer
+            .has_unsynced_transactions()
+            .then(|| unsynced_since.unwrap_or_else(Instant::now));
     }
 }
 
 /// Returns the position to confirm to the slot when the spool is durable up to `end`.
-fn confirmable(spec: &StreamSpec, end: Lsn) -> Lsn {
-    Lsn(end.0.saturating_sub(spec.keep_on_upstream))
+fn position_to_confirm(spec: &StreamSpec, end: Lsn) -> Lsn {
+    Lsn(end.0.saturating_sub(spec.unconfirmed_spool_bytes))
 }
 
-/// Opens the slot's stream at `start`, in a session with this role.
+/// Opens a replication session that reads the slot from the position `start`. `role` becomes a part of its
+/// `application_name`.
 pub(super) async fn open_stream(
     spec: &StreamSpec,
     start: Lsn,
@@ -181,7 +188,7 @@ pub(super) async fn open_stream(
         start,
         system: spec.system,
         format: stream_format(&spec.tables).0,
-        trims: may_trim(spec, feedback),
+        trims: may_omit_large_values(spec, feedback),
     };
     let name = spec.upstream.application_name(role);
     ChangeStream::open_at(&spec.upstream.dsn, &name, &start, feedback)
@@ -192,16 +199,16 @@ pub(super) async fn open_stream(
         ))
 }
 
-/// Whether the session may leave large values out of rows. The stream reads such a row again by its identity. So this
-/// excludes tables in which only the whole row is an identity, and a stream whose commits are not visible before it
-/// confirms them.
-fn may_trim(spec: &StreamSpec, feedback: FeedbackMode) -> bool {
+/// Returns whether the session may leave large values out of rows. The stream reads such a row again on the upstream
+/// shard, by its identity. This is not possible if a table has only the whole row as identity. Nor is it possible under
+/// synchronous dual-write: there a commit is not visible on the upstream shard before the stream has confirmed it.
+fn may_omit_large_values(spec: &StreamSpec, feedback: FeedbackMode) -> bool {
     feedback == FeedbackMode::Easy && spec.tables.iter().all(|table| !table.identity.is_empty())
 }
 
-/// Reads the confirmed position of the slot. Everything before it was durable in a spool or on the downstream shard
-/// at some time.
-pub(super) async fn read_confirmed(spec: &StreamSpec) -> Result<Lsn, StepError> {
+/// Reads the confirmed position of the slot. Everything before it was durable, in the spool of an agent or on the
+/// downstream shard, when an agent confirmed it.
+pub(super) async fn read_confirmed_position(spec: &StreamSpec) -> Result<Lsn, StepError> {
     let what = format!("shard {}: reading the slot", spec.upstream.name);
     let session = spec.upstream.session("capture").await?;
     let slot = spec.token.migration.slot(spec.direction);
@@ -215,9 +222,9 @@ pub(super) async fn read_confirmed(spec: &StreamSpec) -> Result<Lsn, StepError> 
     let confirmed = row.and_then(|row| row.get::<_, Option<Lsn>>(0));
     confirmed.ok_or_else(|| {
         StepError::refused(
-            crate::postgres::replication::SLOT_MISSING,
+            StepCode::SlotMissing,
             format!("{what}: replication slot {slot} does not exist"),
-            "this migration has missed changes; `abort` it and plan it again",
+            "the stream has missed changes; `abort` the migration and plan it again",
         )
     })
 }

@@ -1,13 +1,13 @@
-//! The sessions (lanes) of a stream on the downstream shard: one session applies alone, or two sessions share a batch
-//! (ADR 39).
+//! The *lanes*: one or two sessions on the downstream shard in which a stream applies changes. One session applies a
+//! batch alone, or two sessions share the batch (ADR 39).
 //!
 //! Order for a shared batch:
 //! 1. Each session proves the epoch and executes its rows.
-//! 2. When both have, the second session commits with its position.
-//! 3. Then the first session commits with the progress.
+//! 2. When both have executed their rows, the second session commits its rows and its position.
+//! 3. Then the first session commits its rows and the progress.
 //!
-//! So the second session is at most one batch ahead. If one of them cannot execute its part without a wait or an
-//! error, the first session executes the whole batch alone.
+//! So the second session is at most one batch ahead. If one of the sessions waits for a lock for too long, or fails,
+//! the first session executes the whole batch alone.
 
 use std::sync::Arc;
 
@@ -20,20 +20,20 @@ use crate::error::{StepError, WithIntent};
 use crate::postgres::lsn::Lsn;
 use crate::shard::apply_progress::{self, ApplyProgress};
 use crate::shard::epoch;
-use crate::stream::apply::{ApplyLane, Executor, LANE_LOCK_TIMEOUT, PlannedChanges};
+use crate::stream::apply::{ApplyLane, Executor, PlannedChanges, SHARED_BATCH_LOCK_TIMEOUT};
 use crate::stream::second_lane;
 
 /// The number of shareable batches that the first session applies alone after sharing has failed.
-const BATCHES_AFTER_CONFLICT: u32 = 16;
+const BATCHES_ALONE_AFTER_FAILURE: u32 = 16;
 
-/// The sessions (lanes). The second one is opened for the first batch that can be shared.
+/// The sessions. The second one is opened for the first batch that can be shared.
 pub(super) struct ApplyLanes {
     first: Executor,
     second: Option<Executor>,
     /// Whether both sessions have executed their rows and neither has committed.
     both_executed: bool,
-    /// The number of batches that the first session applies alone before sharing is tried again.
-    single_session_batches: u32,
+    /// The number of shareable batches that the first session still applies alone before sharing is tried again.
+    batches_until_sharing: u32,
 }
 
 impl ApplyLanes {
@@ -42,7 +42,7 @@ impl ApplyLanes {
             first,
             second: None,
             both_executed: false,
-            single_session_batches: 0,
+            batches_until_sharing: 0,
         }
     }
 
@@ -55,42 +55,48 @@ impl ApplyLanes {
         &mut self.first
     }
 
-    /// Executes a piece and records its dirty keys and progress, in one round trip if the statements are already
-    /// prepared.
+    /// Executes a piece, and writes its dirty keys and, at the end of a batch, the progress. Needs one round trip if
+    /// the statements are already prepared.
     ///
     /// # Errors
     /// `apply.count` if a change does not affect exactly one row; an error of the server.
     pub(super) async fn execute(
         &mut self,
         spec: &StreamSpec,
-        ready: &ReadyPiece<'_>,
+        piece: &PreparedPiece<'_>,
     ) -> Result<(), StepError> {
         apply_progress::prepare(self.first.session()).await?;
-        let sharing_tried = ready.planned.has_two_lanes() && self.can_share(spec).await;
-        if sharing_tried && self.try_share(spec, ready).await? {
+        let has_tried_sharing =
+            piece.planned.has_two_lanes() && self.ensure_second_session(spec).await;
+        if has_tried_sharing && self.try_share(spec, piece).await? {
             return Ok(());
         }
         let session = self.first.session().clone();
-        let [first, second] = &ready.dirty;
-        let first = if sharing_tried { &[] } else { first.as_slice() };
-        // The records come first: rolling back the savepoint of the rows must not remove them.
-        let recorded = ready.mark_dirty(spec, &session, first);
-        let recorded_too = ready.mark_dirty(spec, &session, second);
-        let written = async {
-            match ready.progress.filter(|_| !sharing_tried) {
+        let [first_keys, second_keys] = &piece.dirty;
+        // The failed attempt to share has already written the first lane's dirty keys, and the progress.
+        let first_keys = if has_tried_sharing {
+            &[]
+        } else {
+            first_keys.as_slice()
+        };
+        // These are written before the rows: rolling back the savepoint of the rows must not remove them.
+        let first_marked = piece.mark_dirty(spec, &session, first_keys);
+        let second_marked = piece.mark_dirty(spec, &session, second_keys);
+        let progress_written = async {
+            match piece.progress.filter(|_| !has_tried_sharing) {
                 Some(progress) => {
                     apply_progress::write(&session, &spec.token, spec.direction, progress).await
                 }
                 None => Ok(()),
             }
         };
-        let executed = self.first.execute(&ready.planned);
-        try_join4(recorded, recorded_too, written, executed)
+        let executed = self.first.execute(&piece.planned);
+        try_join4(first_marked, second_marked, progress_written, executed)
             .await
             .map(drop)
     }
 
-    /// Commits the executed piece.
+    /// Commits the batch, whose last piece has been executed.
     pub(super) async fn commit(&mut self, spec: &StreamSpec) -> Result<(), StepError> {
         let shard = spec.downstream.name.as_str();
         if spec.direction == Direction::Forward {
@@ -104,10 +110,11 @@ impl ApplyLanes {
         epoch::commit(self.first.session(), &what).await
     }
 
-    /// Whether a second session is open, or can be opened, to share with.
-    async fn can_share(&mut self, spec: &StreamSpec) -> bool {
-        if self.single_session_batches > 0 {
-            self.single_session_batches -= 1;
+    /// Opens the second session if it is not open, unless sharing has failed recently. Returns whether the batch can be
+    /// shared.
+    async fn ensure_second_session(&mut self, spec: &StreamSpec) -> bool {
+        if self.batches_until_sharing > 0 {
+            self.batches_until_sharing -= 1;
             return false;
         }
         if self.second.is_none() {
@@ -115,31 +122,31 @@ impl ApplyLanes {
                 Ok(second) => self.second = Some(second),
                 Err(error) => {
                     tracing::info!(%error, "one session applies the changes, because a second one cannot be opened");
-                    self.single_session_batches = BATCHES_AFTER_CONFLICT;
+                    self.batches_until_sharing = BATCHES_ALONE_AFTER_FAILURE;
                 }
             }
         }
         self.second.is_some()
     }
 
-    /// Executes a batch in both sessions. If this returns false, no row is changed, but the first session has
-    /// recorded its own dirty keys and the progress.
+    /// Executes a batch in both sessions. If this returns false, both sessions have rolled their rows back, but the
+    /// transaction of the first session contains the first lane's dirty keys and the progress.
     async fn try_share(
         &mut self,
         spec: &StreamSpec,
-        ready: &ReadyPiece<'_>,
+        piece: &PreparedPiece<'_>,
     ) -> Result<bool, StepError> {
-        let (Some(second), Some(progress)) = (&mut self.second, ready.progress) else {
+        let (Some(second), Some(progress)) = (&mut self.second, piece.progress) else {
             return Ok(false);
         };
         let sessions = (self.first.session().clone(), second.session().clone());
-        let (one, other) = (&*sessions.0, &*sessions.1);
-        let [first_keys, second_keys] = &ready.dirty;
+        let (first_session, second_session) = (&*sessions.0, &*sessions.1);
+        let [first_keys, second_keys] = &piece.dirty;
         let first_half = try_join3(
-            ready.mark_dirty(spec, one, first_keys),
-            apply_progress::write(one, &spec.token, spec.direction, progress),
+            piece.mark_dirty(spec, first_session, first_keys),
+            apply_progress::write(first_session, &spec.token, spec.direction, progress),
             self.first
-                .try_execute_lane(&ready.planned, ApplyLane::First),
+                .try_execute_lane(&piece.planned, ApplyLane::First),
         );
         let second_half = async {
             match second.begin(&spec.token, &spec.tables).await {
@@ -147,40 +154,45 @@ impl ApplyLanes {
                 begun => begun?,
             }
             try_join3(
-                ready.mark_dirty(spec, other, second_keys),
-                second_lane::write_position(other, &spec.token, spec.direction, progress.lsn),
-                second.try_execute_lane(&ready.planned, ApplyLane::Second),
+                piece.mark_dirty(spec, second_session, second_keys),
+                second_lane::write_position(
+                    second_session,
+                    &spec.token,
+                    spec.direction,
+                    progress.lsn,
+                ),
+                second.try_execute_lane(&piece.planned, ApplyLane::Second),
             )
             .await
         };
         let (first_half, second_half) = join(first_half, second_half).await;
         self.both_executed = first_half?.2 & second_half?.2;
         if !self.both_executed {
-            epoch::rollback(other).await;
+            epoch::rollback(second_session).await;
             self.first.roll_back_sets().await?;
-            self.single_session_batches = BATCHES_AFTER_CONFLICT;
+            self.batches_until_sharing = BATCHES_ALONE_AFTER_FAILURE;
         }
         Ok(self.both_executed)
     }
 }
 
-/// Opens the second session, with a short lock timeout.
+/// Opens the second session, with a short lock timeout, and creates the row with its position.
 async fn open_second_session(spec: &StreamSpec) -> Result<Executor, StepError> {
     let shard = spec.downstream.name.as_str();
     let session = spec.downstream.replica_session("apply").await?;
     session
-        .batch_execute(&format!("set {LANE_LOCK_TIMEOUT}"))
+        .batch_execute(&format!("set {SHARED_BATCH_LOCK_TIMEOUT}"))
         .await
         .at(format_args!("shard {shard}: preparing a second lane"))?;
     second_lane::create_row(&session, &spec.token, spec.direction).await?;
     Executor::new(session).await
 }
 
-/// Relations and their dirty keys.
+/// Dirty keys, each with its relation.
 type DirtyKeys = Vec<(Arc<str>, String)>;
 
-/// A piece with its statements and records, prepared before the sessions are free.
-pub(super) struct ReadyPiece<'a> {
+/// A piece with its statements and dirty keys. The agent prepares it while the sessions execute the previous piece.
+pub(super) struct PreparedPiece<'a> {
     planned: PlannedChanges<'a>,
     /// The dirty keys of the first lane and of the second lane.
     dirty: [DirtyKeys; 2],
@@ -189,11 +201,11 @@ pub(super) struct ReadyPiece<'a> {
     progress: Option<ApplyProgress>,
 }
 
-impl<'a> ReadyPiece<'a> {
+impl<'a> PreparedPiece<'a> {
     /// Prepares a piece whose last change commits at `commit_lsn`.
     pub(super) fn new(spec: &StreamSpec, piece: &'a ChangePiece, commit_lsn: Lsn) -> Self {
-        let planned = if piece.shareable {
-            PlannedChanges::of_two_lanes(&piece.changes)
+        let planned = if piece.is_shareable {
+            PlannedChanges::for_two_lanes(&piece.changes)
         } else {
             PlannedChanges::of(&piece.changes)
         };
@@ -201,7 +213,7 @@ impl<'a> ReadyPiece<'a> {
             dirty: dirty_keys(spec, piece, planned.has_two_lanes()),
             planned,
             commit_lsn,
-            progress: piece.end_of_batch.as_ref().map(|(progress, _)| *progress),
+            progress: piece.batch_end.as_ref().map(|(progress, _)| *progress),
         }
     }
 
@@ -215,28 +227,29 @@ impl<'a> ReadyPiece<'a> {
     }
 }
 
-/// Returns the relations and keys of the changes without duplicates, in the order of their tables: by lane, or all
-/// for the first lane.
+/// Returns the dirty keys of the changes without duplicates, in the order of their tables, for each lane. Without
+/// `two_lanes`, all keys are those of the first lane.
 fn dirty_keys(spec: &StreamSpec, piece: &ChangePiece, two_lanes: bool) -> [DirtyKeys; 2] {
     let mut dirty = [DirtyKeys::new(), DirtyKeys::new()];
-    if !piece.dirty {
+    if !piece.records_dirty {
         return dirty;
     }
     let mut keys = vec![[Vec::new(), Vec::new()]; spec.tables.len()];
     for change in &piece.changes {
         let table = change.table();
-        // Reference tables are written at any time, also inside the cutover: their rows are never dirty.
+        // Rows of reference tables are never dirty: the application may write them at any time, also during the
+        // cutover.
         if !spec.tables[table].is_reference() {
-            let second = two_lanes && change.lane() == ApplyLane::Second;
-            keys[table][usize::from(second)].extend(change.keys());
+            let is_second = two_lanes && change.lane() == ApplyLane::Second;
+            keys[table][usize::from(is_second)].extend(change.keys());
         }
     }
     for (table, keys) in spec.tables.iter().zip(keys) {
         let relation: Arc<str> = table.table.to_string().into();
-        for (all, mut keys) in dirty.iter_mut().zip(keys) {
+        for (lane_keys, mut keys) in dirty.iter_mut().zip(keys) {
             keys.sort_unstable();
             keys.dedup();
-            all.extend(keys.into_iter().map(|key| (relation.clone(), key)));
+            lane_keys.extend(keys.into_iter().map(|key| (relation.clone(), key)));
         }
     }
     dirty

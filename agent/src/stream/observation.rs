@@ -1,4 +1,4 @@
-//! The status of a stream, for the steps that wait for it and for the controller.
+//! The status of a stream, for the steps that wait for the stream, and for the controller.
 
 use std::collections::HashMap;
 
@@ -8,17 +8,17 @@ use uuid::Uuid;
 
 use crate::postgres::lsn::Lsn;
 
-/// The status of a stream.
+/// The status of a stream: what the agent reports to the controller, and what only the agent needs.
 #[derive(Debug, Clone)]
 pub(crate) struct StreamObservation {
     pub(crate) status: StreamStatus,
-    /// Applied markers, with the number of row changes applied before each.
-    pub(crate) markers: HashMap<Uuid, u64>,
+    /// Applied markers, each with the number of changes of moving rows that this process had applied before it.
+    pub(crate) applied_markers: HashMap<Uuid, u64>,
     /// The number of changes of moving rows that this process has applied.
     pub(crate) applied_rows: u64,
     /// The end of the upstream WAL, as far as the agent knows.
     pub(crate) wal_end: Lsn,
-    /// The error with which the downstream shard cannot be reached, while the stream spools for that reason.
+    /// The error of the downstream shard while the stream spools because this shard is unavailable.
     pub(crate) downstream_error: Option<String>,
 }
 
@@ -40,7 +40,7 @@ impl StreamObservation {
                 changes: 0,
                 failure: None,
             },
-            markers: HashMap::new(),
+            applied_markers: HashMap::new(),
             applied_rows: 0,
             wal_end: Lsn::ZERO,
             downstream_error: None,
@@ -57,9 +57,12 @@ impl StreamObservation {
             .unwrap_or(i64::MAX);
     }
 
-    /// Records that every change before `at` is applied.
-    pub(super) fn advance_applied_position(&mut self, at: Lsn) {
-        let at = at.bytes_since(Lsn::ZERO).try_into().unwrap_or(i64::MAX);
-        self.status.applied_at = self.status.applied_at.max(at);
+    /// Records that every change before `position` is applied.
+    pub(super) fn advance_applied_position(&mut self, position: Lsn) {
+        let bytes = position
+            .bytes_since(Lsn::ZERO)
+            .try_into()
+            .unwrap_or(i64::MAX);
+        self.status.applied_at = self.status.applied_at.max(bytes);
     }
 }

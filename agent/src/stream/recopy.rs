@@ -1,18 +1,20 @@
-//! Rows that arrive without some of their values. There are two reasons:
+//! Reads rows again that arrive without some of their values. There are two reasons:
 //! - An UPDATE moved the row into the moving keys, or into a copy unit that lacks it. Large values that it did not
 //!   change are not in the WAL.
 //! - A value was too large for the stream to carry.
 //!
-//! The agent reads such a row whole on the upstream shard, by its key, with a snapshot in which its transaction is
-//! visible. The row is then ahead of the stream: later changes of its key are not applied again if they are visible
-//! in the snapshot. The batch stays open until the stream reaches the position at which the WAL ended when the
-//! snapshot was taken. So a row that is ahead never becomes visible, and a crash undoes the row and the knowledge
-//! about it together.
+//! The agent reads the complete row on the upstream shard, by its key, with a snapshot in which the transaction of the
+//! change is visible. The row is then *ahead* of the stream, because the snapshot may also show later changes. The
+//! stream does not apply a later change of this key if the snapshot shows it. The batch stays open until the stream
+//! reaches the position at which the WAL ended when the snapshot was taken. So no client sees a row that is ahead.
+//! After a crash both the row and the knowledge that it is ahead are gone.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 use connect::Connected;
+use plans::failure::StepCode;
+use plans::id::AttemptNo;
 use plans::sql::{quote_ident, quote_literal};
 use plans::table::MovingTable;
 use tokio::time::Instant;
@@ -27,19 +29,20 @@ use crate::shard::epoch;
 use crate::shard::marker::{Marker, MarkerKind};
 use crate::shard::{snapshot, user_code};
 
-/// The maximum time for which a captured commit may stay invisible: it waits for a synchronous standby, which may be
-/// this stream.
+/// The time limit for a captured commit to become visible on the upstream shard. It is not visible while it waits for a
+/// synchronous standby, which may be this stream.
 const VISIBILITY_TIMEOUT: Duration = Duration::from_secs(30);
 /// The interval between two snapshots.
 const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Rows up to this stored size are held in memory; larger ones go from shard to shard as bytes.
-const MAX_HELD_BYTES: i32 = 128 << 10;
+/// The maximum stored size of a row that the agent reads into memory. It copies a larger row from shard to shard by
+/// COPY.
+const MAX_BYTES_IN_MEMORY: i32 = 128 << 10;
 
 /// The result of reading a row again.
 #[derive(Debug)]
 pub(super) enum FoundRow {
-    /// The row no longer exists, or has another key.
+    /// No row has this key any more.
     Missing,
     /// The row's values as text, in the order of the table's written columns.
     Row(Vec<Option<String>>),
@@ -47,35 +50,39 @@ pub(super) enum FoundRow {
     TooLarge,
 }
 
-/// The rows that are ahead of the stream.
+/// The rows that were read again, while one of them is ahead of the stream.
 #[derive(Debug, Default)]
 pub(super) struct RecopiedRows {
     /// The snapshots with which rows were read.
     snapshots: Vec<TxSnapshot>,
-    /// The index of the snapshot with which a row was read, by table and key. A row that was not found has an entry
-    /// as well.
+    /// For each table and key: the index of the snapshot with which the row was read. This includes rows that did not
+    /// exist any more.
     rows: HashMap<(usize, String), usize>,
-    /// Every transaction that is visible in a snapshot commits before this position. `None` if no row is ahead.
+    /// Every transaction that is visible in one of the snapshots has its commit before this position. `None` if no row
+    /// is ahead.
     ahead_until: Option<Lsn>,
     sessions: Option<RecopySessions>,
-    /// Whether the reader is in a transaction with the newest snapshot.
-    reader_open: bool,
+    /// Whether the reader's session has an open transaction with the newest snapshot.
+    is_reader_open: bool,
 }
 
-/// Sessions on the upstream shard, kept for the next incomplete row.
+/// Sessions on the upstream shard. They stay open for further incomplete rows.
 #[derive(Debug)]
 struct RecopySessions {
+    /// Reads rows in a transaction with a snapshot.
     reader: Connected,
+    /// Writes barriers, and checks the code of the tables.
     barrier: Connected,
 }
 
 impl RecopiedRows {
-    /// Whether a row is ahead of the stream, so that the batch must stay open.
+    /// Returns whether a row is ahead of the stream, so that the batch must stay open.
     pub(super) fn has_row_ahead(&self) -> bool {
         self.ahead_until.is_some()
     }
 
-    /// Whether the row that was read contains what transaction `xid` did to it. `None` if the row was not read.
+    /// Returns whether the row, as it was read, contains what transaction `xid` did to it. `None` if it was not read
+    /// again.
     pub(super) fn contains_effect(&self, table: usize, key: &str, xid: u32) -> Option<bool> {
         if self.rows.is_empty() {
             return None;
@@ -85,30 +92,30 @@ impl RecopiedRows {
         Some(snapshot.sees(snapshot.widen(xid)))
     }
 
-    /// Drops all rows if a transaction that commits at `commit` is beyond the snapshots: no row is ahead from there
-    /// on.
-    pub(super) async fn drop_rows_reached_by(&mut self, commit: Lsn) {
+    /// Forgets all rows if no snapshot can show a transaction whose commit is at the position `commit`: the stream has
+    /// reached the rows, so none is ahead any more.
+    pub(super) async fn forget_rows_if_reached(&mut self, commit: Lsn) {
         if self.ahead_until.is_none_or(|until| commit < until) {
             return;
         }
         self.ahead_until = None;
         self.snapshots.clear();
         self.rows.clear();
-        self.reader_open = false;
+        self.is_reader_open = false;
         if let Some(sessions) = &self.sessions {
             epoch::rollback(&sessions.reader).await;
         }
     }
 
-    /// Reads the row of a table (an index among the move's tables) with this key, as of a time after transaction
-    /// `xid`. A stream that is to park reads it as of the point at which it parks.
+    /// Reads a row with a snapshot in which transaction `xid` is visible. `table` is the index among the move's tables.
+    /// A stream that is going to park reads the row with the snapshot of that point, `park_at`.
     ///
     /// # Errors
-    /// `capture.unseen` if the transaction does not become visible in time.
+    /// `capture.unseen` if the transaction does not become visible within [`VISIBILITY_TIMEOUT`].
     pub(super) async fn read_row(
         &mut self,
         spec: &StreamSpec,
-        at: Option<&ParkAt>,
+        park_at: Option<&ParkAt>,
         table: usize,
         key: &str,
         xid: u32,
@@ -122,21 +129,21 @@ impl RecopiedRows {
             },
         };
         let sessions = self.sessions.insert(sessions);
-        if !self.reader_open || !self.snapshots.last().is_some_and(sees) {
-            self.reader_open = false;
-            let (snapshot, end) = take_snapshot(spec, at, sessions, xid).await?;
+        if !self.is_reader_open || !self.snapshots.last().is_some_and(sees) {
+            self.is_reader_open = false;
+            let (snapshot, end) = take_snapshot(spec, park_at, sessions, xid).await?;
             self.snapshots.push(snapshot);
             self.ahead_until = Some(end);
-            self.reader_open = true;
+            self.is_reader_open = true;
             write_barrier(spec, sessions).await?;
         }
-        let found = find_row(&sessions.reader, &spec.tables[table], key).await?;
+        let found = query_row(&sessions.reader, &spec.tables[table], key).await?;
         let snapshot = self.snapshots.len().saturating_sub(1);
         self.rows.insert((table, key.to_owned()), snapshot);
         Ok(found)
     }
 
-    /// Copies a row that is too large for memory into the open transaction of a session on the downstream shard.
+    /// Copies a row that is too large for memory to the downstream shard, in the open transaction of `target`.
     ///
     /// # Errors
     /// `capture.unread` if the snapshot no longer shows the row; an error of a server.
@@ -148,8 +155,8 @@ impl RecopiedRows {
         target: &mut Connected,
     ) -> Result<(), StepError> {
         let table = &spec.tables[table];
-        let Some(sessions) = self.sessions.as_mut().filter(|_| self.reader_open) else {
-            return Err(row_vanished(spec, table));
+        let Some(sessions) = self.sessions.as_mut().filter(|_| self.is_reader_open) else {
+            return Err(vanished_row_error(spec, table));
         };
         let key = parse_key(key);
         let literals = key.iter().map(|value| quote_literal(value));
@@ -159,27 +166,26 @@ impl RecopiedRows {
             .await?
         {
             (1, _) => Ok(()),
-            _ => Err(row_vanished(spec, table)),
+            _ => Err(vanished_row_error(spec, table)),
         }
     }
 }
 
-/// The error if the snapshot in which a row was found no longer shows it.
-fn row_vanished(spec: &StreamSpec, table: &MovingTable) -> StepError {
+/// Returns the error for a row that was found with a snapshot, and is not found again with the same snapshot.
+fn vanished_row_error(spec: &StreamSpec, table: &MovingTable) -> StepError {
     let message = format!(
-        "shard {}: a row of {} that was found is no longer visible in the same snapshot",
+        "shard {}: a row of {} was found with a snapshot, and is not found again with the same snapshot",
         spec.upstream.name, table.table
     );
-    StepError::passing("capture.unread", message)
+    StepError::passing(StepCode::CaptureUnread, message)
 }
 
-/// Opens a transaction in which `xid` is visible. Returns its snapshot, and the end of the WAL right after the
-/// snapshot was taken.
-///
-/// One statement reads both, because rows that are written in between need a snapshot of their own.
+/// Opens a transaction in which `xid` is visible. Returns its snapshot, and a position: every transaction that the
+/// snapshot shows has its commit before it. The position is the end of the WAL, read in the statement that takes the
+/// snapshot, or the point of `park_at`.
 async fn take_snapshot(
     spec: &StreamSpec,
-    at: Option<&ParkAt>,
+    park_at: Option<&ParkAt>,
     sessions: &RecopySessions,
     xid: u32,
 ) -> Result<(TxSnapshot, Lsn), StepError> {
@@ -188,7 +194,7 @@ async fn take_snapshot(
     epoch::rollback(reader).await;
     let deadline = Instant::now() + VISIBILITY_TIMEOUT;
     loop {
-        match at {
+        match park_at {
             Some(at) => snapshot::begin_with_snapshot(reader, &at.snapshot, "read only").await,
             None => {
                 let begin = "begin isolation level repeatable read read only";
@@ -201,24 +207,26 @@ async fn take_snapshot(
         let row = reader.query_one(read, &[]).await.at(&what)?;
         let snapshot: TxSnapshot = row.get::<_, String>(0).parse().map_err(|error| {
             StepError::refused(
-                "capture.snapshot",
+                StepCode::CaptureSnapshot,
                 format!("{what}: {error}"),
-                "`abort` it and plan it again",
+                "`abort` the migration and plan it again",
             )
         })?;
         if snapshot.sees(snapshot.widen(xid)) {
             let lock = user_code::lock_sql(spec.tables.iter());
             reader.batch_execute(&lock).await.at(&what)?;
-            // The reader's view of the catalog is as old as its snapshot, so another session checks the code.
+            // The reader would read the catalog as of its snapshot, so another session checks the tables for untrusted
+            // code.
             user_code::check(&sessions.barrier, &spec.tables).await?;
-            return Ok((snapshot, at.map_or_else(|| row.get(1), |at| at.before)));
+            let end = park_at.map_or_else(|| row.get(1), |at| at.before);
+            return Ok((snapshot, end));
         }
         epoch::rollback(reader).await;
         if Instant::now() >= deadline {
             return Err(StepError::passing(
-                "capture.unseen",
+                StepCode::CaptureUnseen,
                 format!(
-                    "{what}: a captured commit has not been visible for {VISIBILITY_TIMEOUT:?}; it waits for a synchronous standby"
+                    "{what}: a commit that the stream has received is not visible after {VISIBILITY_TIMEOUT:?}; the commit waits for a synchronous standby"
                 ),
             ));
         }
@@ -226,8 +234,8 @@ async fn take_snapshot(
     }
 }
 
-/// Commits a marker after the snapshot, so that the stream reaches that position even if no other session writes. The
-/// commit does not wait for standbys, because this stream may be one of them.
+/// Commits a marker after the snapshot was taken. So the stream reaches the position of the snapshot even if no other
+/// session writes. The commit does not wait for standbys, because this stream may be one of them.
 async fn write_barrier(spec: &StreamSpec, sessions: &RecopySessions) -> Result<(), StepError> {
     let (session, shard) = (&sessions.barrier, spec.upstream.name.as_str());
     epoch::begin(session, &spec.token).await?;
@@ -235,13 +243,13 @@ async fn write_barrier(spec: &StreamSpec, sessions: &RecopySessions) -> Result<(
         .batch_execute("set local synchronous_commit = local")
         .await
         .at(format_args!("shard {shard}: reading rows again"))?;
-    Marker::new(&spec.token, 0, MarkerKind::Barrier)
+    Marker::new(&spec.token, AttemptNo(0), MarkerKind::Barrier)
         .write_and_commit(session)
         .await
 }
 
 /// Reads the row of a table with this key, a JSON array of text.
-async fn find_row(
+async fn query_row(
     reader: &Connected,
     table: &MovingTable,
     key: &str,
@@ -251,7 +259,7 @@ async fn find_row(
     let key = parse_key(key);
     let columns: Vec<String> = table
         .written_columns()
-        .map(|column| text_of(&column.name))
+        .map(|column| text_expression(&column.name))
         .collect();
     let sizes: Vec<String> = table
         .written_columns()
@@ -262,15 +270,15 @@ async fn find_row(
             )
         })
         .collect();
-    let places: Vec<String> = (1..=key.len())
+    let parameters: Vec<String> = (1..=key.len())
         .map(|nth| format!("($1::text[])[{nth}]"))
         .collect();
     let sql = format!(
-        "select case when {} <= {MAX_HELD_BYTES} then array[{}]::text[] end from only {} t where {}",
+        "select case when {} <= {MAX_BYTES_IN_MEMORY} then array[{}]::text[] end from only {} t where {}",
         sizes.join(" + "),
         columns.join(", "),
         table.table.sql(),
-        key_condition(table, &places),
+        key_condition(table, &parameters),
     );
     let row = reader.query_opt(&sql, &[&key]).await.at(&what)?;
     Ok(match row.map(|row| row.get(0)) {
@@ -280,7 +288,8 @@ async fn find_row(
     })
 }
 
-/// Returns the condition that a row of `t` has these texts as its identity. The session must be one for lookups.
+/// Returns the condition that a row of `t` has an identity with these texts, which are SQL expressions. The session
+/// must be one for lookups.
 fn key_condition(table: &MovingTable, texts: &[String]) -> String {
     let identity = table.identity.iter().zip(texts);
     let values: Vec<String> = identity
@@ -292,9 +301,13 @@ fn key_condition(table: &MovingTable, texts: &[String]) -> String {
             format!("({text})::{data_type}")
         })
         .collect();
-    // Equal values can have several texts. In the stream, a row with another text has another key.
-    let texts = identity
-        .map(|(name, text)| format!("({}) collate pg_catalog.\"C\" = {text}", text_of(name)));
+    // Equal values can have several texts, for example 1.0 and 1.00. The stream treats another text as another key.
+    let texts = identity.map(|(name, text)| {
+        format!(
+            "({}) collate pg_catalog.\"C\" = {text}",
+            text_expression(name)
+        )
+    });
     format!(
         "t.ctid = (select shardwright_row.ctid from only {} shardwright_row {}) and {}",
         table.table.sql(),
@@ -303,8 +316,9 @@ fn key_condition(table: &MovingTable, texts: &[String]) -> String {
     )
 }
 
-/// Returns the text of a column as the stream carries it. A composite value of only NULLs is not NULL.
-fn text_of(column: &str) -> String {
+/// Returns the SQL expression for the text of a column, as the stream sends it. `num_nonnulls` is used because `is
+/// null` is also true for a composite value whose fields are all NULL.
+fn text_expression(column: &str) -> String {
     let column = quote_ident(column);
     format!(
         "case when pg_catalog.num_nonnulls(t.{column}) = 1 then pg_catalog.format('%s', t.{column}) end"
@@ -316,29 +330,33 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_the_snapshot_of_a_row_saw_is_held_until_the_stream_has_come_so_far() {
-        let mut ahead = RecopiedRows::default();
-        assert!(!ahead.has_row_ahead());
-        ahead.snapshots = ["10:20:15", "30:30:"]
+    async fn a_row_is_ahead_until_the_stream_reaches_its_snapshot() {
+        let mut rows = RecopiedRows::default();
+        assert!(!rows.has_row_ahead());
+        rows.snapshots = ["10:20:15", "30:30:"]
             .map(|text| text.parse().expect("a snapshot"))
             .to_vec();
-        ahead.rows = HashMap::from([
+        rows.rows = HashMap::from([
             ((0, "[\"1\"]".to_owned()), 0),
             ((0, "[\"2\"]".to_owned()), 1),
         ]);
-        ahead.ahead_until = Some(Lsn(200));
-        for (key, xid, held) in [
+        rows.ahead_until = Some(Lsn(200));
+        for (key, xid, is_contained) in [
             ("[\"1\"]", 14, Some(true)),
             ("[\"1\"]", 15, Some(false)),
             ("[\"2\"]", 25, Some(true)),
             ("[\"3\"]", 14, None),
         ] {
-            assert_eq!(ahead.contains_effect(0, key, xid), held, "{key} {xid}");
+            assert_eq!(
+                rows.contains_effect(0, key, xid),
+                is_contained,
+                "{key} {xid}"
+            );
         }
-        assert_eq!(ahead.contains_effect(1, "[\"1\"]", 14), None);
-        ahead.drop_rows_reached_by(Lsn(199)).await;
-        assert!(ahead.has_row_ahead() && ahead.contains_effect(0, "[\"1\"]", 14).is_some());
-        ahead.drop_rows_reached_by(Lsn(200)).await;
-        assert!(!ahead.has_row_ahead() && ahead.contains_effect(0, "[\"1\"]", 14).is_none());
+        assert_eq!(rows.contains_effect(1, "[\"1\"]", 14), None);
+        rows.forget_rows_if_reached(Lsn(199)).await;
+        assert!(rows.has_row_ahead() && rows.contains_effect(0, "[\"1\"]", 14).is_some());
+        rows.forget_rows_if_reached(Lsn(200)).await;
+        assert!(!rows.has_row_ahead() && rows.contains_effect(0, "[\"1\"]", 14).is_none());
     }
 }

@@ -1,12 +1,12 @@
 //! Watches how much WAL the upstream shard retains for the stream's slot, and drops the slot when this exceeds the
 //! limit.
 //!
-//! A stream with a spool switches to it at a quarter of the limit. At half of the limit the agent logs a warning.
+//! A stream with a spool begins to spool at a quarter of the limit. At half of the limit the agent logs a warning.
 
 use std::time::Duration;
 
 use connect::Connected;
-use plans::failure::{Failure, RetryClass};
+use plans::failure::{Failure, RetryClass, StepCode};
 use plans::names::Direction;
 use plans::sql::quote_literal;
 use plans::wire::Retained;
@@ -30,8 +30,8 @@ struct SlotStatus {
     wal_end: Lsn,
 }
 
-/// Probes the slot at each interval, and returns the failure when the limit is exceeded. Errors of a probe are only
-/// logged: the stream itself reports why the shard is unavailable.
+/// Probes the slot at each interval, and returns a failure when the retained WAL exceeds the limit. An error of a probe
+/// is only logged, because the stream itself reports why the shard is unavailable.
 pub(super) async fn watch_slot(
     spec: StreamSpec,
     publish: watch::Sender<StreamObservation>,
@@ -39,12 +39,15 @@ pub(super) async fn watch_slot(
     loop {
         match watch_on_one_session(&spec, &publish).await {
             Ok(limit_failure) => return limit_failure,
-            Err(error) => tracing::debug!(%error, "probing the slot of the change stream failed"),
+            Err(error) => {
+                tracing::debug!(%error, "the agent could not read the slot of the change stream")
+            }
         }
         tokio::time::sleep(CHECK_INTERVAL).await;
     }
 }
 
+/// Does the same as [`watch_slot`], and returns the first error of a probe.
 async fn watch_on_one_session(
     spec: &StreamSpec,
     publish: &watch::Sender<StreamObservation>,
@@ -54,12 +57,13 @@ async fn watch_on_one_session(
     loop {
         if let Some(slot) = probe_slot(spec, &session).await? {
             let bytes = u64::try_from(slot.retained.bytes).unwrap_or(0);
-            let is_high = slot.retained.wal_status == "unreserved" || bytes > spec.log_limit / 2;
+            let is_high =
+                slot.retained.wal_status == "unreserved" || bytes > spec.max_retained_bytes / 2;
             if is_high && !warned {
-                tracing::warn!(shard = %spec.upstream.name, bytes, wal_status = %slot.retained.wal_status, "the retained WAL of the change stream grows");
+                tracing::warn!(shard = %spec.upstream.name, bytes, wal_status = %slot.retained.wal_status, "the shard retains much WAL for the change stream");
             }
             warned = is_high;
-            if bytes > spec.log_limit {
+            if bytes > spec.max_retained_bytes {
                 return Ok(limit_failure(spec, bytes));
             }
             publish.send_modify(|observation| {
@@ -81,23 +85,23 @@ async fn watch_on_one_session(
 
 fn limit_failure(spec: &StreamSpec, bytes: u64) -> Failure {
     Failure {
-        code: "log.limit".to_owned(),
+        code: StepCode::LogLimit.into(),
         message: format!(
-            "shard {}: {} MiB of WAL were retained for the {} stream, more than {} MiB; its slot was dropped",
+            "shard {}: the server retained {} MiB of WAL for the {} stream, more than {} MiB; the agent dropped the slot of the stream",
             spec.upstream.name,
             bytes >> 20,
             spec.direction,
-            spec.log_limit >> 20
+            spec.max_retained_bytes >> 20
         ),
         hint: Some(match spec.direction {
-            Direction::Forward => "find out why the stream lagged (a transaction that stays open, a full disk of the agent), then `resume`: the copy begins again; or raise wal_cap_mb".to_owned(),
+            Direction::Forward => "find out why the stream lagged (a transaction that stays open, a full disk of the agent), or raise wal_cap_mb, then `resume`: the copy begins again".to_owned(),
             Direction::Reverse => "a rollback is no longer possible: `finish`".to_owned(),
         }),
         retry: RetryClass::None,
     }
 }
 
-/// Drops the stream's slot, after the walsender that uses it has ended or is ending.
+/// Drops the stream's slot. The caller has stopped the stream; its walsender may still use the slot for a moment.
 pub(super) async fn drop_slot(spec: &StreamSpec) -> Result<(), StepError> {
     let slot = spec.token.migration.slot(spec.direction);
     let what = format!(
@@ -114,12 +118,12 @@ pub(super) async fn drop_slot(spec: &StreamSpec) -> Result<(), StepError> {
             Err(error) if error.code() == Some(&SqlState::OBJECT_IN_USE) => {
                 tokio::time::sleep(CHECK_INTERVAL / 10).await;
             }
-            done => return done.at(&what),
+            result => return result.at(&what),
         }
     }
     Err(StepError::passing(
-        "slot.busy",
-        format!("{what}: a session still uses it"),
+        StepCode::SlotBusy,
+        format!("{what}: a session still uses the slot"),
     ))
 }
 
@@ -136,7 +140,10 @@ async fn probe_slot(
             &[&slot],
         )
         .await
-        .at(format_args!("shard {}: probing its WAL", spec.upstream.name))?;
+        .at(format_args!(
+            "shard {}: reading how much WAL slot {slot} retains",
+            spec.upstream.name
+        ))?;
     Ok(rows.first().map(|row| SlotStatus {
         retained: Retained {
             bytes: row.get(0),

@@ -1,17 +1,19 @@
-//! Handles each event of a change stream: whole transactions become batches on the downstream shard.
+//! Handles the events of a change stream: it collects whole transactions in batches, and commits these on the
+//! downstream shard.
 
 mod rows;
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use tokio::sync::oneshot;
+use plans::failure::StepCode;
 
+use super::StreamRequest;
 use super::batch::{ApplyBatch, ChangeArrival};
+use super::copy_snapshots::CopySnapshots;
 use super::feed::EventFeed;
 use super::recopy::RecopiedRows;
-use super::visible::VisibleRows;
-use super::{ParkAt, StreamRequest, StreamState};
+use super::state::{PausePoint, StreamState};
 use crate::error::StepError;
 use crate::postgres::lsn::Lsn;
 use crate::postgres::pgoutput::{Begin, Change, LogicalMessage, Relation};
@@ -20,11 +22,11 @@ use crate::shard::ddl;
 use crate::shard::marker::{Marker, MarkerKind};
 use crate::stream::apply::RowChange;
 
-/// An idle stream advances its durable progress when it has passed this many bytes of WAL without a change for it.
+/// A stream without changes advances its durable progress when the upstream shard has written this many bytes of WAL.
 const IDLE_BYTES: u64 = 16 << 20;
 
-/// If a transaction arrives this long after its commit, by the clock of the upstream shard, the stream is assumed to
-/// lag.
+/// The stream is assumed to lag if a transaction arrives this long after its commit. The time of the commit is from the
+/// clock of the upstream shard.
 const LAGGING_AGE: Duration = Duration::from_millis(500);
 
 /// The transaction that is arriving.
@@ -34,36 +36,19 @@ struct ArrivingTransaction {
     change_count: u64,
     /// The transaction was applied before: its changes are ignored.
     already_applied: bool,
-    /// The copy may already contain some of its changes.
-    check_copied: bool,
+    /// The copy may already contain some of its changes, so each of them is checked.
+    may_be_in_copy: bool,
     /// The stream lags: the transaction committed some time ago.
-    lagging: bool,
+    is_lagging: bool,
     markers: Vec<Marker>,
 }
 
-/// The point at which the stream pauses until a request lets it continue.
-#[derive(Debug)]
-pub(super) enum PausePoint {
-    /// The stream pauses before the next transaction.
-    BeforeNext,
-    /// The stream pauses before the first transaction that commits at this position or later.
-    BeforeCommit(ParkAt, oneshot::Sender<Lsn>),
-}
-
-/// The ways in which a run ends without an error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RunEnd {
-    /// The marker to stop at is applied, or the stream has been dropped.
-    Ended,
-    /// The stream continues in another mode.
-    ChangeMode,
-}
-
-/// The state of a run: the batch, and the rows that need special treatment.
+/// The state of a run: the batch, the arriving transaction, and what is needed to recognize changes that must not be
+/// applied.
 pub(super) struct StreamRun {
     pub(super) batch: ApplyBatch,
-    /// The rows that the copy already contains; `None` when every later change must be applied.
-    pub(super) visible_rows: Option<VisibleRows>,
+    /// Decides which changes the copy already contains; `None` when it can contain no further change.
+    pub(super) copy_snapshots: Option<CopySnapshots>,
     /// Rows that were read again on the upstream shard, in a state that the stream has not reached yet.
     recopied: RecopiedRows,
     arriving: Option<ArrivingTransaction>,
@@ -72,19 +57,19 @@ pub(super) struct StreamRun {
 }
 
 impl StreamRun {
-    pub(super) fn new(batch: ApplyBatch, visible_rows: Option<VisibleRows>) -> Self {
+    pub(super) fn new(batch: ApplyBatch, copy_snapshots: Option<CopySnapshots>) -> Self {
         let last_commit = batch.progress.lsn;
         Self {
             batch,
-            visible_rows,
+            copy_snapshots,
             recopied: RecopiedRows::default(),
             arriving: None,
             last_commit,
         }
     }
 
-    /// Returns whether the batch can be committed: it has changes, no transaction is arriving, and no row is ahead of
-    /// the stream.
+    /// Returns whether the batch can be committed now: something in it is not durable, no transaction is arriving, and
+    /// no row is ahead of the stream.
     pub(super) fn can_commit(&self) -> bool {
         self.arriving.is_none() && !self.batch.is_empty() && !self.has_row_ahead()
     }
@@ -94,15 +79,15 @@ impl StreamRun {
         self.recopied.has_row_ahead()
     }
 
-    /// Notifies the callers of `hold` if no transaction is arriving and no row is ahead: nothing more is applied
-    /// then.
-    pub(super) fn notify_holders_if_idle(&self, shared: &mut StreamState) {
+    /// Answers `Pause` requests if no transaction is arriving and no row is ahead: the stream then applies nothing
+    /// more.
+    pub(super) fn answer_pauses_if_idle(&self, shared: &mut StreamState) {
         if self.arriving.is_none() && !self.has_row_ahead() {
-            shared.notify_holders();
+            shared.answer_pauses();
         }
     }
 
-    /// Handles one event. Returns true when the stream has reached the marker to stop at.
+    /// Handles one event. Returns true when the stream has applied the marker after which it ends.
     pub(super) async fn handle_event(
         &mut self,
         shared: &mut StreamState,
@@ -159,8 +144,8 @@ impl StreamRun {
         Ok(false)
     }
 
-    /// Handles a Relation message. Columns that differ from the plan are accepted only if they are those of the past:
-    /// both shards must have the columns of the plan now.
+    /// Handles a Relation message. Its columns may differ from the plan only if both shards have the columns of the
+    /// plan now: the message then describes an earlier definition.
     async fn handle_relation(
         &mut self,
         shared: &StreamState,
@@ -169,7 +154,7 @@ impl StreamRun {
         if let Some(table) = self
             .batch
             .applier_mut()
-            .table_with_other_columns(&relation)?
+            .table_with_changed_columns(&relation)?
         {
             let (upstream, downstream) = (&shared.spec.upstream, &shared.spec.downstream);
             let upstream_session = upstream.session("shape").await?;
@@ -190,11 +175,12 @@ impl StreamRun {
             shared.accept(request);
         }
         if self.has_row_ahead() {
-            self.recopied.drop_rows_reached_by(begin.final_lsn).await;
-            // Commit now: the rows of the next transaction may be ahead as well, and so the rows of each later one.
+            self.recopied.forget_rows_if_reached(begin.final_lsn).await;
+            // The batch is committed now. Otherwise it might never be: rows of each following transaction can be ahead
+            // again.
             self.commit(shared, feed).await?;
         }
-        // A row that is ahead must not become visible.
+        // A pause commits the batch, so a stream with a row that is ahead does not pause yet.
         while !self.has_row_ahead() && must_pause_before(shared, &begin) {
             self.pause_until_request(shared, feed).await?;
         }
@@ -202,17 +188,17 @@ impl StreamRun {
         if !already_applied {
             self.last_commit = begin.final_lsn;
         }
-        let check_copied = self
-            .visible_rows
+        let may_be_in_copy = self
+            .copy_snapshots
             .as_ref()
-            .is_some_and(|visible_rows| visible_rows.may_contain_commit(begin.final_lsn));
-        if !check_copied && !already_applied {
-            self.visible_rows = None;
+            .is_some_and(|snapshots| snapshots.may_contain_transaction(begin.final_lsn));
+        if !may_be_in_copy && !already_applied {
+            self.copy_snapshots = None;
         }
         self.arriving = Some(ArrivingTransaction {
             already_applied,
-            check_copied,
-            lagging: begin.age() > LAGGING_AGE,
+            may_be_in_copy,
+            is_lagging: begin.age() > LAGGING_AGE,
             begin,
             change_count: 0,
             markers: Vec::new(),
@@ -220,13 +206,13 @@ impl StreamRun {
         Ok(())
     }
 
-    /// Commits the batch, answers a request to park here, and waits for the next request.
+    /// Commits the batch, answers a `Park` request for this position, and waits for the next request.
     async fn pause_until_request(
         &mut self,
         shared: &mut StreamState,
         feed: &mut EventFeed,
     ) -> Result<(), StepError> {
-        self.notify_holders_if_idle(shared);
+        self.answer_pauses_if_idle(shared);
         self.commit(shared, feed).await?;
         if let Some(PausePoint::BeforeCommit(_, parked)) =
             shared.pause.replace(PausePoint::BeforeNext)
@@ -240,9 +226,9 @@ impl StreamRun {
         Ok(())
     }
 
-    /// Whether arriving changes must be applied. The upstream shard of a stream that starts after a flip was closed
-    /// until the open marker: everything that arrives before that marker was written by Shardwright itself, and is
-    /// ignored (C11).
+    /// Returns whether arriving changes must be applied. After a flip, the upstream shard of the new stream was closed
+    /// until the open marker: Shardwright itself has written everything before this marker, so the stream ignores it
+    /// (C11).
     fn must_apply(&self) -> bool {
         let already_applied = self.arriving.as_ref().is_none_or(|tx| tx.already_applied);
         !already_applied && self.batch.progress.opened
@@ -259,20 +245,21 @@ impl StreamRun {
         }
     }
 
-    /// Counts a change of the arriving transaction; returns the circumstances of its arrival.
+    /// Counts a change of the arriving transaction. Returns the circumstances of its arrival; `None` if no transaction
+    /// is arriving.
     fn count_change(&mut self, shared: &StreamState) -> Option<ChangeArrival> {
         let arriving = self.arriving.as_mut()?;
         arriving.change_count += 1;
         Some(ChangeArrival {
-            dirty: shared.commands.record_dirty.load(Ordering::SeqCst),
-            lagging: arriving.lagging,
+            records_dirty: shared.settings.record_dirty.load(Ordering::SeqCst),
+            is_lagging: arriving.is_lagging,
             commit_lsn: arriving.begin.final_lsn,
         })
     }
 
     fn handle_message(&mut self, shared: &StreamState, message: &LogicalMessage) {
         let marker = Marker::parse(&message.prefix, &message.content);
-        let own_marker = marker.filter(|m| m.migration == shared.spec.token.migration.0);
+        let own_marker = marker.filter(|m| m.migration == shared.spec.token.migration);
         if let (Some(marker), Some(arriving), true) =
             (own_marker, self.arriving.as_mut(), message.transactional)
         {
@@ -298,39 +285,43 @@ impl StreamRun {
             .any(|marker| marker.kind == MarkerKind::Opened);
         self.batch
             .end_transaction(&shared.spec, end, arriving.change_count, opened);
-        let before = shared.publish.borrow().applied_rows + self.batch.unpublished_moving_rows();
-        self.batch
-            .markers
-            .extend(arriving.markers.into_iter().map(|marker| (marker, before)));
-        let full = self.batch.is_full(&shared.spec, arriving.lagging);
+        let rows_before =
+            shared.publish.borrow().applied_rows + self.batch.unpublished_moving_rows();
+        self.batch.markers.extend(
+            arriving
+                .markers
+                .into_iter()
+                .map(|marker| (marker, rows_before)),
+        );
+        let is_full = self.batch.is_full(&shared.spec, arriving.is_lagging);
         let is_synchronous = shared.spec.dual_write.is_some();
-        let marked = !self.batch.markers.is_empty();
-        if marked
+        let has_marker = !self.batch.markers.is_empty();
+        if has_marker
             && feed.confirms_progress_only()
             && self.has_only_progress_to_write(shared).await?
         {
             self.publish_progress(shared, feed);
-        } else if marked || (full && is_synchronous) {
+        } else if has_marker || (is_full && is_synchronous) {
             self.commit(shared, feed).await?;
-        } else if full && !self.has_row_ahead() {
+        } else if is_full && !self.has_row_ahead() {
             self.batch.start_commit(&shared.spec).await?;
             self.publish_progress(shared, feed);
         }
         Ok(shared
             .stop_at
-            .is_some_and(|id| shared.publish.borrow().markers.contains_key(&id)))
+            .is_some_and(|id| shared.publish.borrow().applied_markers.contains_key(&id)))
     }
 
-    /// Whether no row before the marker is still to be written. Then the marker can be reported before the progress
-    /// passes it.
+    /// Returns whether every row before the marker is durable. The stream can then report the marker before it commits
+    /// the progress (ADR 45).
     ///
-    /// Only a cutover needs this. It is not done if commits wait for the progress.
+    /// This is done only in a cutover, and not under synchronous dual-write, in which commits wait for the progress.
     async fn has_only_progress_to_write(
         &mut self,
         shared: &StreamState,
     ) -> Result<bool, StepError> {
-        let prompt = shared.commands.commit_promptly.load(Ordering::SeqCst);
-        if !prompt || shared.spec.dual_write.is_some() || self.has_row_ahead() {
+        let is_cutover_near = shared.settings.commit_promptly.load(Ordering::SeqCst);
+        if !is_cutover_near || shared.spec.dual_write.is_some() || self.has_row_ahead() {
             return Ok(false);
         }
         self.batch.has_no_pending_rows().await
@@ -362,7 +353,7 @@ impl StreamRun {
             observation.status.lag_bytes = i64::try_from(lag).unwrap_or(i64::MAX);
             observation.status.transactions = progress.transactions;
             observation.status.changes = progress.changes;
-            observation.markers.extend(
+            observation.applied_markers.extend(
                 markers
                     .into_iter()
                     .map(|(marker, before)| (marker.id, before)),
@@ -370,8 +361,8 @@ impl StreamRun {
         });
     }
 
-    /// Advances the position of an idle stream, so that the upstream shard need not retain WAL without changes for
-    /// it.
+    /// Advances the position of a stream that has received no change up to `wal_end`, so that the upstream shard need
+    /// not retain this WAL.
     async fn advance_idle(
         &mut self,
         shared: &mut StreamState,
@@ -382,14 +373,14 @@ impl StreamRun {
             return Ok(());
         }
         match feed {
-            // A commit without changes for this stream may wait for this position. It is confirmed when the progress
-            // is durable (I3), together with the changes that are added until then.
-            EventFeed::Live(_) if shared.spec.dual_write.is_some() => {
+            // A commit of other keys may wait until the stream confirms this position. The stream confirms it when the
+            // progress is durable (I3), together with the changes that are added until then.
+            EventFeed::Slot(_) if shared.spec.dual_write.is_some() => {
                 self.batch.advance_to(wal_end)
             }
-            // The capture may have confirmed this position to the slot already, so the progress must reach it.
+            // The capture may have confirmed this position to the slot, so the progress must reach it.
             EventFeed::Spool(_) => self.batch.advance_to(wal_end),
-            EventFeed::Live(_) => {
+            EventFeed::Slot(_) => {
                 if !self.batch.is_empty() {
                     return Ok(());
                 }
@@ -424,16 +415,19 @@ fn must_pause_before(shared: &StreamState, begin: &Begin) -> bool {
     }
 }
 
-/// Accepts one request. Returns `None` if the stream has been dropped.
-pub(super) fn take_request(shared: &mut StreamState, request: Option<StreamRequest>) -> Option<()> {
+/// Accepts a received request. Returns `None` if the stream has been dropped.
+pub(super) fn accept_request(
+    shared: &mut StreamState,
+    request: Option<StreamRequest>,
+) -> Option<()> {
     shared.accept(request?);
     Some(())
 }
 
 fn truncated_error(shard: &str) -> StepError {
     StepError::refused(
-        "capture.truncate",
+        StepCode::CaptureTruncate,
         format!("shard {shard}: a moving table was truncated"),
-        "`abort` the migration; the TRUNCATE guard of the table was bypassed",
+        "`abort` the migration; a session has bypassed the guard against TRUNCATE",
     )
 }

@@ -1,11 +1,13 @@
-//! The position of the second lane of a change stream, stored on the downstream shard. A lane is a session that applies
-//! changes on the downstream shard.
+//! The position of the second lane of a change stream, stored on the downstream shard. A lane is one of the two
+//! sessions that apply a backlog together.
 //!
-//! The second lane commits a batch immediately before the first lane does. So it is at the progress, or one batch
-//! ahead of it. Its rows of the transactions between the two positions are already applied (ADR 39).
-//! Its row is in the table of the progress, under a name that states how rows are divided between the lanes.
+//! The second lane commits its part of a batch immediately before the first lane does. So its position is that of the
+//! progress, or one batch ahead. If it is ahead, the second lane has already applied its rows of the transactions
+//! between the two positions (ADR 39). The table of the progress has a row for the position. The name of this row
+//! states how rows are divided between the lanes.
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::names::Direction;
 use tokio_postgres::types::ToSql;
 
@@ -15,16 +17,17 @@ use crate::postgres::lsn::Lsn;
 use crate::shard::apply_progress::{self, ApplyProgress};
 use crate::shard::epoch::{self, EpochToken};
 
-/// The prefix of the names of second lanes.
-fn prefix(direction: Direction) -> String {
+/// Returns how the name of a second lane's row begins. [`DIVISION`] follows it.
+fn name_prefix(direction: Direction) -> String {
     format!("{direction}, second lane by ")
 }
 
-/// Waits until no transaction writes the position, then reads it. Returns `None` if it is not ahead of `progress`.
+/// Waits until no open transaction has written the position, then reads it. Returns `None` if it is not ahead of
+/// `progress`.
 ///
 /// # Errors
-/// `stream.division` if it is ahead and an agent divided the rows in another way. A transient error if a transaction
-/// keeps the row locked; the lock timeout of the session then stays as this function set it.
+/// `stream.division` if it is ahead, and the agent that wrote it divided the rows in another way. A transient error if
+/// another transaction keeps the row locked; the session then keeps the lock timeout that this function has set.
 pub(crate) async fn read_position_ahead(
     client: &Connected,
     token: &EpochToken,
@@ -35,7 +38,7 @@ pub(crate) async fn read_position_ahead(
     let what = format!("shard {shard}: reading the position of the second lane");
     let sql = "select direction, lsn from shardwright.progress
                where migration = $1 and pg_catalog.starts_with(direction, $2) for update";
-    let parameters: [&(dyn ToSql + Sync); 2] = [&token.migration.0, &prefix(direction)];
+    let parameters: [&(dyn ToSql + Sync); 2] = [&token.migration.0, &name_prefix(direction)];
     let rows = apply_progress::query_settled(client, sql, &parameters, &what).await?;
     let ahead = rows
         .iter()
@@ -43,19 +46,19 @@ pub(crate) async fn read_position_ahead(
         .find(|(_, lsn)| *lsn > progress);
     match ahead {
         None => Ok(None),
-        Some((name, lsn)) if name == prefix(direction) + DIVISION => Ok(Some(lsn)),
+        Some((name, lsn)) if name == name_prefix(direction) + DIVISION => Ok(Some(lsn)),
         Some((name, lsn)) => Err(StepError::refused(
-            "stream.division",
+            StepCode::StreamDivision,
             format!(
-                "shard {shard}: {name:?} has applied changes up to {lsn}; this agent divides rows by {DIVISION}"
+                "shard {shard}: {name:?} has applied changes up to {lsn}; this agent divides rows between its sessions by {DIVISION}"
             ),
-            "continue with an agent of the version that applied them, or `abort` the migration",
+            "continue with an agent of the version that applied these changes, or `abort` the migration",
         )),
     }
 }
 
-/// Creates the row of the second lane durably before that lane first applies changes, so that a later reader waits
-/// for an open transaction of the lane.
+/// Creates the row of the second lane durably, before the lane first applies changes. A later reader can then lock the
+/// row, and so waits for an open transaction of the lane.
 ///
 /// # Errors
 /// An error of the server.
@@ -84,6 +87,6 @@ pub(crate) async fn write_position(
         transactions: 0,
         changes: 0,
     };
-    let name = prefix(direction) + DIVISION;
+    let name = name_prefix(direction) + DIVISION;
     apply_progress::write_as(client, token, &name, position).await
 }

@@ -1,24 +1,28 @@
-//! The modes of a run: spooling, draining the spool, live. A run begins in the mode that follows from the spool of
-//! the last one.
+//! A run of a stream with a spool. It has up to three modes, in this order:
+//! 1. *Spooling*: the stream writes changes to the spool.
+//! 2. *Draining*: it applies the changes of the spool, while a capture writes further changes to it.
+//! 3. *Live*: it applies changes directly from the slot.
 //!
-//! A stream is live from its start if it may apply changes, its spool is empty and its downstream shard is available.
+//! A run begins in the mode live if the stream may apply changes, its spool is empty and its downstream shard is
+//! available. A stream without a spool is always live.
 
 use std::time::Duration;
 
-use plans::failure::RetryClass;
+use plans::failure::{RetryClass, StepCode};
 use plans::wire::StreamMode;
 use tokio::time::Instant;
 
+use super::StreamSpec;
 use super::batch::ApplyBatch;
 use super::capture::{self, SpoolCapture};
+use super::copy_snapshots::CopySnapshots;
 use super::feed::EventFeed;
-use super::run::{RunEnd, StreamRun, take_request};
-use super::visible::VisibleRows;
-use super::{StreamSpec, StreamState, restart_delay};
+use super::run::{StreamRun, accept_request};
+use super::state::StreamState;
+use super::supervisor::restart_delay;
 use crate::error::StepError;
 use crate::postgres::lsn::Lsn;
 use crate::postgres::replication::FeedbackMode;
-use crate::postgres::replication::SLOT_GAP;
 use crate::shard::apply_progress;
 use crate::spool::{Spool, SpoolLocation};
 use crate::stream::apply::{Applier, Executor};
@@ -26,26 +30,35 @@ use crate::stream::dual_write;
 use crate::stream::second_lane;
 use plans::names::Direction;
 
-/// When fewer bytes than this are left in the spool, the capture ends; the stream then reads the rest and afterwards
-/// the slot.
+/// When fewer bytes than this remain in the spool, the capture ends. The stream then reads the rest of the spool, and
+/// afterwards the slot.
 const NEARLY_DRAINED_BYTES: u64 = 1 << 20;
-/// With synchronous dual-write, changes for which no commit waits are themselves committed after this time.
-const MAX_PROMPT_WAIT: Duration = Duration::from_millis(2);
+/// Under synchronous dual-write, a batch is committed after this time at the latest, also while more changes arrive.
+const MAX_UNAWAITED_DELAY: Duration = Duration::from_millis(2);
+
+/// The ways in which a run ends without an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RunEnd {
+    /// The stream has applied the marker after which it ends, or it has been dropped.
+    Ended,
+    /// The stream continues in another mode, with a new run.
+    ChangeMode,
+}
 
 /// Runs until the stream has ended or must change its mode.
 pub(super) async fn run(shared: &mut StreamState) -> Result<RunEnd, StepError> {
     let Some(location) = shared.spec.spool.clone() else {
         let run = prepare_run(&shared.spec).await?;
-        return apply_live(shared, run, None).await;
+        return apply_directly(shared, run, None).await;
     };
-    // The order is safe because the writer of a spool makes changes durable before it confirms them: the slot is read
-    // before the spool.
-    let confirmed = capture::read_confirmed(&shared.spec).await?;
-    let spool = open_spool(location, confirmed).await?;
-    let lagged = std::mem::take(&mut shared.lags);
-    if spool.covered().is_none() && shared.may_apply() && !lagged {
+    // The slot is read before the spool. A writer makes changes durable in the spool before it confirms them to the
+    // slot, so the spool contains everything that was confirmed.
+    let confirmed = capture::read_confirmed_position(&shared.spec).await?;
+    let spool = open_or_discard_spool(location, confirmed).await?;
+    let begins_with_spool = std::mem::take(&mut shared.spools_first);
+    if spool.covered_range().is_none() && shared.may_apply() && !begins_with_spool {
         match prepare_run(&shared.spec).await {
-            Ok(run) => return apply_live(shared, run, None).await,
+            Ok(run) => return apply_directly(shared, run, None).await,
             Err(error) if is_transient(&error) => {
                 tracing::warn!(%error, "changes are spooled until the downstream shard is available");
             }
@@ -59,7 +72,7 @@ pub(super) async fn run(shared: &mut StreamState) -> Result<RunEnd, StepError> {
     };
     let drained = drain_spool(shared, &mut capture, &spool, run).await?;
     match drained {
-        DrainOutcome::Drained(run) => apply_live(shared, *run, Some(spool)).await,
+        DrainOutcome::Drained(run) => apply_directly(shared, *run, Some(spool)).await,
         DrainOutcome::Ended => {
             spool.remove().await?;
             Ok(RunEnd::Ended)
@@ -68,40 +81,48 @@ pub(super) async fn run(shared: &mut StreamState) -> Result<RunEnd, StepError> {
     }
 }
 
-/// Opens the spool that earlier runs have left. Discards it if an agent with another spool has continued from the
-/// slot since.
-async fn open_spool(location: SpoolLocation, confirmed: Lsn) -> Result<Spool, StepError> {
+/// Opens the spool that earlier runs have left. Discards it if it ends before the confirmed position of the slot: an
+/// agent with another spool has continued from the slot since.
+async fn open_or_discard_spool(
+    location: SpoolLocation,
+    confirmed: Lsn,
+) -> Result<Spool, StepError> {
     let spool = Spool::open(location.clone()).await?;
-    if spool.covered().is_none_or(|(_, end)| end >= confirmed) {
+    if spool
+        .covered_range()
+        .is_none_or(|(_, end)| end >= confirmed)
+    {
         return Ok(spool);
     }
-    tracing::info!(%confirmed, "the spool is older than the slot: another agent has continued from the slot");
+    tracing::info!(%confirmed, "the spool is discarded, because it ends before the confirmed position of the slot: another agent has continued from the slot");
     spool.remove().await?;
     Spool::open(location).await
 }
 
-/// Prepares the downstream shard: the session, the progress, the tables, and what the copy already contains.
+/// Opens a session on the downstream shard, and reads there the progress, the definitions of the tables, and which
+/// changes the copy already contains.
 async fn prepare_run(spec: &StreamSpec) -> Result<StreamRun, StepError> {
     let shard = spec.downstream.name.as_str();
     let session = spec.downstream.replica_session("apply").await?;
     let progress = apply_progress::read_settled(&session, &spec.token, spec.direction).await?;
     let progress = progress.ok_or_else(|| {
         StepError::refused(
-            "stream.progress",
+            StepCode::StreamProgress,
             format!(
-                "shard {shard}: the {} stream has no row with its progress",
+                "shard {shard}: the row with the progress of the {} stream does not exist",
                 spec.direction
             ),
-            "`abort` it and plan it again",
+            "`abort` the migration and plan it again",
         )
     })?;
     let (token, direction) = (&spec.token, spec.direction);
-    let (visible_rows, second) = match direction {
+    let (copy_snapshots, second) = match direction {
         Direction::Forward => (
-            VisibleRows::load(&session, token, &spec.tables).await?,
+            CopySnapshots::load(&session, token, &spec.tables).await?,
             second_lane::read_position_ahead(&session, token, direction, progress.lsn).await?,
         ),
-        // Clients with an old map read the downstream shard of a reverse stream, so one session writes it.
+        // Clients with an old map read the downstream shard of a reverse stream, so only one session writes there: each
+        // batch becomes visible in one commit.
         Direction::Reverse => (None, None),
     };
     let mut applier = Applier::prepare(&session, &spec.tables).await?;
@@ -109,15 +130,15 @@ async fn prepare_run(spec: &StreamSpec) -> Result<StreamRun, StepError> {
     applier.read_upstream_constraints(&upstream).await?;
     let executor = Executor::new(session).await?;
     let batch = ApplyBatch::new(executor, applier, progress, second);
-    Ok(StreamRun::new(batch, visible_rows))
+    Ok(StreamRun::new(batch, copy_snapshots))
 }
 
 fn is_transient(error: &StepError) -> bool {
     matches!(error, StepError::Failed(failure) if failure.retry != RetryClass::None)
 }
 
-/// Captures until changes may be applied and the downstream shard is available. Returns `None` if the stream has been
-/// dropped.
+/// Waits, while `capture` writes to the spool, until changes may be applied and the downstream shard is available.
+/// Returns `None` if the stream has been dropped.
 async fn spool_until_applicable(
     shared: &mut StreamState,
     capture: &mut SpoolCapture,
@@ -125,12 +146,12 @@ async fn spool_until_applicable(
     shared.set_mode(StreamMode::Spooling);
     let mut failures = 0;
     loop {
-        shared.notify_holders();
+        shared.answer_pauses();
         if shared.may_apply() {
             match prepare_run(&shared.spec).await {
                 Ok(run) => {
                     set_downstream_error(shared, None);
-                    check_gap(&shared.spec, &run, capture.begin)?;
+                    check_no_gap(&shared.spec, &run, capture.begin)?;
                     return Ok(Some(run));
                 }
                 Err(error) if is_transient(&error) => {
@@ -140,14 +161,14 @@ async fn spool_until_applicable(
                 Err(error) => return Err(error),
             }
         }
-        let retry = shared.may_apply();
+        let must_retry = shared.may_apply();
         tokio::select! {
             biased;
-            request = shared.requests.recv() => if take_request(shared, request).is_none() {
+            request = shared.requests.recv() => if accept_request(shared, request).is_none() {
                 return Ok(None);
             },
             failure = capture.wait_for_failure() => return Err(failure),
-            () = tokio::time::sleep(restart_delay(failures)), if retry => {}
+            () = tokio::time::sleep(restart_delay(failures)), if must_retry => {}
         }
     }
 }
@@ -158,32 +179,33 @@ fn set_downstream_error(shared: &StreamState, why: Option<String>) {
         .send_modify(|observation| observation.downstream_error = why);
 }
 
-/// Checks that everything before the confirmed position of the slot is in the spool or applied (I3).
-fn check_gap(spec: &StreamSpec, run: &StreamRun, begin: Lsn) -> Result<(), StepError> {
+/// Checks that the changes of the spool follow the applied ones without a gap (I3).
+fn check_no_gap(spec: &StreamSpec, run: &StreamRun, begin: Lsn) -> Result<(), StepError> {
     let applied = run.batch.progress.lsn;
     if begin <= applied {
         return Ok(());
     }
     Err(StepError::refused(
-        SLOT_GAP,
+        StepCode::SlotGap,
         format!(
-            "shard {}: changes are applied up to {applied}, but the spool begins at {begin}",
+            "shard {}: the stream has applied changes up to {applied}, but its spool begins at {begin}",
             spec.downstream.name
         ),
-        "the changes between are in the spool of another agent: start that agent again, or `abort` the migration",
+        "the changes between these positions are in the spool of another agent: start that agent again, or `abort` the migration",
     ))
 }
 
 /// The ways in which the draining of a spool ends.
 enum DrainOutcome {
-    /// Every spooled change is applied, and the slot is free.
+    /// Every spooled change is applied, and the capture has ended, so another session can read the slot.
     Drained(Box<StreamRun>),
-    /// The marker to stop at is applied, or the stream has been dropped.
+    /// The stream has applied the marker after which it ends, or it has been dropped.
     Ended,
     /// The stream must not apply changes for now.
     MustNotApply,
 }
 
+/// Applies the changes of the spool. Ends the capture when the spool is nearly empty.
 async fn drain_spool(
     shared: &mut StreamState,
     capture: &mut SpoolCapture,
@@ -193,20 +215,20 @@ async fn drain_spool(
     shared.set_mode(StreamMode::Draining);
     let upstream = shared.spec.upstream.name.clone();
     let mut feed = EventFeed::Spool(spool.reader(capture.durable.clone()));
-    let mut capturing = true;
+    let mut is_capturing = true;
     loop {
-        run.notify_holders_if_idle(shared);
+        run.answer_pauses_if_idle(shared);
         tokio::select! {
             biased;
             request = shared.requests.recv() => {
-                if take_request(shared, request).is_none() {
+                if accept_request(shared, request).is_none() {
                     return Ok(DrainOutcome::Ended);
                 }
                 if !shared.may_apply() {
                     return Ok(DrainOutcome::MustNotApply);
                 }
             }
-            failure = capture.wait_for_failure(), if capturing => return Err(failure),
+            failure = capture.wait_for_failure(), if is_capturing => return Err(failure),
             event = feed.next(&upstream) => {
                 let Some(event) = event? else { break };
                 if run.handle_event(shared, &mut feed, event).await? {
@@ -214,21 +236,22 @@ async fn drain_spool(
                     return Ok(DrainOutcome::Ended);
                 }
             }
-            // While the capture runs, more changes follow in the spool even if its reader pauses.
-            () = tokio::time::sleep_until(run.batch.commit_due()), if run.can_commit() && !capturing => {
+            // While the capture runs, more changes will follow, so a batch need not be committed because the reader has
+            // none.
+            () = tokio::time::sleep_until(run.batch.commit_due()), if run.can_commit() && !is_capturing => {
                 run.commit(shared, &mut feed).await?;
             }
         }
         spool.remove_applied(run.batch.progress.lsn);
-        let left = capture
+        let remaining_bytes = capture
             .durable
             .borrow()
             .end
             .bytes_since(run.batch.position());
-        publish_spooled_bytes(shared, left);
-        if capturing && left < NEARLY_DRAINED_BYTES {
+        publish_spooled_bytes(shared, remaining_bytes);
+        if is_capturing && remaining_bytes < NEARLY_DRAINED_BYTES {
             capture.stop().await;
-            capturing = false;
+            is_capturing = false;
         }
     }
     run.commit(shared, &mut feed).await?;
@@ -236,16 +259,16 @@ async fn drain_spool(
     Ok(DrainOutcome::Drained(Box::new(run)))
 }
 
-fn publish_spooled_bytes(shared: &StreamState, left: u64) {
+fn publish_spooled_bytes(shared: &StreamState, bytes: u64) {
     shared.publish.send_if_modified(|observation| {
-        observation.status.spooled_bytes = i64::try_from(left).unwrap_or(i64::MAX);
+        observation.status.spooled_bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
         false
     });
 }
 
-/// Applies the changes of the slot as they arrive. Removes the spool `drained` as soon as all of it is durable on the
-/// downstream shard.
-async fn apply_live(
+/// Applies the changes of the slot as they arrive. Removes the spool `drained`, of which everything is applied, as soon
+/// as the last of its changes are durable on the downstream shard.
+async fn apply_directly(
     shared: &mut StreamState,
     mut run: StreamRun,
     mut drained: Option<Spool>,
@@ -253,7 +276,7 @@ async fn apply_live(
     let upstream = shared.spec.upstream.name.clone();
     let is_synchronous = shared.spec.dual_write.is_some();
     let (role, feedback) = if is_synchronous {
-        (dual_write::ROLE, FeedbackMode::Prompt)
+        (dual_write::STANDBY_ROLE, FeedbackMode::Prompt)
     } else {
         ("capture", FeedbackMode::Easy)
     };
@@ -261,11 +284,11 @@ async fn apply_live(
         remove_spool(&mut drained).await?;
     }
     let stream = capture::open_stream(&shared.spec, run.batch.position(), role, feedback).await?;
-    let mut feed = EventFeed::Live(Box::new(stream));
+    let mut feed = EventFeed::Slot(Box::new(stream));
     shared.set_mode(StreamMode::Live);
-    let mut waits_since: Option<Instant> = None;
+    let mut uncommitted_since: Option<Instant> = None;
     loop {
-        run.notify_holders_if_idle(shared);
+        run.answer_pauses_if_idle(shared);
         if shared.is_prompt() {
             feed.keep_walsender();
         } else {
@@ -275,7 +298,7 @@ async fn apply_live(
         tokio::select! {
             biased;
             request = shared.requests.recv() => {
-                if take_request(shared, request).is_none() {
+                if accept_request(shared, request).is_none() {
                     return Ok(RunEnd::Ended);
                 }
                 if !shared.may_apply() && shared.spec.spool.is_some() {
@@ -286,11 +309,12 @@ async fn apply_live(
                 let Some(event) = event? else { break };
                 if run.handle_event(shared, &mut feed, event).await? {
                     if drained.is_some() {
-                        // The slot is confirmed up to the end of the spool.
+                        // The capture has confirmed the slot up to the end of the spool, so the spool may only be
+                        // removed when everything is durable.
                         run.commit(shared, &mut feed).await?;
                     }
                     remove_spool(&mut drained).await?;
-                    // The stream applies nothing more. Its last feedback to the slot need not be waited for.
+                    // The stream applies nothing more, so its end need not wait until the sessions are closed.
                     let close_sessions = shared.close_sessions.clone();
                     tokio::spawn(async move {
                         close_sessions.cancelled().await;
@@ -305,15 +329,15 @@ async fn apply_live(
         if drained.is_some() && run.batch.is_empty() {
             remove_spool(&mut drained).await?;
         }
-        // Changes for which no commit waits must not delay those for which one does.
-        waits_since =
-            (is_synchronous && run.can_commit()).then(|| waits_since.unwrap_or_else(Instant::now));
-        if waits_since.is_some_and(|since| since.elapsed() >= MAX_PROMPT_WAIT) {
+        // Under synchronous dual-write, commits may wait for changes of this batch.
+        uncommitted_since = (is_synchronous && run.can_commit())
+            .then(|| uncommitted_since.unwrap_or_else(Instant::now));
+        if uncommitted_since.is_some_and(|since| since.elapsed() >= MAX_UNAWAITED_DELAY) {
             run.commit(shared, &mut feed).await?;
-            waits_since = None;
+            uncommitted_since = None;
         }
-        if lags_too_far(shared, &run) {
-            shared.lags = true;
+        if must_spool(shared, &run) {
+            shared.spools_first = true;
             break;
         }
     }
@@ -329,7 +353,7 @@ async fn remove_spool(drained: &mut Option<Spool>) -> Result<(), StepError> {
     }
 }
 
-/// Waits for more changes of a batch. A prompt stream waits only for those that have arrived already.
+/// Waits for more changes of a batch until `due`. If `prompt`, waits only for changes that have already arrived.
 async fn wait_for_more(prompt: bool, due: Instant) {
     if prompt {
         tokio::task::yield_now().await;
@@ -339,15 +363,15 @@ async fn wait_for_more(prompt: bool, due: Instant) {
 }
 
 async fn close_feed(feed: EventFeed) {
-    if let EventFeed::Live(stream) = feed {
-        // The server sends unconfirmed changes again.
+    if let EventFeed::Slot(stream) = feed {
+        // An error is ignored: the server sends unconfirmed changes again.
         let _ = stream.close().await;
     }
 }
 
-/// Returns whether the upstream shard retains so much WAL that the stream must spool. Returns `false` in a cutover, in
-/// which the stream has almost no lag.
-fn lags_too_far(shared: &StreamState, run: &StreamRun) -> bool {
+/// Returns whether the stream is so far behind that it must spool, so that the upstream shard need not retain the WAL.
+/// Returns `false` in a cutover, in which the stream has almost no lag.
+fn must_spool(shared: &StreamState, run: &StreamRun) -> bool {
     shared.spec.spool.is_some()
         && shared.stop_at.is_none()
         && shared
@@ -355,5 +379,5 @@ fn lags_too_far(shared: &StreamState, run: &StreamRun) -> bool {
             .borrow()
             .wal_end
             .bytes_since(run.batch.progress.lsn)
-            > shared.spec.spool_beyond
+            > shared.spec.spool_threshold_bytes
 }

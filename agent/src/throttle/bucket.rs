@@ -4,15 +4,16 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Time in seconds for which the rate may be used in advance, so that late timers do not reduce the throughput.
+/// Seconds for which the rate may be used in advance, so that timers that fire late do not reduce the throughput.
 const BURST_SECONDS: f64 = 0.1;
 /// Maximum wait that is returned. The rate may change before it ends.
 const MAX_WAIT: Duration = Duration::from_secs(3600);
 
-/// Bytes that were used and not waited for yet. If the value is negative, that number of bytes may be used without a
-/// wait.
+/// The bytes that the streams have used, reduced by the rate.
 #[derive(Debug)]
 pub(super) struct ByteBucket {
+    /// Bytes that were used and for which no stream has waited yet. If the value is negative, that number of bytes may
+    /// be used without a wait.
     debt: f64,
     updated: Instant,
 }
@@ -27,7 +28,7 @@ impl Default for ByteBucket {
 }
 
 impl ByteBucket {
-    /// Adds spent bytes.
+    /// Adds used bytes.
     pub(super) fn add_bytes(&mut self, bytes: u64) {
         self.debt += bytes as f64;
     }

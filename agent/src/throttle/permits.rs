@@ -1,13 +1,13 @@
-//! Permits of streams that may work at the same time. If the ratio is small, fewer streams work at the same time. This
-//! helps an application more than longer rests of all streams, because it notices how many processes compete for the
-//! CPU cores.
+//! Permits of COPY streams that may work at the same time. If the ratio is small, fewer streams have a permit. This
+//! helps the application more than longer rests of all streams, because its latency depends on how many processes
+//! compete for the CPU cores.
 
 use std::sync::{Mutex, PoisonError};
 
 use plans::throttle::MOST_STREAMS;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-/// The semaphore grants permits in the order of the requests, so that no stream keeps its transaction open for long.
+/// The semaphore grants permits in the order of the requests, so that no stream waits long with an open transaction.
 #[derive(Debug)]
 pub(super) struct StreamPermits {
     semaphore: Semaphore,
@@ -25,12 +25,12 @@ struct PermitCount {
 impl Default for StreamPermits {
     /// Returns one permit for each possible stream.
     fn default() -> Self {
-        let most = MOST_STREAMS as usize;
+        let max_streams = MOST_STREAMS as usize;
         Self {
-            semaphore: Semaphore::new(most),
+            semaphore: Semaphore::new(max_streams),
             count: Mutex::new(PermitCount {
-                total: most,
-                target: most,
+                total: max_streams,
+                target: max_streams,
             }),
         }
     }
@@ -59,7 +59,7 @@ impl StreamPermits {
     }
 }
 
-/// The permit of a stream to work.
+/// The permit with which a stream works.
 #[derive(Debug)]
 pub(crate) struct StreamPermit<'a> {
     permits: &'a StreamPermits,

@@ -10,19 +10,19 @@ fn limits(edit: impl FnOnce(&mut MigrationLimits)) -> MigrationLimits {
     limits
 }
 
-fn rate(bytes: u64) -> MigrationLimits {
+fn limits_with_rate(bytes: u64) -> MigrationLimits {
     limits(|limits| limits.throttle.rate_bytes_s = Some(bytes))
 }
 
 /// A time limit that is much longer than each of these tests takes.
 const LONG: Duration = Duration::from_secs(20);
 
-async fn in_time<T>(what: impl Future<Output = T>) -> T {
+async fn within_test_limit<T>(what: impl Future<Output = T>) -> T {
     tokio::time::timeout(LONG, what).await.expect("in time")
 }
 
 /// Executes `pieces` pieces of work of `bytes` bytes each.
-async fn spend(throttle: &MigrationThrottle, pieces: u32, bytes: u64) {
+async fn finish_pieces(throttle: &MigrationThrottle, pieces: u32, bytes: u64) {
     let work = throttle.begin_work();
     for _ in 0..pieces {
         work.finish_piece(bytes).await;
@@ -31,15 +31,18 @@ async fn spend(throttle: &MigrationThrottle, pieces: u32, bytes: u64) {
 
 #[tokio::test]
 async fn without_limits_nothing_waits() {
-    in_time(spend(&MigrationThrottle::default(), 1000, 1 << 30)).await;
+    within_test_limit(finish_pieces(&MigrationThrottle::default(), 1000, 1 << 30)).await;
 }
 
 #[tokio::test]
 async fn two_streams_share_one_rate() {
     let throttle = MigrationThrottle::default();
-    throttle.set_limits(&rate(1_000_000));
+    throttle.set_limits(&limits_with_rate(1_000_000));
     let began = Instant::now();
-    tokio::join!(spend(&throttle, 20, 10_000), spend(&throttle, 20, 10_000));
+    tokio::join!(
+        finish_pieces(&throttle, 20, 10_000),
+        finish_pieces(&throttle, 20, 10_000)
+    );
     // The bytes of a tenth of a second may be used in advance.
     assert!(began.elapsed() >= Duration::from_millis(290));
     assert!(throttle.rate_bound.load(Ordering::Relaxed));
@@ -58,34 +61,38 @@ async fn a_rest_is_in_proportion_to_the_work_before_it() {
 }
 
 /// Returns the maximum number of `streams` that worked at the same time.
-async fn most_at_once(throttle: &MigrationThrottle, streams: u32) -> u32 {
-    let (now, most) = (AtomicU32::new(0), AtomicU32::new(0));
+async fn max_concurrent_streams(throttle: &MigrationThrottle, streams: u32) -> u32 {
+    let (working, max_working) = (AtomicU32::new(0), AtomicU32::new(0));
     let stream = async || {
         let work = throttle.begin_stream_work().await;
         for _ in 0..5 {
-            most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            max_working.fetch_max(working.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
             tokio::time::sleep(Duration::from_millis(1)).await;
-            now.fetch_sub(1, Ordering::SeqCst);
+            working.fetch_sub(1, Ordering::SeqCst);
             work.finish_piece(0).await;
         }
     };
-    in_time(futures::future::join_all((0..streams).map(|_| stream()))).await;
-    most.load(Ordering::SeqCst)
+    within_test_limit(futures::future::join_all((0..streams).map(|_| stream()))).await;
+    max_working.load(Ordering::SeqCst)
 }
 
 #[tokio::test]
 async fn a_small_ratio_lets_fewer_streams_work_at_a_time_and_all_of_them_proceed() {
     let throttle = MigrationThrottle::default();
     throttle.set_limits(&limits(|limits| limits.streams = 8));
-    assert_eq!(most_at_once(&throttle, 8).await, 8);
+    assert_eq!(max_concurrent_streams(&throttle, 8).await, 8);
     for (ratio, wanted) in [(0.25, 2), (0.1, 1), (0.5, 4), (1.0, 8)] {
         throttle.set_ratio(ratio);
-        assert_eq!(most_at_once(&throttle, 8).await, wanted, "{ratio}");
+        assert_eq!(
+            max_concurrent_streams(&throttle, 8).await,
+            wanted,
+            "{ratio}"
+        );
     }
 }
 
 #[test]
-fn concurrent_streams_use_the_ratio_together() {
+fn the_ratios_of_concurrent_streams_add_up_to_the_ratio_of_all() {
     for (streams, ratio) in [
         (8, 0.3),
         (8, 0.02),
@@ -96,8 +103,8 @@ fn concurrent_streams_use_the_ratio_together() {
     ] {
         let limits = limits(|limits| limits.streams = streams);
         let state = ThrottleState { limits, ratio };
-        let together = f64::from(state.max_working_streams().min(streams)) * state.work_ratio(true);
-        assert!((together - ratio * f64::from(streams)).abs() < 1e-9);
+        let sum = f64::from(state.max_working_streams().min(streams)) * state.work_ratio(true);
+        assert!((sum - ratio * f64::from(streams)).abs() < 1e-9);
         assert!((state.work_ratio(false) - ratio).abs() < 1e-9);
     }
 }
@@ -105,13 +112,13 @@ fn concurrent_streams_use_the_ratio_together() {
 #[tokio::test]
 async fn surplus_permits_are_removed_on_release_and_can_be_added_again() {
     let permits = StreamPermits::default();
-    let taken = [
+    let acquired = [
         permits.acquire().await,
         permits.acquire().await,
         permits.acquire().await,
     ];
     permits.resize(1);
-    let [first, second, last] = taken;
+    let [first, second, last] = acquired;
     drop(first);
     drop(second);
     let none = tokio::time::timeout(Duration::from_millis(20), permits.acquire());
@@ -120,9 +127,9 @@ async fn surplus_permits_are_removed_on_release_and_can_be_added_again() {
         "one of three permits remains, and it is acquired"
     );
     drop(last);
-    let one = in_time(permits.acquire()).await;
+    let one = within_test_limit(permits.acquire()).await;
     permits.resize(2);
-    let _both = (one, in_time(permits.acquire()).await);
+    let _both = (one, within_test_limit(permits.acquire()).await);
 }
 
 #[tokio::test]
@@ -141,28 +148,31 @@ async fn pieces_too_short_to_rest_for_are_added_up() {
 #[tokio::test]
 async fn removing_a_limit_ends_a_wait() {
     let throttle = MigrationThrottle::default();
-    throttle.set_limits(&rate(1024));
-    let free = async {
+    throttle.set_limits(&limits_with_rate(1024));
+    let remove_limit = async {
         tokio::time::sleep(Duration::from_millis(50)).await;
         throttle.set_limits(&MigrationLimits::default());
     };
     // The bytes of one hour at this rate.
-    in_time(async { tokio::join!(spend(&throttle, 1, 1024 * 3600), free) }).await;
+    within_test_limit(async {
+        tokio::join!(finish_pieces(&throttle, 1, 1024 * 3600), remove_limit)
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn a_stream_beyond_the_limit_waits_until_more_are_allowed() {
     let throttle = MigrationThrottle::default();
     throttle.set_limits(&limits(|limits| limits.streams = 2));
-    in_time(throttle.wait_until_allowed(1)).await;
+    within_test_limit(throttle.wait_until_allowed(1)).await;
     let third = tokio::time::timeout(Duration::from_millis(50), throttle.wait_until_allowed(2));
     assert!(third.await.is_err());
     let more = async { throttle.set_limits(&limits(|limits| limits.streams = 3)) };
-    in_time(async { tokio::join!(throttle.wait_until_allowed(2), more) }).await;
+    within_test_limit(async { tokio::join!(throttle.wait_until_allowed(2), more) }).await;
 }
 
 /// Returns hours that begin in 6 and end in 8 hours, so that they never include the current time.
-fn never_now() -> Hours {
+fn hours_without_now() -> Hours {
     let hour = |ms: i64| (now_ms() + ms).div_euclid(3_600_000).rem_euclid(24);
     let (from, to) = (hour(6 * 3_600_000), hour(8 * 3_600_000));
     Hours::parse(&format!("{from:02}:00-{to:02}:00")).expect("hours")
@@ -171,13 +181,18 @@ fn never_now() -> Hours {
 #[tokio::test]
 async fn outside_of_the_hours_no_work_begins_until_they_are_removed() {
     let throttle = MigrationThrottle::default();
-    throttle.set_limits(&limits(|limits| limits.throttle.hours = Some(never_now())));
-    assert!(throttle.closed_hours().is_some());
-    let begun = tokio::time::timeout(Duration::from_millis(50), throttle.wait_until_open());
+    throttle.set_limits(&limits(|limits| {
+        limits.throttle.hours = Some(hours_without_now())
+    }));
+    assert!(throttle.hours_to_wait_for().is_some());
+    let begun = tokio::time::timeout(
+        Duration::from_millis(50),
+        throttle.wait_for_permitted_hours(),
+    );
     assert!(begun.await.is_err());
-    let off = async { throttle.set_limits(&MigrationLimits::default()) };
-    tokio::join!(throttle.wait_until_open(), off);
-    assert!(throttle.closed_hours().is_none());
+    let remove_hours = async { throttle.set_limits(&MigrationLimits::default()) };
+    tokio::join!(throttle.wait_for_permitted_hours(), remove_hours);
+    assert!(throttle.hours_to_wait_for().is_none());
 }
 
 #[tokio::test]
@@ -186,11 +201,12 @@ async fn work_that_cannot_be_slowed_waits_for_a_ratio_above_the_lowest() {
     throttle.set_ratio(MIN_RATIO);
     let begun = tokio::time::timeout(
         Duration::from_millis(50),
-        throttle.wait_until_worth_starting(),
+        throttle.wait_until_build_may_start(),
     );
     assert!(begun.await.is_err());
-    let back = async { throttle.set_ratio(0.1) };
-    in_time(async { tokio::join!(throttle.wait_until_worth_starting(), back) }).await;
+    let raise_ratio = async { throttle.set_ratio(0.1) };
+    within_test_limit(async { tokio::join!(throttle.wait_until_build_may_start(), raise_ratio) })
+        .await;
 }
 
 #[test]

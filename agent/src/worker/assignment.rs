@@ -1,11 +1,11 @@
-//! One migration that this agent owns, and its running task.
+//! One migration that the controller has assigned to this agent, with its running tasks.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use plans::failure::Failure;
+use plans::failure::{Failure, StepCode};
 use plans::id::StepId;
 use plans::names::Direction;
 use plans::step::StepKind;
@@ -22,18 +22,17 @@ use crate::migration::context::StepContext;
 use crate::migration::load_monitor;
 use crate::migration::session::MigrationSession;
 use crate::migration::wait_monitor;
-use crate::postgres::replication::{SLOT_GAP, SLOT_LOST, SLOT_MISSING};
 use crate::shard::dual_write::OwnershipProof;
 use crate::shard::{epoch, sidecar_schema};
 use crate::shared_scan::participants::{ExpectedParticipant, leads_to_copy};
 use crate::steps;
 
-/// Pause between two attempts to take over a migration that has no step at this time.
+/// The pause before the agent tries again to take over a migration that has no step at this time.
 const TAKE_OVER_PAUSE: Duration = Duration::from_secs(1);
 /// The interval at which the agent advances a slot that no stream reads yet.
 const SLOT_ADVANCE_INTERVAL: Duration = Duration::from_secs(10);
 
-/// A migration that this process owns, and its running tasks.
+/// A migration that is assigned to this process, and its running tasks.
 #[derive(Debug)]
 pub(super) struct Assignment {
     pub(super) session: Arc<MigrationSession>,
@@ -49,21 +48,22 @@ pub(super) struct Assignment {
 }
 
 impl Assignment {
-    /// Begins the work that the controller dispatched. An earlier assignment of the migration ends first.
+    /// Begins the work that the controller dispatched. The previous assignment of the migration ends first.
     pub(super) async fn begin(
         mut dispatch: Dispatch,
-        before: Option<Self>,
+        previous: Option<Self>,
         controller: &Controller,
         spools: &Path,
     ) -> Self {
         // A controller of the previous version sends no secret. The secret of the same epoch remains valid.
-        let known = before.as_ref();
-        let known = known.filter(|before| before.session.epoch == dispatch.epoch);
+        let of_same_epoch = previous.as_ref();
+        let of_same_epoch =
+            of_same_epoch.filter(|previous| previous.session.epoch == dispatch.epoch);
         let secret = dispatch.secret.take();
-        dispatch.secret = secret.or_else(|| known?.secret.clone());
+        dispatch.secret = secret.or_else(|| of_same_epoch?.secret.clone());
         let secret = dispatch.secret.clone();
-        let session = match before {
-            Some(before) => before.end_for_successor(&dispatch, spools).await,
+        let session = match previous {
+            Some(previous) => previous.end_for_successor(&dispatch, spools).await,
             None => Arc::new(MigrationSession::new(
                 dispatch.migration.clone(),
                 dispatch.epoch,
@@ -85,6 +85,7 @@ impl Assignment {
         );
         let (sweep_context, slot_context) = (context.clone(), context.clone());
         let sweep_task = tokio::spawn(async move { steps::sweep_dirty_keys(&sweep_context).await });
+        // The task drops the sender when it ends, which wakes the receiver.
         let (finished_sender, finished) = oneshot::channel::<()>();
         let task = tokio::spawn(async move {
             let _finished_sender = finished_sender;
@@ -136,21 +137,13 @@ impl Assignment {
         (!self.task.is_finished()).then(|| id.clone())
     }
 
-    /// Stops the step and the stream at their next safe point. Keeps the snapshot.
+    /// Requests that the step stops at its next safe point; an interrupted step stops the stream too. If no step runs,
+    /// stops the stream. Keeps the snapshot.
     pub(super) async fn pause(&self) {
         self.session.set_expected_participant(None);
-        let busy = !self.task.is_finished();
-        if busy
-            && self
-                .step
-                .as_ref()
-                .is_some_and(|(_, kind)| steps::must_not_be_interrupted(*kind))
-        {
-            self.cancel.cancel();
-            return;
-        }
+        let is_running = !self.task.is_finished();
         self.cancel.cancel();
-        if !busy {
+        if !is_running {
             self.session.stop_applying().await;
         }
     }
@@ -165,7 +158,7 @@ impl Assignment {
     }
 }
 
-/// Takes the migration over if this has not been done, then runs the step and reports its outcome.
+/// Runs the step of the dispatch and reports its outcome. Without a step, keeps the migration's stream running.
 async fn run_assignment(context: StepContext) {
     let dispatch = context.dispatch.clone();
     let Some((id, kind)) = dispatch.step.clone() else {
@@ -179,11 +172,11 @@ async fn run_assignment(context: StepContext) {
         epoch = dispatch.epoch.0,
         attempt = dispatch.attempt
     );
-    run_attempt(context, id, kind).instrument(span).await;
+    run_once(context, id, kind).instrument(span).await;
 }
 
-/// Runs one attempt of a step and reports its outcome.
-async fn run_attempt(context: StepContext, id: StepId, kind: StepKind) {
+/// Takes the migration over unless this process already has, runs the step once and reports its outcome.
+async fn run_once(context: StepContext, id: StepId, kind: StepKind) {
     let dispatch = &context.dispatch;
     context.session.begin_step();
     tracing::info!("step begins");
@@ -243,26 +236,27 @@ async fn run_attempt(context: StepContext, id: StepId, kind: StepKind) {
     report_until_received(&context.controller, &report).await;
 }
 
-/// Returns whether the failure requires a new copy. Before the flip, a slot that lost changes requires only that.
+/// Returns whether a new copy fixes the failure: before the flip, a new copy replaces changes that a slot lost.
 fn requires_new_copy(failure: &Failure, kind: StepKind) -> bool {
-    let lost = [SLOT_MISSING, SLOT_LOST, SLOT_GAP].contains(&failure.code.as_str());
-    lost && matches!(
-        kind,
-        StepKind::Copy
-            | StepKind::CatchUp
-            | StepKind::BuildIndexes
-            | StepKind::Verify
-            | StepKind::OpenReverse
-            | StepKind::Cutover
-    )
+    let slot_codes = [StepCode::SlotMissing, StepCode::SlotLost, StepCode::SlotGap];
+    failure.has_code_of(&slot_codes)
+        && matches!(
+            kind,
+            StepKind::Copy
+                | StepKind::CatchUp
+                | StepKind::BuildIndexes
+                | StepKind::Verify
+                | StepKind::OpenReverse
+                | StepKind::Cutover
+        )
 }
 
-/// Runs the step concurrently with the change stream. If the stream fails, the step fails; if it is cancelled, it
+/// Runs the step concurrently with the change stream. If the stream fails, the step fails. If the step is cancelled, it
 /// stops.
 async fn run_step(context: &StepContext, kind: StepKind) -> Result<serde_json::Value, StepError> {
     // Cutover and rollback check the tables after they have recovered an interrupted attempt.
     if !matches!(kind, StepKind::Cutover | StepKind::Rollback) {
-        steps::shape::check(context, kind).await?;
+        steps::definitions::check(context, kind).await?;
     }
     let stream = context.dispatch.stream.filter(|_| context.is_online());
     if let Some(direction) = stream.filter(|_| needs_stream(kind)) {
@@ -314,7 +308,7 @@ fn needs_stream(kind: StepKind) -> bool {
         | StepKind::OpenReverse
         | StepKind::Hold
         | StepKind::HoldBack => true,
-        // The cutover starts the stream at its gate. After the flip, this stream must not start.
+        // These steps start their stream themselves, and not after the flip.
         StepKind::Cutover
         | StepKind::Rollback
         | StepKind::Preflight
@@ -328,7 +322,7 @@ fn needs_stream(kind: StepKind) -> bool {
     }
 }
 
-/// Keeps a migration that has no step at this time: runs its stream and holds its snapshot.
+/// Takes over a migration that has no step at this time, starts its stream and holds its snapshot.
 async fn keep_without_step(context: &StepContext) {
     loop {
         let takeover = async {
@@ -350,11 +344,11 @@ async fn keep_without_step(context: &StepContext) {
 /// Advances the slot of the reverse stream while the migration waits for its cutover, also while it is paused.
 /// Otherwise the target would retain WAL, because no stream reads the slot yet.
 async fn advance_unread_slots(context: &StepContext) {
-    let waits = match &context.dispatch.step {
+    let waits_for_cutover = match &context.dispatch.step {
         None | Some((_, StepKind::Cutover)) => context.is_done(StepKind::OpenReverse),
         Some((_, kind)) => *kind == StepKind::OpenReverse,
     };
-    if !waits || context.is_done(StepKind::Cutover) || !context.is_online() {
+    if !waits_for_cutover || context.is_done(StepKind::Cutover) || !context.is_online() {
         return;
     }
     loop {
@@ -369,29 +363,31 @@ async fn advance_unread_slots(context: &StepContext) {
     }
 }
 
-/// Increases the epoch on both shards, which ends the sessions of every earlier owner, and recovers what an earlier
-/// owner left unfinished. This is done once per epoch, and repeated completely after an interruption.
+/// Increases the epoch on both shards, which ends the sessions of every earlier agent process, and recovers what such a
+/// process left unfinished. This is done once per epoch, and repeated completely after an interruption.
 async fn take_over(context: &StepContext) -> Result<(), StepError> {
     if context.session.taken_over.load(Ordering::Acquire) {
         return Ok(());
     }
     let token = context.token();
-    // Commits of this agent would wait for the walsender of the earlier owner, which has ended.
+    // Otherwise commits of this agent would wait for the replication connection of the earlier process, which has
+    // ended.
     steps::remove_standby_names(context, OwnershipProof::TakeOver).await?;
     for shard in [context.source()?, context.target()?] {
         let session = shard.session("take-over").await?;
         epoch::take_over(&session, &token).await?;
     }
-    // The earlier owner may have added its name again before the epoch was increased.
+    // The earlier process may have added its name again before the epoch was increased.
     steps::remove_standby_names(context, OwnershipProof::Owner).await?;
     steps::recover_register(context).await?;
-    // After the register is recovered: keys that the earlier owner left closed do not wait for this, nor for its errors.
+    // This comes after the recovery of the register, so that neither its duration nor its errors delay the opening of
+    // keys that the earlier process left closed.
     for shard in [context.source()?, context.target()?] {
         let session = shard.session("take-over").await?;
         sidecar_schema::add_missing_tables(&session, &token).await?;
     }
     if context.is_done(StepKind::OpenCapture) && !context.is_done(StepKind::Copy) {
-        steps::keep_snapshot(context).await?;
+        steps::hold_newest_snapshot(context).await?;
     }
     context.session.taken_over.store(true, Ordering::Release);
     Ok(())

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use plans::id::{AgentName, InstanceId};
 use plans::wire::WireSecret;
 
-/// Maximum number of keys in the file. It is large enough that repeated failed starts do not remove the key of the last
-/// working process.
+/// Maximum number of keys in the file. It is large enough that the keys of a few processes that fail at their start do
+/// not replace the key of the last process that worked.
 const MAX_KEYS: usize = 8;
 
 /// The identity of this process.
@@ -55,11 +55,11 @@ impl WorkerProcess {
 
 /// Returns the path of the agent's key file. The path encodes the name, which may contain any character.
 fn key_file_path(name: &AgentName, spools: &Path) -> PathBuf {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    let is_unescaped = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     let encoded: String = name
         .as_str()
         .bytes()
-        .map(|byte| match is_plain(byte) {
+        .map(|byte| match is_unescaped(byte) {
             true => char::from(byte).to_string(),
             false => format!("%{byte:02x}"),
         })
@@ -67,7 +67,8 @@ fn key_file_path(name: &AgentName, spools: &Path) -> PathBuf {
     spools.join(format!("{encoded}.process"))
 }
 
-/// Locks the key file and writes `key` before the keys in it. Returns the locked file and the earlier keys.
+/// Locks the key file and writes `key` before the keys in it. Returns the locked file and the earlier keys; no file and
+/// no keys if another process has locked it.
 fn lock_and_add_key(
     path: &Path,
     key: &WireSecret,
@@ -88,14 +89,14 @@ fn lock_and_add_key(
     }
     let mut text = String::new();
     file.read_to_string(&mut text)?;
-    let before: Vec<WireSecret> = text.lines().take(MAX_KEYS).map(WireSecret::shown).collect();
-    let lines = std::iter::once(key).chain(&before).map(WireSecret::reveal);
+    let earlier: Vec<WireSecret> = text.lines().take(MAX_KEYS).map(WireSecret::shown).collect();
+    let lines = std::iter::once(key).chain(&earlier).map(WireSecret::reveal);
     let lines: Vec<&str> = lines.take(MAX_KEYS).collect();
     file.set_len(0)?;
     file.rewind()?;
     file.write_all(lines.join("\n").as_bytes())?;
     file.sync_data()?;
-    Ok((Some(file), before))
+    Ok((Some(file), earlier))
 }
 
 #[cfg(test)]
@@ -103,15 +104,15 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
-    fn folder(test: &str) -> PathBuf {
+    fn create_folder(test: &str) -> PathBuf {
         let folder = std::env::temp_dir().join(format!("{test}-{}", uuid::Uuid::new_v4()));
         std::fs::create_dir_all(&folder).unwrap();
         folder
     }
 
     #[test]
-    fn a_process_knows_the_keys_of_those_that_have_ended_and_of_no_other() {
-        let folder = folder("process");
+    fn a_process_reads_only_the_keys_of_ended_processes() {
+        let folder = create_folder("process");
         let name = AgentName::from("a/1");
         let first = WorkerProcess::start(&name, &folder);
         assert_eq!(first.ended_keys, []);
@@ -119,23 +120,23 @@ mod tests {
         // The first process still holds the lock.
         let concurrent = WorkerProcess::start(&name, &folder);
         assert_eq!(concurrent.ended_keys, []);
-        let (one, other) = (first.key.clone(), concurrent.key.clone());
+        let (first_key, concurrent_key) = (first.key.clone(), concurrent.key.clone());
         drop((first, concurrent));
         let second = WorkerProcess::start(&name, &folder);
-        assert_eq!(second.ended_keys, std::slice::from_ref(&one));
-        assert_ne!(second.key, other);
-        let third = second.key.clone();
+        assert_eq!(second.ended_keys, std::slice::from_ref(&first_key));
+        assert_ne!(second.key, concurrent_key);
+        let second_key = second.key.clone();
         drop(second);
         assert_eq!(
             WorkerProcess::start(&name, &folder).ended_keys,
-            [third, one]
+            [second_key, first_key]
         );
         assert_eq!(WorkerProcess::start(&"a".into(), &folder).ended_keys, []);
     }
 
     #[test]
-    fn the_file_is_for_its_owner_alone_and_does_not_grow() {
-        let folder = folder("kept");
+    fn only_the_user_can_read_the_key_file_and_its_size_is_limited() {
+        let folder = create_folder("kept");
         let name = AgentName::from("a1");
         for _ in 0..2 * MAX_KEYS {
             drop(WorkerProcess::start(&name, &folder));
@@ -148,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_works_where_no_file_can_be_kept() {
+    fn an_agent_starts_without_a_key_file() {
         let process = WorkerProcess::start(&"a1".into(), Path::new("/dev/null/spool"));
         assert_eq!(process.ended_keys, []);
     }

@@ -1,12 +1,12 @@
 //! Handles work of a newer controller that this version does not understand. The agent reports it as failed, and never
 //! does a part of it.
 
-use plans::failure::{Failure, RetryClass};
+use plans::failure::{Failure, RetryClass, StepCode};
 use plans::id::{Epoch, MigrationId, StepId};
 use plans::wire::{Outcome, Progress, Report, StepReport, WireSecret};
 use serde::Deserialize;
 
-/// The fields that the messages of every version have.
+/// The fields of assigned work that are the same in every version.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "work", rename_all = "snake_case")]
 enum WorkHead {
@@ -22,7 +22,8 @@ enum WorkHead {
     },
 }
 
-/// Returns the report that the work failed; `None` if the work has no step, or if these fields cannot be decoded.
+/// Returns the report that the work failed; `None` if the work has no step, or if the fields of [`WorkHead`] cannot be
+/// decoded.
 pub(super) fn failure_report(work: &str, reason: &str) -> Option<Report> {
     let failure = failure(reason);
     match serde_json::from_str(work).ok()? {
@@ -52,7 +53,7 @@ pub(super) fn failure_report(work: &str, reason: &str) -> Option<Report> {
 fn failure(reason: &str) -> Failure {
     let version = env!("CARGO_PKG_VERSION");
     Failure {
-        code: "agent.version".to_owned(),
+        code: StepCode::AgentVersion.into(),
         message: format!("an agent of version {version} does not understand this work: {reason}"),
         hint: Some("upgrade the agents to the controller's version, then resume".to_owned()),
         retry: RetryClass::None,
@@ -64,7 +65,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_step_that_is_not_understood_fails_under_its_epoch() {
+    fn an_unknown_step_is_reported_as_failed_under_its_epoch() {
+        // The step kind `fold` and the field `paper` represent those of a newer version.
         let work = r#"{"work": "step", "migration": "m1", "epoch": 7, "step": ["fold", "fold"], "paper": 4}"#;
         assert!(serde_json::from_str::<plans::wire::Work>(work).is_err());
         let Some(Report::Step(report)) = failure_report(work, "unknown variant `fold`") else {
@@ -87,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_look_that_is_not_understood_is_answered() {
+    fn an_unknown_inspection_is_reported_as_failed() {
         let work = r#"{"work": "inspect", "id": "i1", "inspection": {"inspection": "dream"}}"#;
         let Some(Report::Inspected { id, result }) = failure_report(work, "why") else {
             panic!("nothing is reported");
@@ -96,9 +98,9 @@ mod tests {
     }
 
     #[test]
-    fn without_a_step_there_is_nothing_to_report() {
-        let keeping = r#"{"work": "step", "migration": "m1", "epoch": 7, "step": null}"#;
-        assert_eq!(failure_report(keeping, "why"), None);
+    fn work_without_a_step_is_not_reported() {
+        let without_step = r#"{"work": "step", "migration": "m1", "epoch": 7, "step": null}"#;
+        assert_eq!(failure_report(without_step, "why"), None);
         assert_eq!(failure_report("[]", "why"), None);
     }
 }

@@ -75,7 +75,7 @@ impl Cutovers {
             if ours::step(&shown, then).is_ok_and(|step| step["state"] == "running") {
                 let cut = output(ours::step(&shown, step)?)?;
                 self.made += 1;
-                self.given_up = cut.attempt - self.made;
+                self.given_up = cut.attempt.0 - self.made;
                 return Ok(cut);
             }
             if begun.elapsed() > LIMIT || shown["state"] == "failed" {

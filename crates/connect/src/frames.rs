@@ -58,11 +58,6 @@ impl Frames {
         self.header[0]
     }
 
-    /// Returns the number of body bytes that are still to come, once the header is known.
-    pub fn left(&self) -> Option<usize> {
-        (self.known == HEADER).then_some(self.left)
-    }
-
     /// Returns true if the last bytes completed a message.
     pub fn between(&self) -> bool {
         self.known == 0

@@ -161,7 +161,7 @@ impl DemoRun<'_> {
                 state: migration.state,
                 reason: migration.reason(),
             })?;
-            measured.given_up = cut.attempt - i64::from(number) - 1;
+            measured.given_up = cut.attempt.0 - i64::from(number) - 1;
             measured.windows.push(cut.write_block);
         }
         measured.between = (begun, now());

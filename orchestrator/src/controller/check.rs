@@ -11,7 +11,7 @@ use super::{ControlError, Controller, MapEdit, NewMapping, clock};
 use crate::store::{ShardRecord, StoreError};
 use chrono::{DateTime, TimeDelta, Utc};
 use futures::stream::StreamExt;
-use plans::failure::{Failure, RetryClass};
+use plans::failure::{Failure, RetryClass, StepCode};
 use plans::fleet::ShardRef;
 use plans::id::{MapName, MapVersion, ShardName};
 use plans::inspection::check::{
@@ -378,7 +378,7 @@ fn failure(error: &ControlError) -> Failure {
         return failure.clone();
     }
     Failure {
-        code: "mend.failed".to_owned(),
+        code: StepCode::RepairFailed.into(),
         message: error.to_string(),
         hint: None,
         retry: RetryClass::None,

@@ -5,7 +5,7 @@ use super::decide::needs_approval;
 use super::draft::MigrationDraft;
 use super::{ApprovalError, ControlError, Controller, approvals};
 use crate::store::{HoldEnd, Migration, Snapshot, TokenRecord};
-use plans::failure::Failure;
+use plans::failure::{Failure, StepCode};
 use plans::id::{MigrationId, StepId};
 use plans::names::Direction;
 use plans::request::{Cutover, Mode};
@@ -128,7 +128,7 @@ impl Command {
 }
 
 /// Failures after which the agent compares both shards again when the migration is resumed.
-const COMPARE_AGAIN: [&str; 2] = ["schema.drift", "guard.changed"];
+const COMPARE_AGAIN: [StepCode; 2] = [StepCode::SchemaDrift, StepCode::GuardChanged];
 
 impl fmt::Display for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -244,13 +244,13 @@ impl Controller {
 const MAX_LAG_MS: i64 = 30_000;
 
 /// Failures of the reverse stream that a resume does not repair.
-const STREAM_IS_LOST: [&str; 6] = [
-    "publication.changed",
-    "server.changed",
-    "slot.missing",
-    "slot.lost",
-    "slot.gap",
-    "stream.progress",
+const STREAM_IS_LOST: [StepCode; 6] = [
+    StepCode::PublicationChanged,
+    StepCode::ServerChanged,
+    StepCode::SlotMissing,
+    StepCode::SlotLost,
+    StepCode::SlotGap,
+    StepCode::StreamProgress,
 ];
 
 /// Returns why a rollback is impossible now.
@@ -260,7 +260,7 @@ fn roll_back_obstacle(m: &Migration, stream: Option<&StreamStatus>) -> Option<St
         m.failure.as_ref(),
         stream.and_then(|stream| stream.failure.as_ref()),
     ];
-    let lost = |failure: &&Failure| STREAM_IS_LOST.contains(&failure.code.as_str());
+    let lost = |failure: &&Failure| failure.has_code_of(&STREAM_IS_LOST);
     if let Some(failure) = failures.into_iter().flatten().find(lost) {
         return Some(failure.message.clone());
     }
@@ -400,7 +400,7 @@ pub(super) fn resume(draft: &mut MigrationDraft, data: Value) -> Result<Option<(
         draft.step(&id, StepEvent::Retried, json!({}))?;
     }
     let failed = draft.snapshot().migration.failure.as_ref();
-    if failed.is_some_and(|failure| COMPARE_AGAIN.contains(&failure.code.as_str())) {
+    if failed.is_some_and(|failure| failure.has_code_of(&COMPARE_AGAIN)) {
         super::ways::compare_again(draft)?;
     }
     // The pause stopped the stream. If no step is due, a new dispatch must start the stream again.

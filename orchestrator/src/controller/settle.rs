@@ -10,7 +10,7 @@ use super::{
     CallerBinding, CallerToken, ControlError, Controller, clock, cutover, delta, fail_points, ways,
 };
 use crate::store::{HoldEnd, Snapshot, Step};
-use plans::failure::{Failure, RetryClass};
+use plans::failure::{Failure, RetryClass, StepCode};
 use plans::id::StepId;
 use plans::state::cutover::{Ownership, OwnershipEvent};
 use plans::state::migration::{MigrationEvent, MigrationState};
@@ -30,9 +30,9 @@ pub(super) fn settle_next(
         None | Some(Decision::Offer(_)) => {}
         Some(Decision::Wait(what)) => draft.migration().waiting_for = Some(what),
         Some(Decision::Refuse(message)) => draft.fail(&Failure {
-            code: "map.changed".to_owned(),
+            code: StepCode::MapChanged.into(),
             message,
-            hint: Some("`abort` it and plan it again; nothing was created".to_owned()),
+            hint: StepCode::MapChanged.hint().map(str::to_owned),
             retry: RetryClass::None,
         })?,
         Some(Decision::Start) => {

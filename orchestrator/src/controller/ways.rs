@@ -6,7 +6,7 @@
 use super::ControlError;
 use super::draft::MigrationDraft;
 use crate::store::{HoldEnd, Step};
-use plans::failure::Failure;
+use plans::failure::{Failure, StepCode};
 use plans::id::StepId;
 use plans::state::cutover::{Ownership, OwnershipEvent};
 use plans::state::migration::MigrationEvent;
@@ -14,9 +14,6 @@ use plans::state::step::{StepEvent, StepState};
 use plans::step::StepKind;
 use plans::table::MovingTable;
 use serde_json::json;
-
-/// The code of the failure of a rollback that is impossible.
-const IMPOSSIBLE: &str = "rollback.impossible";
 
 /// Adds the steps of the rollback after the hold.
 pub(super) fn go_back(draft: &mut MigrationDraft) -> Result<(), ControlError> {
@@ -56,7 +53,7 @@ pub(super) fn go_again(draft: &mut MigrationDraft) -> Result<(), ControlError> {
 /// Returns whether a rollback found before its fence that it is impossible.
 pub(super) fn is_impossible(draft: &MigrationDraft, step: &Step, failure: &Failure) -> bool {
     step.kind == StepKind::Rollback
-        && failure.code == IMPOSSIBLE
+        && failure.has_code(StepCode::RollbackImpossible)
         && draft.snapshot().migration.ownership == Ownership::Flipped
 }
 

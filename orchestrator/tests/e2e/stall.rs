@@ -26,7 +26,7 @@ async fn ends_by_itself(moment: &str, reason: &str) {
 async fn a_comparison_that_takes_too_long_ends_the_attempt_before_the_seal() {
     ends_by_itself(
         "before_check",
-        "comparing keys that changed before the fence",
+        "comparison of keys that changed before the fence",
     )
     .await;
 }

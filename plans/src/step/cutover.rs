@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::id::{AttemptNo, MapVersion};
+
 /// The write-blocked window and its parts, in milliseconds.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct WriteBlockTimes {
@@ -46,9 +48,9 @@ impl WriteBlockTimes {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct CutoverResult {
     /// The number of the attempt that succeeded.
-    pub attempt: i64,
+    pub attempt: AttemptNo,
     /// The map version that the flip created.
-    pub map_version: i64,
+    pub map_version: MapVersion,
     /// The write-blocked window.
     #[serde(rename = "window")]
     pub write_block: WriteBlockTimes,

@@ -73,12 +73,13 @@ async fn find_slots(
         )
         .await?;
     for row in rows {
-        let (name, is_ours, temporary): (String, bool, bool) = (row.get(0), row.get(1), row.get(2));
+        let (name, has_our_form, temporary): (String, bool, bool) =
+            (row.get(0), row.get(1), row.get(2));
         let is_comparison_suffix = |end: &str| temporary && end.starts_with("cmp_");
         let id = migration_in(&name, REPLICATION_PREFIX, |end| {
             is_stream_suffix(end) || is_comparison_suffix(end)
         });
-        match id.filter(|_| is_ours) {
+        match id.filter(|_| has_our_form) {
             Some(id) => add_object(found, ObjectKind::Slot, name, None, Whose::Migration(id)),
             // The server drops a temporary slot when its session ends.
             None if temporary => add_object(found, ObjectKind::Slot, name, None, Whose::LiveProbe),
@@ -106,7 +107,7 @@ async fn find_publications(
         )
         .await?;
     for row in rows {
-        let (name, is_ours, is_unlocked): (String, bool, bool) =
+        let (name, has_our_form, is_unlocked): (String, bool, bool) =
             (row.get(0), row.get(1), row.get(2));
         let kind = ObjectKind::Publication;
         let id = migration_in(&name, REPLICATION_PREFIX, is_stream_suffix);
@@ -114,12 +115,16 @@ async fn find_publications(
         let load_inspection = load_inspection
             .filter(|id| id.len() == 32 && id.chars().all(|c| c.is_ascii_hexdigit()));
         match (id, load_inspection) {
-            (Some(id), _) if is_ours => add_object(found, kind, name, None, Whose::Migration(id)),
+            (Some(id), _) if has_our_form => {
+                add_object(found, kind, name, None, Whose::Migration(id))
+            }
             // An inspection that reads the log holds an advisory lock with this name.
-            (None, Some(_)) if is_ours && is_unlocked => {
+            (None, Some(_)) if has_our_form && is_unlocked => {
                 add_object(found, kind, name, None, Whose::Probe)
             }
-            (None, Some(_)) if is_ours => add_object(found, kind, name, None, Whose::LiveProbe),
+            (None, Some(_)) if has_our_form => {
+                add_object(found, kind, name, None, Whose::LiveProbe)
+            }
             (_, _) => add_similar(
                 found,
                 format!("publication {name}"),
@@ -147,7 +152,7 @@ async fn find_triggers(
         )
         .await?;
     for row in rows {
-        let (name, on, is_ours): (String, String, bool) = (row.get(0), row.get(1), row.get(2));
+        let (name, on, has_our_form): (String, String, bool) = (row.get(0), row.get(1), row.get(2));
         let events = ["insert", "update", "delete", "truncate", "cascade"];
         let is_event = |end: &str| events.contains(&end);
         let id = migration_in(&name, TRIGGER_PREFIX, is_event);
@@ -159,7 +164,7 @@ async fn find_triggers(
             (None, Some(_)) => Some(Whose::ReleasedKeys),
             (None, None) => None,
         };
-        match whose.filter(|_| is_ours) {
+        match whose.filter(|_| has_our_form) {
             Some(whose) => add_object(found, ObjectKind::Trigger, name, Some(on), whose),
             None => add_similar(
                 found,
@@ -185,11 +190,11 @@ async fn find_event_triggers(
         )
         .await?;
     for row in rows {
-        let (name, is_ours): (String, bool) = (row.get(0), row.get(1));
+        let (name, has_our_form): (String, bool) = (row.get(0), row.get(1));
         let kind = ObjectKind::EventTrigger;
         let id = migration_in(&name, DDL_PREFIX, |end| matches!(end, "end" | "drop"));
         match id {
-            Some(id) if is_ours => add_object(found, kind, name, None, Whose::Migration(id)),
+            Some(id) if has_our_form => add_object(found, kind, name, None, Whose::Migration(id)),
             _ => add_similar(
                 found,
                 format!("event trigger {name}"),
@@ -236,7 +241,7 @@ async fn find_schema_objects(
         add_similar(
             found,
             format!("schema {SCHEMA}"),
-            "it lacks the tables that Shardwright makes on a shard",
+            "it does not have the tables that Shardwright creates on a shard",
         );
         return Ok(());
     }
@@ -256,7 +261,7 @@ async fn find_schema_objects(
             None => add_similar(
                 found,
                 format!("{kind_name} {SCHEMA}.{name}"),
-                "not the name of anything that Shardwright makes there; the schema stays while it is in it",
+                "Shardwright creates no object of this name there; while it exists, the schema cannot be dropped",
             ),
         }
     }
@@ -325,6 +330,7 @@ async fn find_sessions(
     for row in rows {
         let name: String = row.get(0);
         let id = name.split('/').nth(1).unwrap_or("");
+        // Sessions of inspections belong to no migration.
         if id == super::super::INSPECTION_ID {
             continue;
         }

@@ -82,6 +82,7 @@ fn items_by_range(task: &LoadTask, ranges: &[KeyRange], tally: &LoadTally) -> Ve
     items
 }
 
+/// Builds the items of a range one after the other: the first key of the current item, and its load so far.
 struct ItemDivider<'a> {
     from: Option<Key>,
     sum: KeyCost,
@@ -141,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn items_tile_what_is_owned_and_hold_every_row() {
+    fn items_contain_all_owned_keys_and_all_rows() {
         let task = task(8);
         let mut tally = LoadTally::new(&task);
         for key in 0..1000 {
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tally_of_many_keys_stays_small_and_keeps_sums_and_the_heavy_key() {
+    fn a_tally_has_a_limited_size_and_keeps_the_sums_and_the_heaviest_key() {
         let task = task(8);
         let mut tally = LoadTally::new(&task);
         for key in 0..450_000 {

@@ -4,6 +4,7 @@ use std::pin::pin;
 
 use connect::Connected;
 use futures::TryStreamExt;
+use plans::failure::StepCode;
 use plans::inspection::LoadTask;
 use plans::table::MovingTable;
 
@@ -63,7 +64,7 @@ async fn count_blocks(
         .at(format_args!("shard {shard}: measuring {}", table.table))?;
     row.get::<_, Option<i64>>(0).ok_or_else(|| {
         StepError::refused(
-            "load.table",
+            StepCode::LoadTable,
             format!("shard {shard}: table {} does not exist", table.table),
             "correct the map's tables, or create the table there",
         )

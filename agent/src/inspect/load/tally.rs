@@ -20,7 +20,7 @@ pub(super) struct KeyCost {
     pub(super) bytes: f64,
     pub(super) writes: f64,
     pub(super) weight: f64,
-    /// True if the entry stands for several keys.
+    /// True if the entry is the sum over several neighbouring keys.
     pub(super) is_group: bool,
 }
 
@@ -76,8 +76,8 @@ impl LoadTally {
         }
     }
 
-    /// Merges neighbouring entries as long as the merged entry has at most 16 / `max_keys` of the total rows, writes and
-    /// weight. Fewer than half of `max_keys` entries remain.
+    /// Merges neighbouring entries as long as the merged entry has at most 16 / `max_keys` of the total rows, writes
+    /// and weight. Fewer than half of `max_keys` entries remain.
     fn merge_light_keys(&mut self) {
         let mut total = KeyCost::default();
         for cost in self.keys.values() {

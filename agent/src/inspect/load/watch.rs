@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use futures::TryStreamExt;
 use plans::doctor::Finding;
+use plans::failure::StepCode;
 use plans::inspection::LoadTask;
 use plans::key::Key;
 use plans::names::{LOAD_PREFIX, REPLICATION_PREFIX};
@@ -26,7 +27,7 @@ use crate::shard::publication;
 
 /// The number of changes that one query requests. The server always returns whole transactions, so a query can return
 /// more.
-const MAX_CHANGES: i32 = 50_000;
+const REQUESTED_CHANGES: i32 = 50_000;
 /// The pause between two queries.
 const READ_INTERVAL: Duration = Duration::from_millis(250);
 
@@ -87,12 +88,12 @@ async fn find_identity_problem(
         )
         .await
         .at(format_args!("shard {shard}: reading the identity of {}", table.table))?;
-    let (identified, ordinary): (bool, bool) = (row.get(0), row.get(1));
-    if identified && ordinary {
+    let (has_identity, is_ordinary): (bool, bool) = (row.get(0), row.get(1));
+    if has_identity && is_ordinary {
         return Ok(None);
     }
-    let problem = if ordinary {
-        "it has no replica identity; published, its updates would fail, so its writes were not counted"
+    let problem = if is_ordinary {
+        "it has no replica identity, so its updates would fail while it is published; its writes were not counted"
     } else {
         "it is no ordinary logged table, so its writes were not counted"
     };
@@ -113,7 +114,7 @@ pub(super) async fn drop_abandoned_publications(client: &Connected) -> Result<()
             &[&LOAD_PREFIX],
         )
         .await
-        .at(format_args!("shard {shard}: looking for publications that were left"))?;
+        .at(format_args!("shard {shard}: listing publications of earlier load inspections"))?;
     for row in rows {
         let name: String = row.get(0);
         if try_lock_publication(client, &name).await? {
@@ -158,9 +159,7 @@ async fn publish_and_read(
             names.join(", ")
         ))
         .await
-        .at(format_args!(
-            "shard {shard}: publishing the tables for a while"
-        ))?;
+        .at(format_args!("shard {shard}: publishing the tables"))?;
     // The creation of the slot waits for all transactions that are open now.
     client
         .batch_execute(&format!(
@@ -181,9 +180,9 @@ async fn publish_and_read(
     loop {
         let remaining = limit.saturating_sub(started.elapsed());
         tokio::time::sleep(remaining.min(READ_INTERVAL)).await;
-        let changes = count_changes(client, name, &mut observer, tally).await?;
+        let changes = read_and_count(client, name, &mut observer, tally).await?;
         // Fewer messages than requested: the query has reached the end of the log.
-        if started.elapsed() >= limit && changes < MAX_CHANGES.unsigned_abs().into() {
+        if started.elapsed() >= limit && changes < REQUESTED_CHANGES.unsigned_abs().into() {
             break;
         }
     }
@@ -197,7 +196,7 @@ async fn publish_and_read(
 
 /// Reads the changes that were committed since the last call, and adds them to `tally` by key. Returns the number of
 /// messages that the server sent; among them are the begin and the commit of each transaction.
-async fn count_changes(
+async fn read_and_count(
     client: &Connected,
     slot: &str,
     observer: &mut WriteObserver<'_>,
@@ -205,7 +204,7 @@ async fn count_changes(
 ) -> Result<u64, StepError> {
     let action = format!("shard {}: reading the log", observer.task.shard.name);
     let sql = format!(
-        "select data from pg_catalog.pg_logical_slot_get_binary_changes('{slot}', null, {MAX_CHANGES}, 'proto_version', '1', 'publication_names', '{slot}')"
+        "select data from pg_catalog.pg_logical_slot_get_binary_changes('{slot}', null, {REQUESTED_CHANGES}, 'proto_version', '1', 'publication_names', '{slot}')"
     );
     let no_parameters: [&str; 0] = [];
     let mut rows = pin!(client.query_raw(&sql, no_parameters).await.at(&action)?);
@@ -213,8 +212,9 @@ async fn count_changes(
     while let Some(row) = rows.try_next().await.at(&action)? {
         messages += 1;
         let message = Bytes::copy_from_slice(row.get::<_, &[u8]>(0));
-        let change = decode(message)
-            .map_err(|error| StepError::passing("load.decode", format!("{action}: {error}")))?;
+        let change = decode(message).map_err(|error| {
+            StepError::passing(StepCode::LoadDecode, format!("{action}: {error}"))
+        })?;
         if let Some(key) = observer.changed_key(change) {
             let cost = KeyCost {
                 writes: 1.0,

@@ -91,7 +91,7 @@ impl ShardPair<'_> {
             findings.add(
                 "pair.clock",
                 self.pair_object("clocks"),
-                format!("they are {clock_difference:.1} s apart; what a move says of times cannot be compared, and times that the application stores seem to go back"),
+                format!("they differ by {clock_difference:.1} s; times in the reports of a move cannot be compared, and times that the application stores can go back when its keys move"),
                 "let both servers follow the same time servers (chrony, ntpd)",
             );
         }
@@ -124,7 +124,7 @@ impl ShardPair<'_> {
                     findings.add(
                         "pair.extension",
                         object,
-                        format!("the source has it in version {version}, and here it is missing"),
+                        format!("the source has it in version {version}, the target does not have it"),
                         format!(
                             "install its files on the target's machine, then: create extension {} version {}",
                             quote_ident(&name),
@@ -136,9 +136,9 @@ impl ShardPair<'_> {
                     findings.add(
                         "pair.extension_version",
                         object,
-                        format!("it is version {version} on the source and {target_version} here"),
+                        format!("it is version {version} on the source and {target_version} on the target"),
                         format!(
-                            "alter extension {} update, on the older side",
+                            "alter extension {} update, on the shard with the older version",
                             quote_ident(&name)
                         ),
                     );
@@ -190,7 +190,7 @@ impl ShardPair<'_> {
             findings.add(
                 code,
                 self.target_object(&format!("{kind_name} {name}")),
-                format!("it is ({target_definition}) here and ({source_definition}) on the source"),
+                format!("it is ({target_definition}) on the target and ({source_definition}) on the source"),
                 match code {
                     "pair.enum" => format!("alter type {name} add value ..., or rename value, until both lists are the same in the same order"),
                     "pair.domain" => format!("alter domain {name} ..., until both are the same"),
@@ -211,7 +211,7 @@ impl ShardPair<'_> {
                 findings.add(
                     "pair.tablespace",
                     self.target_object(&format!("tablespace {name}")),
-                    "tables or indexes of the source are in it, and here it is missing",
+                    "tables or indexes of the source are in it, and the target does not have it",
                     format!(
                         "create tablespace {} location '...', on the target",
                         quote_ident(&name)

@@ -9,7 +9,7 @@ pub(super) const TABLE_QUERIES: &[DoctorQuery] = &[
         fix: None,
         sql: "
             select pg_catalog.format('publication %s', p.pubname),
-                   'it publishes all tables, so its subscribers get arriving rows as inserts, removed ones as deletes, and our own tables',
+                   'it publishes all tables, so its subscribers receive the rows that a move copies here as inserts, the rows that it removes as deletes, and Shardwright''s own tables',
                    pg_catalog.format('let its subscribers tell moved rows from new ones; or publish by name: begin; drop publication %I; create publication %I for table ...; commit; then on each subscriber: alter subscription ... refresh publication',
                                      p.pubname, p.pubname)
             from pg_catalog.pg_publication p
@@ -22,7 +22,7 @@ pub(super) const TABLE_QUERIES: &[DoctorQuery] = &[
         fix: None,
         sql: "
             select pg_catalog.format('publication %s', p.pubname),
-                   pg_catalog.format('it publishes %s of the tables, the first is %s; its subscribers get arriving rows as inserts and removed ones as deletes',
+                   pg_catalog.format('it publishes %s of the tables, the first is %s; its subscribers receive the rows that a move copies here as inserts, and the rows that it removes as deletes',
                                      count(*), pg_catalog.min(t.label)),
                    'let its subscribers tell moved rows from new ones, for example by the source that they come from'
             from t
@@ -37,7 +37,7 @@ pub(super) const TABLE_QUERIES: &[DoctorQuery] = &[
         fix: None,
         sql: "
             select pg_catalog.format('subscription %s', s.subname),
-                   'it writes into this database; changes of moved keys would be refused by the guard and stop it',
+                   'it writes into this database; the guard would refuse its changes of moved keys, which stops the subscription',
                    pg_catalog.format('alter subscription %I disable for the time of the move, if it writes into the tables', s.subname)
             from pg_catalog.pg_subscription s
             where s.subdbid = (select d.oid from pg_catalog.pg_database d where d.datname = pg_catalog.current_database())

@@ -16,7 +16,7 @@ pub(super) const SERVER_QUERIES: &[DoctorQuery] = &[
         fix: Some(FixStage::Roles),
         sql: "
             select pg_catalog.format('role %s', session_user),
-                   'it cannot see the sessions of others, so neither long writers nor standbys that lag would be noticed',
+                   'it cannot see the sessions of other roles, so the agent would notice neither long writers nor standbys that lag',
                    pg_catalog.format('grant pg_read_all_stats to %I', session_user)
             where not pg_catalog.pg_has_role('pg_read_all_stats', 'usage')",
     },
@@ -48,8 +48,8 @@ pub(super) const UNNEEDED_PRIVILEGES: &[DoctorQuery] = &[DoctorQuery {
     sql: "
         select pg_catalog.format('role %s', r.rolname),
                case when r.rolsuper
-                    then 'it is a superuser, which no move needs: whatever gets hold of one of its sessions owns the server'
-                    else 'it may create roles, which no move needs, and so take the rights of others' end,
+                    then 'it is a superuser, which no move needs: an attacker with one of its sessions controls the server'
+                    else 'it may create roles, which no move needs, and so get the privileges of other roles' end,
                pg_catalog.format(case when r.rolsuper
                    then 'make a role by docs/grants.sql, and let the shard''s connection string name it instead of %I'
                    else 'alter role %I nocreaterole' end, r.rolname)
@@ -103,7 +103,7 @@ pub(in crate::inspect) async fn remove_unusable_tables(
             &[],
         )
         .await
-        .at(format_args!("shard {shard}: asking for role.usage"))?;
+        .at(format_args!("shard {shard}: checking role.usage"))?;
     let mut unusable_schemas = BTreeSet::new();
     for row in &rows {
         let schema: String = row.get(0);
@@ -140,7 +140,7 @@ pub(in crate::inspect) async fn unreadable_tables(
         .query(&sql, &[&schemas, &names])
         .await
         .at(format_args!(
-            "shard {shard}: asking which tables can be read"
+            "shard {shard}: checking which tables can be read"
         ))?;
     let name = |row: &tokio_postgres::Row| TableName {
         schema: row.get(0),

@@ -55,7 +55,7 @@ pub(super) const TABLE_QUERIES: &[DoctorQuery] = &[
         code: "sequence.cycle",
         fix: Some(FixStage::Others),
         sql: with_sequences!(
-            "select distinct label, 'it begins anew when it has come to its end, and then issues values that are on a shard already',
+            "select distinct label, 'it starts again after its last value, and then issues values that are on a shard already',
                     pg_catalog.format('alter sequence %s no cycle', sql)
              from s where seqcycle order by label"
         ),
@@ -65,7 +65,7 @@ pub(super) const TABLE_QUERIES: &[DoctorQuery] = &[
         fix: None,
         sql: with_sequences!(
             "select label,
-                    pg_catalog.format('it stands at %s of %s, which %s can hold; shared out by stride it goes on in steps of 64', last, most, col),
+                    pg_catalog.format('its last value is %s, and the greatest value of %s is %s; with `sequences: stride` it increases by 64', last, col, most),
                     pg_catalog.format('alter table ... alter column ... type bigint; alter sequence %s as bigint', sql)
              from s where last > most / 10 * 8 order by label, col"
         ),
@@ -78,7 +78,7 @@ pub(super) const STRIDE_QUERIES: &[DoctorQuery] = &[DoctorQuery {
     fix: None,
     sql: with_sequences!(
         "select distinct label,
-                pg_catalog.format('it counts by %s and cannot be shared out by stride, so two shards may issue the same value', seqincrement),
+                pg_catalog.format('its increment is %s, with which `sequences: stride` does not work: two shards may issue the same value', seqincrement),
                 pg_catalog.format('shardwright map set MAP --sequences block, which needs bigint; or, where nothing reserves ranges of values by the step: alter sequence %s increment by 1', sql)
          from s where seqincrement not in (1, 64) order by label"
     ),

@@ -11,7 +11,7 @@ pub(super) const SERVER_QUERIES: &[DoctorQuery] = &[
         fix: Some(FixStage::Settings),
         sql: "
             select pg_catalog.format('setting %s', s.name),
-                   'it is off; a crash of the server loses what was acknowledged, and what closes the moved keys',
+                   'it is off; a crash of the server can lose acknowledged commits, and the state that closes the moved keys',
                    pg_catalog.format('alter system set %I = on; select pg_reload_conf()', s.name)
             from pg_catalog.pg_settings s
             where s.name in ('fsync', 'full_page_writes') and s.setting = 'off'",
@@ -44,7 +44,7 @@ pub(super) const SERVER_QUERIES: &[DoctorQuery] = &[
         fix: None,
         sql: "
             select pg_catalog.format('database %s', d.datname),
-                   pg_catalog.format('its collation was of version %s when it was made and is of version %s now, so indexes may be out of order',
+                   pg_catalog.format('its collation had version %s when the database was created and has version %s now, so indexes may be out of order',
                                      d.datcollversion, coalesce(pg_catalog.pg_database_collation_actual_version(d.oid), 'none')),
                    pg_catalog.format('reindex database %I; alter database %I refresh collation version', d.datname, d.datname)
             from pg_catalog.pg_database d
@@ -53,7 +53,7 @@ pub(super) const SERVER_QUERIES: &[DoctorQuery] = &[
               and d.datcollversion is distinct from pg_catalog.pg_database_collation_actual_version(d.oid)
             union all
             select pg_catalog.format('collation %s.%s', n.nspname, c.collname),
-                   pg_catalog.format('it was of version %s when it was made and is of version %s now, so indexes may be out of order',
+                   pg_catalog.format('it had version %s when it was created and has version %s now, so indexes may be out of order',
                                      c.collversion, coalesce(pg_catalog.pg_collation_actual_version(c.oid), 'none')),
                    pg_catalog.format('reindex what uses it; alter collation %I.%I refresh version', n.nspname, c.collname)
             from pg_catalog.pg_collation c
@@ -67,7 +67,7 @@ pub(super) const SERVER_QUERIES: &[DoctorQuery] = &[
         fix: None,
         sql: "
             select 'setting synchronous_standby_names',
-                   pg_catalog.format('it is %s and no such standby is connected; every commit waits for one, ours too',
+                   pg_catalog.format('it is %s and no such standby is connected; every commit waits for one, also those of the agent',
                                      pg_catalog.quote_literal(pg_catalog.current_setting('synchronous_standby_names'))),
                    'start the standby, or: alter system set synchronous_standby_names = ''''; select pg_reload_conf()'
             where pg_catalog.current_setting('synchronous_standby_names') <> ''
@@ -79,7 +79,7 @@ pub(super) const SERVER_QUERIES: &[DoctorQuery] = &[
         fix: None,
         sql: "
             select pg_catalog.format('prepared transaction %s of database %s', x.gid, x.database),
-                   pg_catalog.format('it is %s old; a slot cannot be created and no cutover goes on before it ends',
+                   pg_catalog.format('it is %s old; no slot can be created, and no cutover proceeds, before it ends',
                                      pg_catalog.date_trunc('second', pg_catalog.now() - x.prepared)),
                    pg_catalog.format('in database %s: commit prepared %L or rollback prepared %L', x.database, x.gid, x.gid)
             from pg_catalog.pg_prepared_xacts x
@@ -106,7 +106,7 @@ pub(super) const CAPTURE_QUERIES: &[DoctorQuery] = &[
         fix: Some(FixStage::Settings),
         sql: "
             select 'setting wal_sender_timeout',
-                   pg_catalog.format('it is %s ms; a short pause of the agent or of the network ends the stream each time', s.setting),
+                   pg_catalog.format('it is %s ms; each short pause of the agent or of the network ends the stream', s.setting),
                    'alter system set wal_sender_timeout = ''60s''; select pg_reload_conf()'
             from pg_catalog.pg_settings s
             where s.name = 'wal_sender_timeout' and s.setting::int between 1 and 9999",
@@ -116,7 +116,7 @@ pub(super) const CAPTURE_QUERIES: &[DoctorQuery] = &[
         fix: Some(FixStage::Settings),
         sql: "
             select 'setting idle_replication_slot_timeout',
-                   pg_catalog.format('it is %s; a slot that no agent reads for so long is lost, and with it the migration', s.setting),
+                   pg_catalog.format('it is %s; the server invalidates a slot that no agent reads for this time, and the migration fails', s.setting),
                    'alter system set idle_replication_slot_timeout = 0; select pg_reload_conf()'
             from pg_catalog.pg_settings s
             where s.name = 'idle_replication_slot_timeout' and s.setting <> '0'",

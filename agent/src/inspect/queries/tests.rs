@@ -1,4 +1,5 @@
-//! The findings in the code are those of the registry, and the page docs/doctor.md has a chapter for each.
+//! Tests that the codes of findings in the code are those of the registry, and that the page docs/doctor.md has a
+//! chapter for each.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -8,7 +9,7 @@ use plans::doctor::GROUPS;
 
 use super::pair::clock_difference;
 
-/// Collects every string in a folder or file that has the form of a finding's name.
+/// Collects every string in a folder or file that has the form of a finding's code: two words with a dot between them.
 fn collect_finding_names(path: &Path, found: &mut BTreeSet<String>) {
     if path.is_dir() {
         for entry in std::fs::read_dir(path).expect("a folder") {
@@ -61,7 +62,7 @@ fn every_finding_has_a_row_in_the_registry_and_every_row_is_used() {
 const NOT_PLANTED: [(&str, &str); 4] = [
     (
         "target.absent",
-        "the planner finds it, not a look at shards: plans/tests/plans/examples.rs, and operations/existing.rs of orchestrator's tests",
+        "the planner finds it, not an inspection: plans/tests/plans/examples.rs, and operations/existing.rs of orchestrator's tests",
     ),
     (
         "trial.failed",
@@ -78,10 +79,10 @@ const NOT_PLANTED: [(&str, &str); 4] = [
 ];
 
 /// The minimum number of findings that the tests of the doctor provoke.
-const PLANTED: usize = 50;
+const MIN_PLANTED: usize = 50;
 
 #[test]
-fn every_row_is_planted_by_a_test_or_says_why_it_is_not() {
+fn a_test_provokes_every_finding_except_the_excused_ones() {
     let mut named = BTreeSet::new();
     for path in ["src/protocol_tests/doctor.rs", "src/protocol_tests/doctor"] {
         collect_finding_names(&folder(path), &mut named);
@@ -91,19 +92,28 @@ fn every_row_is_planted_by_a_test_or_says_why_it_is_not() {
     let excused: BTreeSet<String> = NOT_PLANTED.map(|(code, _)| code.to_owned()).into();
     let planted: BTreeSet<String> = named.intersection(&known).cloned().collect();
     let lacking: BTreeSet<String> = known.difference(&planted).cloned().collect();
-    assert_eq!(lacking, excused, "left: planted by no test; right: excused");
-    assert!(planted.len() >= PLANTED, "{} are planted", planted.len());
+    assert_eq!(
+        lacking, excused,
+        "left: provoked by no test; right: excused"
+    );
+    assert!(
+        planted.len() >= MIN_PLANTED,
+        "{} are planted",
+        planted.len()
+    );
 }
 
 /// The line of the page after which the text is generated from the registry.
-const MADE: &str =
+const GENERATED_MARK: &str =
     "<!-- made of plans/src/doctor; WRITE_DOCS=1 cargo test -p agent the_page writes it anew -->\n";
 
 #[test]
 fn the_page_has_a_chapter_for_each_code() {
     let path = folder("../docs/doctor.md");
     let page = std::fs::read_to_string(&path).expect("the page");
-    let (written, generated) = page.split_once(MADE).expect("the line before the codes");
+    let (written, generated) = page
+        .split_once(GENERATED_MARK)
+        .expect("the line before the codes");
     let mut wanted = String::new();
     for group in GROUPS {
         let _ = write!(wanted, "\n## {}\n", group.title);
@@ -113,17 +123,17 @@ fn the_page_has_a_chapter_for_each_code() {
         }
     }
     if std::env::var_os("WRITE_DOCS").is_some() {
-        std::fs::write(&path, format!("{written}{MADE}{wanted}")).expect("written");
+        std::fs::write(&path, format!("{written}{GENERATED_MARK}{wanted}")).expect("written");
     } else {
         assert!(
             generated == wanted,
-            "docs/doctor.md is older than the registry: {MADE}"
+            "docs/doctor.md is older than the registry: {GENERATED_MARK}"
         );
     }
 }
 
 #[test]
-fn clocks_count_as_apart_beyond_the_time_that_the_questions_took() {
+fn clocks_differ_if_the_duration_of_the_queries_does_not_explain_the_difference() {
     assert_eq!(clock_difference(100.0, 100.5, 101.0), None);
     assert_eq!(clock_difference(100.0, 101.5, 100.9), None);
     assert_eq!(clock_difference(100.0, 98.5, 100.2), Some(1.5));

@@ -11,7 +11,7 @@ pub(super) const SERVER_QUERIES: &[DoctorQuery] = &[DoctorQuery {
     sql: "
         select pg_catalog.format('event trigger %s', e.evtname),
                pg_catalog.format('it fires at %s, also for what a move creates and drops: guards, publications, the schema shardwright', e.evtevent),
-               pg_catalog.format('alter event trigger %I disable for the time of the move, or make sure that it lets this pass', e.evtname)
+               pg_catalog.format('alter event trigger %I disable for the time of the move, or make sure that it accepts these statements', e.evtname)
         from pg_catalog.pg_event_trigger e
         where e.evtenabled <> 'D' and not pg_catalog.starts_with(e.evtname::text, 'shardwright_')
           and not exists (select from pg_catalog.pg_depend d
@@ -27,7 +27,7 @@ pub(super) const TABLE_QUERIES: &[DoctorQuery] = &[
         fix: Some(FixStage::Others),
         sql: "
             select pg_catalog.format('trigger %s of %s', g.tgname, t.label),
-                   pg_catalog.format('it fires for replicated changes too (enable %s), so what it does would be done once more on the target',
+                   pg_catalog.format('it fires for replicated changes too (enable %s), so its effect would occur a second time on the target',
                                      case g.tgenabled when 'A' then 'always' else 'replica' end),
                    pg_catalog.format('alter table %s %s trigger %I', t.sql, case g.tgenabled when 'A' then 'enable' else 'disable' end, g.tgname)
             from t join pg_catalog.pg_trigger g on g.tgrelid = t.oid
@@ -41,7 +41,7 @@ pub(super) const TABLE_QUERIES: &[DoctorQuery] = &[
         fix: Some(FixStage::Others),
         sql: "
             select pg_catalog.format('rule %s of %s', r.rulename, t.label),
-                   pg_catalog.format('it acts on replicated changes too (enable %s), so they would be rewritten on the target',
+                   pg_catalog.format('it rewrites replicated changes too (enable %s), so the target would get other changes',
                                      case r.ev_enabled when 'A' then 'always' else 'replica' end),
                    pg_catalog.format('alter table %s %s rule %I', t.sql, case r.ev_enabled when 'A' then 'enable' else 'disable' end, r.rulename)
             from t join pg_catalog.pg_rewrite r on r.ev_class = t.oid

@@ -5,6 +5,7 @@
 
 use connect::Connected;
 use futures::{SinkExt, TryStreamExt};
+use plans::failure::StepCode;
 use plans::fleet::ShardRef;
 use plans::inspection::check::RepairResult;
 use plans::sql::quote_ident;
@@ -73,7 +74,7 @@ pub(super) async fn run(
     let rows = replace_rows(&target, table, &columns).await.at(&action)?;
     if digest(&target, table).await? != Some(source_digest) {
         return Err(StepError::refused(
-            "mend.reference",
+            StepCode::RepairReference,
             format!("{action}: the rows still differ; nothing was changed"),
             "compare the table's definition on both shards",
         ));
@@ -88,7 +89,7 @@ pub(super) async fn run(
 /// The columns as quoted SQL names.
 struct ReferenceColumns {
     written: Vec<String>,
-    primary: Vec<String>,
+    primary_key: Vec<String>,
 }
 
 impl ReferenceColumns {
@@ -96,11 +97,11 @@ impl ReferenceColumns {
         let shard = client.name();
         let columns = catalog::columns(client, table).await?;
         let tables = catalog::tables(client).await?;
-        let primary = tables.get(table).map(|found| found.primary_key.clone());
-        let primary = primary.unwrap_or_default();
-        if primary.is_empty() {
+        let primary_key = tables.get(table).map(|facts| facts.primary_key.clone());
+        let primary_key = primary_key.unwrap_or_default();
+        if primary_key.is_empty() {
             return Err(StepError::refused(
-                "mend.primary_key",
+                StepCode::RepairPrimaryKey,
                 format!("shard {shard}: table {table} has no primary key"),
                 "add one on every shard",
             ));
@@ -110,7 +111,7 @@ impl ReferenceColumns {
             written: written
                 .map(|found| quote_ident(&found.column.name))
                 .collect(),
-            primary: primary.iter().map(|name| quote_ident(name)).collect(),
+            primary_key: primary_key.iter().map(|name| quote_ident(name)).collect(),
         })
     }
 
@@ -121,7 +122,7 @@ impl ReferenceColumns {
     }
 
     fn same_key_condition(&self) -> String {
-        let pairs = self.primary.iter();
+        let pairs = self.primary_key.iter();
         let pairs: Vec<String> = pairs
             .map(|column| format!("s.{column} = t.{column}"))
             .collect();
@@ -185,13 +186,13 @@ async fn refuse_dangling_references(
             columns.same_key_condition()
         );
         let row = client.query_one(&sql, &[]).await.at(format_args!(
-            "shard {shard}: looking for rows that refer to {table}"
+            "shard {shard}: checking the foreign keys that reference {table}"
         ))?;
         if row.get(0) {
             return Err(StepError::refused(
-                "mend.referred",
+                StepCode::RepairReferred,
                 format!(
-                    "shard {shard}: rows of {} refer by {} to rows of {table} that would go",
+                    "shard {shard}: rows of {} reference by {} rows of {table} that the repair would delete",
                     key.from, key.name
                 ),
                 "decide which rows are right, and correct them by hand",

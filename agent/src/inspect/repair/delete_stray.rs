@@ -37,7 +37,7 @@ pub(super) async fn run(
     let tables = read_sharded_tables(&stray_session, task).await?;
     let key_set = key_set_of(keys);
     let action = format!(
-        "shard {}: deleting rows that are shard {}'s",
+        "shard {}: deleting rows whose keys shard {} owns",
         shard.name, owner.name
     );
     stray_session
@@ -67,7 +67,7 @@ pub(super) async fn run(
         if !is_contained(stray_rows, owner_rows).await? {
             let _ = stray_session.batch_execute("rollback").await;
             return Err(changed_since_check(format_args!(
-                "a row of {} on shard {} is not on shard {} as it is here, which",
+                "a row of {} on shard {} is not the same on shard {}; the table",
                 table.table, shard.name, owner.name
             )));
         }
@@ -102,18 +102,19 @@ async fn delete_rows(
     client.execute(&sql, &[]).await
 }
 
-/// Returns the query for the rows: the primary key as text, and a hash of the whole row.
+/// Returns the query for the rows: the identity (or the whole row if the table has none) as text, and a hash of the
+/// whole row.
 fn sorted_rows_sql(table: &MovingTable, predicate: &str) -> String {
-    let primary = table.identity.iter();
-    let primary: Vec<String> = primary
+    let columns = table.identity.iter();
+    let columns: Vec<String> = columns
         .map(|name| format!("t.{}", quote_ident(name)))
         .collect();
-    let primary = match primary.is_empty() {
+    let columns = match columns.is_empty() {
         true => "t.*".to_owned(),
-        false => primary.join(", "),
+        false => columns.join(", "),
     };
     format!(
-        "select row({primary})::pg_catalog.text collate pg_catalog.\"C\", pg_catalog.md5((t.*)::text)
+        "select row({columns})::pg_catalog.text collate pg_catalog.\"C\", pg_catalog.md5((t.*)::text)
          from {} t where {predicate} order by 1",
         table.table.sql(),
     )

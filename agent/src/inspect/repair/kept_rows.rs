@@ -31,18 +31,18 @@ pub(super) struct KeptRows {
     folder: PathBuf,
     shard: ShardName,
     tables: Vec<Value>,
-    finished: bool,
+    is_finished: bool,
 }
 
 impl Drop for KeptRows {
     /// Removes the files if the repair failed before they were complete: then it has deleted no row.
     fn drop(&mut self) {
-        if self.finished {
+        if self.is_finished {
             return;
         }
         if let Err(error) = std::fs::remove_dir_all(&self.folder) {
             let folder = self.folder.display();
-            tracing::warn!(%folder, %error, "the files of a repair that did nothing could not be removed");
+            tracing::warn!(%folder, %error, "the files of a failed repair could not be removed");
         }
     }
 }
@@ -63,7 +63,7 @@ impl KeptRows {
             folder,
             shard: shard.clone(),
             tables: Vec::new(),
-            finished: false,
+            is_finished: false,
         })
     }
 
@@ -118,11 +118,12 @@ impl KeptRows {
         file.sync_all().await.at(&action)?;
         // The directory entries are flushed too, so that the files survive a crash of the host before the rows are
         // deleted.
+        // The folder of the repair, the folder of all repairs, and the agent's folder.
         for folder in self.folder.ancestors().take(3) {
             let folder = File::open(folder).await.at(&action)?;
             folder.sync_all().await.at(&action)?;
         }
-        self.finished = true;
+        self.is_finished = true;
         Ok(self.folder.display().to_string())
     }
 }
@@ -152,10 +153,10 @@ pub(crate) fn delete_expired(agent: &Path, keep: Duration) {
         let path = repair.path();
         match std::fs::remove_dir_all(&path) {
             Ok(()) => {
-                tracing::info!(folder = %path.display(), "deleted rows of a repair are kept no longer")
+                tracing::info!(folder = %path.display(), "removed the files of an old repair")
             }
             Err(error) => {
-                tracing::warn!(folder = %path.display(), %error, "deleted rows of a repair could not be removed");
+                tracing::warn!(folder = %path.display(), %error, "the files of an old repair could not be removed");
             }
         }
     }
@@ -166,7 +167,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn only_a_repair_whose_files_are_whole_leaves_any() {
+    async fn only_a_repair_with_complete_files_leaves_files() {
         let agent = std::env::temp_dir().join(format!("shardwright-kept-{}", uuid::Uuid::new_v4()));
         let (shard, owner) = (ShardName::from("a"), ShardName::from("b"));
         drop(KeptRows::create(&agent, &shard).expect("a folder"));
@@ -176,8 +177,8 @@ mod tests {
                 .count()
         };
         assert_eq!(repairs(), 0);
-        let whole = KeptRows::create(&agent, &shard).expect("a folder");
-        whole.finish(&owner).await.expect("written");
+        let complete = KeptRows::create(&agent, &shard).expect("a folder");
+        complete.finish(&owner).await.expect("written");
         assert_eq!(repairs(), 1);
         std::fs::remove_dir_all(&agent).expect("removed");
     }

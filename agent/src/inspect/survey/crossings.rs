@@ -69,7 +69,7 @@ pub(super) async fn check(
     let crossed = run_probes(client, &probes, moving_keys.is_none())
         .await
         .at(format_args!(
-            "shard {shard}: looking for rows that refer to rows of another key"
+            "shard {shard}: looking for rows that reference rows with another key"
         ))?;
     let is_crossed = |index: usize| crossed.as_ref().is_some_and(|crossed| crossed[index]);
     let (crossed_indexes, other_indexes): (Vec<usize>, Vec<usize>) =
@@ -86,16 +86,18 @@ pub(super) async fn check(
         .collect();
     names.sort();
     let observation = match crossed {
-        Some(_) => "no row refers to one of another key now".to_owned(),
-        None => format!("whether a row does was not found out within {PROBE_LIMIT_S} s"),
+        Some(_) => "no row references a row with another key now".to_owned(),
+        None => {
+            format!("within {PROBE_LIMIT_S} s the agent has not found out whether such rows exist")
+        }
     };
     findings.add(
         "foreign_key.loose",
         format!("shard {shard}, foreign keys {}", list_names(&names)),
         format!(
-            "they do not say that a row has the key of the one that it refers to; {observation}"
+            "they do not require that a row has the shard key of the row that it references; {observation}"
         ),
-        "add the columns of the key to them, or make sure that the application never refers across",
+        "add the columns of the shard key to them, or make sure that the application never references a row with another key",
     );
     Ok(())
 }
@@ -156,8 +158,8 @@ impl CrossingReference<'_> {
         }
     }
 
-    /// Returns an SQL expression that is true if a row references a row with another key; with `moving_keys`, if only one of
-    /// the two rows moves.
+    /// Returns an SQL expression that is true if a row references a row with another key; with `moving_keys`, if only
+    /// one of the two rows moves.
     fn probe_sql(&self, moving_keys: Option<&KeySet>) -> String {
         let reference = self.reference;
         let joined: Vec<String> = reference
@@ -171,7 +173,7 @@ impl CrossingReference<'_> {
                 )
             })
             .collect();
-        let side = |key: &TableKey, row: &str| match moving_keys {
+        let compared_value = |key: &TableKey, row: &str| match moving_keys {
             Some(keys) => format!("({} is true)", key.predicate(keys, row)),
             None => format!("row({})", key_expressions(key, row).join(", ")),
         };
@@ -180,8 +182,8 @@ impl CrossingReference<'_> {
             reference.from.sql(),
             reference.to.sql(),
             joined.join(" and "),
-            side(self.from, "f"),
-            side(self.to, "t"),
+            compared_value(self.from, "f"),
+            compared_value(self.to, "t"),
         )
     }
 
@@ -201,12 +203,12 @@ impl CrossingReference<'_> {
         );
         if has_move {
             let problem = format!(
-                "rows of {from} refer to rows of {to} that have another key, and only one side of them moves"
+                "rows of {from} reference rows of {to} that have another key, and only one of the two rows moves"
             );
             findings.add_refusal("foreign_key.across", object, problem, remedy);
         } else {
             let problem = format!(
-                "rows of {from} refer to rows of {to} that have another key; a move that parts these keys is refused"
+                "rows of {from} reference rows of {to} that have another key; a move that separates these keys is refused"
             );
             findings.add("foreign_key.mixed", object, problem, remedy);
         }

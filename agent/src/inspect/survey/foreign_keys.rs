@@ -67,7 +67,7 @@ pub(super) fn check(
             (
                 "foreign_key.reference",
                 format!(
-                    "it is listed under `reference` and refers to rows that are not on every shard, by {}",
+                    "it is listed under `reference` and references rows that are not on every shard, by {}",
                     foreign_key_names(&keys)
                 ),
             )
@@ -75,7 +75,7 @@ pub(super) fn check(
             (
                 "foreign_key.leaves",
                 format!(
-                    "it does not move, and is joined to tables that do by {}",
+                    "it does not move, and foreign keys join it to tables that move: {}",
                     foreign_key_names(&keys)
                 ),
             )
@@ -109,7 +109,7 @@ pub(super) fn check_copied_references(
             "foreign_key.reference",
             format!("shard {}, table {other}", task.source.name),
             format!(
-                "it is not copied to the new shard, and reference tables refer to it by {}",
+                "it is not copied to the target, and reference tables reference it by {}",
                 foreign_key_names(&keys)
             ),
             format!("list {other} under `reference` too; or drop the foreign keys"),
@@ -152,13 +152,13 @@ pub(super) fn suggested_list(
         .or_else(|| incoming.iter().find_map(held_by_incoming));
     if let Some(columns) = held_columns {
         return Some(format!(
-            "list {table} under `tables` by {columns}, which is the key"
+            "list {table} under `tables` with its key column {columns}"
         ));
     }
     let parents: BTreeSet<&TableName> = outgoing.iter().map(|key| &key.to).collect();
     match parents.first() {
         Some(parent) => Some(format!(
-            "list {table} under `through` with parent {parent}, so that its rows move with theirs in an offline move, or \
+            "list {table} under `through` with parent {parent}, so that its rows move with their parents in an offline move, or \
              give it the key column and list it under `tables`"
         )),
         None if incoming.is_empty() => None,

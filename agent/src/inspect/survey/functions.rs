@@ -8,10 +8,11 @@ use tokio_postgres::{Error, Row};
 
 use crate::error::{StepError, WithIntent};
 
-/// The second part of a query. The first part, [`OF_EXPRESSIONS`] or [`BY_NAME`], defines the common table expression
-/// `f (oid)`, a list of functions. For those of the application that have no search path of their own, the query
-/// returns the signature, and the schemas of the database's default search path, followed by the function's schema.
-const WITHOUT_PATH: &str = "
+/// The second part of a query. The first part, [`CTE_OF_EXPRESSIONS`] or [`CTE_BY_NAME`], defines the common table
+/// expression `f (oid)`, a list of functions. For those of the application that have no search path of their own, the
+/// query returns the signature, and the schemas of the database's default search path, followed by the function's
+/// schema.
+const FUNCTIONS_WITHOUT_PATH: &str = "
     select distinct p.oid::pg_catalog.regprocedure::pg_catalog.text, (
       select pg_catalog.string_agg(pg_catalog.quote_ident(s.name), ', ' order by s.place)
       from (select d.name, min(d.place) as place
@@ -35,7 +36,7 @@ const WITHOUT_PATH: &str = "
     order by 1";
 
 /// The first part of a query: the functions that indexes and extended statistics of the table `$1` call.
-const OF_EXPRESSIONS: &str = "
+const CTE_OF_EXPRESSIONS: &str = "
     with f (oid) as (
       select d.refobjid
       from pg_catalog.pg_depend d
@@ -46,7 +47,7 @@ const OF_EXPRESSIONS: &str = "
                and d.objid in (select x.oid from pg_catalog.pg_statistic_ext x where x.stxrelid = pg_catalog.to_regclass($1))))";
 
 /// The first part of a query: the function with the signature `$1`, or the only function with the name `$2`.
-const BY_NAME: &str = "
+const CTE_BY_NAME: &str = "
     with f (oid) as (
       select pg_catalog.to_regprocedure($1)::pg_catalog.oid
       union
@@ -84,7 +85,7 @@ pub(super) async fn path_statements_for_expressions(
     table: &TableName,
 ) -> Result<Vec<FixStatement>, StepError> {
     let shard = client.name();
-    let sql = format!("{OF_EXPRESSIONS} {WITHOUT_PATH}");
+    let sql = format!("{CTE_OF_EXPRESSIONS} {FUNCTIONS_WITHOUT_PATH}");
     let rows = client.query(&sql, &[&table.sql()]).await;
     let rows = rows.at(format_args!(
         "shard {shard}: reading the functions of {table}"
@@ -103,7 +104,7 @@ pub(super) async fn path_statements_for_function(
         FunctionName::Signature(signature) => (Some(signature), None),
         FunctionName::Name(name) => (None, Some(name)),
     };
-    let sql = format!("{BY_NAME} {WITHOUT_PATH}");
+    let sql = format!("{CTE_BY_NAME} {FUNCTIONS_WITHOUT_PATH}");
     let rows = client.query(&sql, &[&signature, &name]).await;
     let rows = rows.at(format_args!("shard {shard}: reading a function"))?;
     Ok(rows.iter().map(path_statement).collect())
@@ -120,7 +121,7 @@ mod tests {
     use super::FunctionName;
 
     #[test]
-    fn a_line_of_context_names_its_function() {
+    fn a_function_is_read_from_a_context_line() {
         let from_context_line = |line: &str| FunctionName::from_context_line(line);
         assert_eq!(
             from_context_line("PL/pgSQL function app.known(text,integer) line 3 at RETURN"),

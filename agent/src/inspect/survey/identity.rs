@@ -92,11 +92,11 @@ impl TableCheck<'_> {
         let (code, problem) = match facts.replica_identity {
             'n' => (
                 "table.identity",
-                "its replica identity is nothing; once published, the application's own updates and deletes fail",
+                "its replica identity is NOTHING; while it is published, the application's updates and deletes fail",
             ),
             'i' => (
                 "table.identity",
-                "its replica identity is an index that is gone; once published, the application's own updates and deletes fail",
+                "its replica identity is an index that no longer exists; while it is published, the application's updates and deletes fail",
             ),
             _ if facts.deferrable_key => (
                 "table.deferrable",
@@ -121,7 +121,7 @@ impl TableCheck<'_> {
             _ => "primary key",
         };
         let problem = format!(
-            "the key column {} is not part of the {identity}, so the application's own updates would fail once published",
+            "the key column {} is not part of the {identity}, so the application's updates would fail while the table is published",
             outside_columns.join(", ")
         );
         self.report(findings, "key.identity", problem, self.remedy(key_source));

@@ -32,7 +32,7 @@ pub(super) async fn check(client: &Connected, findings: &mut Findings) -> Result
         findings.add_refusal(
             "schema.taken",
             format!("shard {shard}, schema shardwright"),
-            "a control store is in this database, and its schema has the name of the one that is made on each shard",
+            "a control store is in this database, and its schema has the same name as the schema that Shardwright creates on each shard",
             "give the control store a database of its own: shardwright serve --store ...",
         );
         return Ok(());
@@ -46,8 +46,11 @@ pub(super) async fn check(client: &Connected, findings: &mut Findings) -> Result
         findings.add_refusal(
             "schema.taken",
             format!("shard {shard}, {kind} {table}"),
-            "it is in the schema that Shardwright makes for itself, where a later version may need its name",
-            format!("put it into another schema: alter {kind} {} set schema ...", table.sql()),
+            "it is in Shardwright's schema, where a later version may need its name",
+            format!(
+                "put it into another schema: alter {kind} {} set schema ...",
+                table.sql()
+            ),
         );
     }
     Ok(())

@@ -141,13 +141,13 @@ async fn check_role(
             format!("grant create on database {database} to {role}"),
         );
     }
-    let may_set = client
+    let set_result = client
         .batch_execute("set session_replication_role = replica; reset session_replication_role")
         .await;
-    if may_set.is_err() {
+    if set_result.is_err() {
         add_role_refusal(
             "role.replica",
-            "it may not set session_replication_role, which apply needs",
+            "it may not set session_replication_role, which the agent needs to apply changes",
             format!("grant set on parameter session_replication_role to {role}"),
         );
     }
@@ -230,9 +230,9 @@ fn check_roles(
         let finding = findings.add_refusal(
             "pair.role",
             format!("shard {target}, role {role}"),
-            "it exists on the source and not here; owners and grants cannot be carried over",
+            "it exists on the source and not on the target; owners and grants cannot be copied",
             format!(
-                "{create}, on the target; where applications connect as it, as it is on the source"
+                "{create}, on the target; if applications connect as this role, create it with the source's attributes"
             ),
         );
         // If the role was created meanwhile, the statement does nothing.

@@ -1,5 +1,5 @@
-//! Checks one table: it must be an ordinary table, and contain the shard key or depend on a parent table.
-//! Of a partitioned table each leaf partition is checked.
+//! Checks one table: it must be an ordinary table, and contain the shard key or depend on a parent table. The survey
+//! checks each leaf partition of a partitioned table.
 
 use plans::request::Mode;
 use plans::sql::quote_ident;
@@ -46,7 +46,7 @@ impl TableCheck<'_> {
             self.add_refusal(
                 findings,
                 "table.no_partition",
-                "it is partitioned and has no partition, so there is nothing to guard and to copy",
+                "it is partitioned and has no partition, so there is nothing to guard or to copy",
                 "create its partitions before the move, or list it under `ignore`",
             );
         }
@@ -151,7 +151,7 @@ impl TableCheck<'_> {
             self.add_refusal(
                 findings,
                 "through.online",
-                format!("it is listed as belonging to {}, and so its changes cannot be captured by key; but its own {held_columns} is the key", through.parent),
+                format!("it is listed under `through` with parent {}, so its changes cannot be captured by key; but its own column {held_columns} contains the key", through.parent),
                 format!("list it under `tables` in the place of `through`: {table}: {held_columns}"),
             );
         } else if mode == Mode::Online {
@@ -159,7 +159,7 @@ impl TableCheck<'_> {
                 findings,
                 "through.online",
                 format!(
-                    "its rows belong to those of {} and do not hold the key, so their changes cannot be captured by key",
+                    "its rows depend on rows of {} and do not contain the key, so their changes cannot be captured by key",
                     through.parent
                 ),
                 format!(

@@ -284,10 +284,10 @@ pub(super) async fn check_orphans(
                 "through.unkeyed",
                 format!("shard {shard}, table {}", table.table),
                 format!(
-                    "{unkeyed} row(s) refer to no row of {} at all: they have no key, and no move takes them",
+                    "{unkeyed} row(s) reference no row of {}: they have no shard key, and do not move",
                     through.parent
                 ),
-                "nothing to do where they may stay on this shard; else give them a parent",
+                "nothing, if they may stay on this shard; otherwise give them a parent",
             );
         }
         if orphans > 0 {
@@ -295,7 +295,7 @@ pub(super) async fn check_orphans(
                 "through.orphan",
                 format!("shard {shard}, table {}", table.table),
                 format!(
-                    "{orphans} row(s) refer to rows that {} lacks, and so have no key",
+                    "{orphans} row(s) reference rows of {} that do not exist, so they have no shard key",
                     through.parent
                 ),
                 format!("give them a parent; or, if nothing needs them: delete from {name} t where {orphan}"),

@@ -162,7 +162,7 @@ async fn refuse_present_keys(
             format!("shard {shard}, table {}", table.table),
             format!("{stray} row(s) with moving keys are there already"),
             format!(
-                "`map check {}` tells where they come from and what mends it",
+                "`map check {}` reports which shard owns these rows, and how to repair this",
                 task.map
             ),
         );
@@ -200,10 +200,10 @@ async fn compare_reference_tables(
                 "reference.drift",
                 format!("shards {source} and {target}, table {table}"),
                 format!(
-                    "reference table drifted: {} row(s) on {source}, {} on {target}",
+                    "the rows of this reference table differ: {} row(s) on {source}, {} on {target}",
                     source_digest.count, target_digest.count
                 ),
-                format!("`map check {} --request` proposes what mends it", task.map),
+                format!("`map check {} --request` proposes a repair", task.map),
             );
         }
     }
@@ -225,7 +225,7 @@ async fn report_sequences(
     let problem = match task.settings.sequences {
         Sequences::Stride => "from the flip on each shard issues values of its own remainder",
         Sequences::Block => "from the flip on each shard issues values of its own block",
-        Sequences::Keep => "they go on as they are; both shards may issue the same values",
+        Sequences::Keep => "they do not change; both shards may issue the same values",
     };
     findings.add(
         "target.sequence",

@@ -20,16 +20,19 @@ mod scratch;
 use std::time::Instant;
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::request::Mode;
 use plans::survey::{SurveyTask, TRIAL_LIMIT, Trial};
 use plans::table::MovingTable;
 
 use crate::error::{StepError, WithIntent};
 use crate::inspect::findings::Findings;
-use crate::postgres::pg_dump::{DumpedSchema, RestoreSection, SchemaEntry, make, make_most};
+use crate::postgres::pg_dump::{
+    DumpedSchema, RestoreSection, SchemaEntry, restore_all, restore_possible,
+};
 use crate::schema;
 use crate::schema::compare::compare;
-use crate::schema::foreign_keys::{KEY, VALIDATION};
+use crate::schema::foreign_keys::{KEY_LABEL, VALIDATION_LABEL};
 use crate::shard::database::Shard;
 use crate::shard::identity::{self, TimelineRule};
 use crate::shard::{epoch, user_code};
@@ -61,7 +64,7 @@ pub(super) async fn schema(task: &SurveyTask, version: i32) -> Result<DumpedSche
 
 fn timeout_error() -> StepError {
     let message = format!("it took longer than {} s", TRIAL_LIMIT.as_secs());
-    StepError::passing("trial", message)
+    StepError::passing(StepCode::Trial, message)
 }
 
 /// Tries the move, and adds every failure to the findings. Returns `None` if the trial could not complete.
@@ -176,8 +179,11 @@ impl<'a> RunningTrial<'a> {
     ) -> Result<(), TrialEnd> {
         self.probe_event_triggers_on_source().await?;
         let entries = schema?.entries;
-        let is_foreign_key =
-            |label: &str| [KEY, VALIDATION].iter().any(|kind| label.starts_with(kind));
+        let is_foreign_key = |label: &str| {
+            [KEY_LABEL, VALIDATION_LABEL]
+                .iter()
+                .any(|kind| label.starts_with(kind))
+        };
         let (keys, entries): (Vec<SchemaEntry>, Vec<SchemaEntry>) = entries
             .into_iter()
             .partition(|entry| is_foreign_key(&entry.label));
@@ -259,7 +265,7 @@ impl<'a> RunningTrial<'a> {
     async fn create_before_copy(&mut self, entries: &[&SchemaEntry]) -> Result<(), TrialEnd> {
         // As in the step: the body of a function may reference objects that are created later.
         self.set_local("check_function_bodies = off").await?;
-        let result = make(self.target_session(), entries).await;
+        let result = restore_all(self.target_session(), entries).await;
         result
             .map_err(|(entry, error)| failure::entry_failure(self.target_name(), entry, &error))?;
         self.set_local("check_function_bodies = on").await?;
@@ -268,7 +274,7 @@ impl<'a> RunningTrial<'a> {
 
     /// Creates schema entries, and records those that fail.
     async fn create_entries(&mut self, entries: &[&SchemaEntry]) -> Result<(), TrialEnd> {
-        let failed = make_most(self.target_session(), entries).await;
+        let failed = restore_possible(self.target_session(), entries).await;
         let failed = failed.at(format_args!(
             "shard {}: trying the schema",
             self.target_name()

@@ -66,8 +66,8 @@ pub(super) async fn compared_indexes(
                 findings.add_refusal(
                     "target.clash_unknown",
                     format!("shard {target}, constraint {name} of {}", table.table),
-                    "whether rows of both shards clash in it cannot be told",
-                    format!("add the key's columns to {name}, or drop it for the time of the move"),
+                    "Shardwright cannot find out whether rows of both shards conflict in it",
+                    format!("add the columns of the shard key to {name}, or drop it for the time of the move"),
                 );
             }
         }

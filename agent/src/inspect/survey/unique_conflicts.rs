@@ -73,22 +73,22 @@ pub(super) async fn check(
                 ", and more"
             }
         ),
-        "change or delete one row of each pair, or add the key's columns to the constraint",
+        "change or delete one row of each pair, or add the columns of the shard key to the constraint",
     );
     Ok(())
 }
 
 /// Returns the query for the indexed rows: the value, and the identity of the row (the shard key if the table has no
-/// identity), in the order of the value's bytes. `primary` contains these columns.
+/// identity), in the order of the value's bytes.
 fn indexed_values_sql(
     table: &MovingTable,
     index: &ComparedIndex,
     moving: Option<String>,
 ) -> String {
-    let primary = table.identity.iter().map(|name| quote_ident(name));
-    let mut primary: Vec<String> = primary.collect();
-    if primary.is_empty() {
-        primary.extend(table.key_names().into_iter().map(quote_ident));
+    let row_columns = table.identity.iter().map(|name| quote_ident(name));
+    let mut row_columns: Vec<String> = row_columns.collect();
+    if row_columns.is_empty() {
+        row_columns.extend(table.key_names().into_iter().map(quote_ident));
     }
     let mut conditions: Vec<String> = moving.into_iter().chain(index.condition.clone()).collect();
     if !index.nulls_conflict {
@@ -104,11 +104,11 @@ fn indexed_values_sql(
     format!(
         "select shardwright_value, shardwright_row from (
            select array[{values}]::pg_catalog.text as shardwright_value,
-                  row({primary})::pg_catalog.text as shardwright_row
+                  row({row_columns})::pg_catalog.text as shardwright_row
            from only {name} where {conditions}) shardwright_values
          order by shardwright_value collate pg_catalog.\"C\"",
         values = index.values.join(", "),
-        primary = primary.join(", "),
+        row_columns = row_columns.join(", "),
         name = table.table.sql(),
         conditions = conditions.join(" and "),
     )

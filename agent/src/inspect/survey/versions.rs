@@ -55,8 +55,8 @@ fn check_minor_release(number: i32, name: &str, shard: &str, findings: &mut Find
         "server.minor",
         format!("shard {shard}, server"),
         format!(
-            "it is PostgreSQL {name}; before {major}.{minor} changes are lost when somebody alters a publication while \
-             rows are written"
+            "it is PostgreSQL {name}; before {major}.{minor} changes are lost if a publication is altered while rows are \
+             written"
         ),
         format!("upgrade the server to PostgreSQL {major}.{minor} or newer; until then alter no publication"),
     );
@@ -118,14 +118,14 @@ async fn check_target_supports(
         )
         .await
         .at(format_args!(
-            "shard {shard}: looking for what PostgreSQL {target} does not know"
+            "shard {shard}: looking for properties that PostgreSQL {target} does not support"
         ))?;
     for row in rows {
         let (table, part, problem): (String, String, String) = (row.get(0), row.get(1), row.get(2));
         findings.add_refusal(
             "pair.version",
             format!("shard {shard}, table {table}, {part}"),
-            format!("{problem}, which PostgreSQL {target} does not know"),
+            format!("{problem}, which PostgreSQL {target} does not support"),
             format!("change it, or move to PostgreSQL {source}"),
         );
     }

@@ -11,7 +11,7 @@ struct ArchiveWriter {
 impl ArchiveWriter {
     fn new(minor: u8, entries: i32) -> Self {
         let mut writer = Self {
-            bytes: [&b"PGDMP"[..], &[1, minor, 0, 4, 8, CUSTOM]].concat(),
+            bytes: [&b"PGDMP"[..], &[1, minor, 0, 4, 8, CUSTOM_FORMAT]].concat(),
             minor,
         };
         if minor >= COMPRESSION_BY_NAME {
@@ -74,7 +74,7 @@ const BODY: &str =
 
 #[test]
 fn names_and_bodies_are_read_by_their_length_in_every_known_format() {
-    for minor in MINORS {
+    for minor in MINOR_VERSIONS {
         let mut writer = ArchiveWriter::new(minor, 2);
         writer.entry(NAME, BODY);
         writer.entry("after", "");

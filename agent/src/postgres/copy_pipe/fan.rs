@@ -1,7 +1,7 @@
 //! Distributes the rows of one COPY to several receivers. Each receiver writes its rows in a session of its own.
 //!
 //! The reader sends to each receiver over a channel of capacity 1, so a slow receiver delays the reader. A receiver
-//! that has ended, or that accepts nothing within [`PATIENCE`], gets no more rows, and the reader continues for the
+//! that has ended, or that accepts nothing within [`MAX_SEND_WAIT`], gets no more rows, and the reader continues for the
 //! others. A receiver has all its rows once it gets [`ReceiverInput::All`]. The reader sends it after it has checked
 //! everything that the receivers rely on.
 
@@ -13,10 +13,10 @@ use tokio::sync::mpsc::{Receiver, Sender};
 use tokio::time::Instant;
 
 use super::route::{RoutedRows, RowRouter, unexpected};
-use super::{CopyOutput, LEAST, MOST, PipeError, start_copy};
+use super::{CopyOutput, MAX_MESSAGE_BYTES, MIN_MESSAGE_BYTES, PipeError, start_copy};
 
 /// How long the reader waits for a receiver that accepts nothing.
-const PATIENCE: Duration = Duration::from_secs(10);
+const MAX_SEND_WAIT: Duration = Duration::from_secs(10);
 
 /// A message from the reader to a receiver.
 #[derive(Debug)]
@@ -30,38 +30,42 @@ pub(crate) enum ReceiverInput {
 #[derive(Debug)]
 pub(crate) struct CopyReceivers {
     senders: Vec<Option<Sender<ReceiverInput>>>,
-    patience: Duration,
+    max_send_wait: Duration,
 }
 
 impl CopyReceivers {
     pub(crate) fn new(all: impl IntoIterator<Item = Sender<ReceiverInput>>) -> Self {
         Self {
             senders: all.into_iter().map(Some).collect(),
-            patience: PATIENCE,
+            max_send_wait: MAX_SEND_WAIT,
         }
     }
 
     /// Sends [`ReceiverInput::All`] to the remaining receivers.
     pub(crate) async fn end(&mut self) {
         for number in 0..self.senders.len() {
-            self.give(number, ReceiverInput::All).await;
+            self.send(number, ReceiverInput::All).await;
         }
     }
 
-    async fn give(&mut self, number: usize, input: ReceiverInput) {
+    /// Sends to one receiver. If it has ended or is too slow, it gets nothing more.
+    async fn send(&mut self, number: usize, input: ReceiverInput) {
         let to = &mut self.senders[number];
         if let Some(sender) = to
-            && sender.send_timeout(input, self.patience).await.is_err()
+            && sender
+                .send_timeout(input, self.max_send_wait)
+                .await
+                .is_err()
         {
             *to = None;
         }
     }
 
     /// Sends the pieces that have at least `least` bytes.
-    async fn give_pieces(&mut self, pieces: &mut [RoutedRows], least: usize) {
+    async fn send_pieces(&mut self, pieces: &mut [RoutedRows], least: usize) {
         for (number, piece) in pieces.iter_mut().enumerate() {
             if piece.filled() >= least {
-                self.give(number, ReceiverInput::Rows(std::mem::take(piece)))
+                self.send(number, ReceiverInput::Rows(std::mem::take(piece)))
                     .await;
             }
         }
@@ -78,27 +82,27 @@ pub(crate) async fn fan_out(
     let mut rows = CopyOutput::start(source, out).await?;
     let mut router = RowRouter::default();
     let mut pieces: Vec<RoutedRows> = to.senders.iter().map(|_| RoutedRows::default()).collect();
-    let mut buffer = vec![0; MOST];
+    let mut buffer = vec![0; MAX_MESSAGE_BYTES];
     while let Some(count) = rows.read(&mut buffer).await? {
         router.route(&buffer[..count], &mut pieces)?;
-        to.give_pieces(&mut pieces, LEAST).await;
+        to.send_pieces(&mut pieces, MIN_MESSAGE_BYTES).await;
     }
-    if !router.is_over() {
+    if !router.is_complete() {
         return Err(unexpected().into());
     }
-    to.give_pieces(&mut pieces, 1).await;
+    to.send_pieces(&mut pieces, 1).await;
     rows.end();
     Ok(())
 }
 
-/// The result of a receiver.
+/// The result of writing the rows of one receiver.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ReceiveOutcome {
     /// The receiver wrote all rows: the numbers of rows and bytes.
     All(u64, u64),
     /// The reader ended before it had sent all rows. The receiver's session is closed.
     Left,
-    /// The reader ended before it had sent all rows, and it had waited for this receiver for at least [`PATIENCE`].
+    /// The reader ended before it had sent all rows, and it had waited for this receiver for at least [`MAX_SEND_WAIT`].
     TooSlow,
 }
 
@@ -106,20 +110,20 @@ pub(crate) enum ReceiveOutcome {
 ///
 /// The function calls `came` for each message of the reader. It calls `moved` with the numbers of rows and bytes sent
 /// so far and awaits its future.
-pub(crate) async fn take_in<F: Future<Output = ()>>(
+pub(crate) async fn write_received<F: Future<Output = ()>>(
     (target, into): (&mut Connected, &str),
     mut from: Receiver<ReceiverInput>,
     (came, moved): (impl Fn(), impl Fn(u64, u64) -> F),
 ) -> Result<ReceiveOutcome, PipeError> {
     let (mut since, mut too_slow) = (Instant::now(), false);
     let mut to = start_copy(target, into).await?;
-    to.opened().await?;
+    to.wait_until_open().await?;
     let (mut rows, mut bytes) = (0, 0);
     loop {
-        too_slow |= since.elapsed() >= PATIENCE;
+        too_slow |= since.elapsed() >= MAX_SEND_WAIT;
         let input = poll_fn(|cx| {
             // Processes the messages of the target first, so that its error is not delayed.
-            to.hear_all(cx)?;
+            to.process_arrived(cx)?;
             from.poll_recv(cx).map(Ok::<_, PipeError>)
         });
         let input = input.await?;
@@ -150,7 +154,7 @@ mod tests {
     use super::*;
 
     /// Sends a piece to each receiver, `times` times.
-    async fn give(to: &mut CopyReceivers, times: u64) {
+    async fn send_times(to: &mut CopyReceivers, times: u64) {
         for rows in 1..=times {
             let mut pieces: Vec<RoutedRows> =
                 to.senders.iter().map(|_| RoutedRows::default()).collect();
@@ -158,13 +162,13 @@ mod tests {
                 piece.bytes.push(0);
                 piece.rows = rows;
             }
-            to.give_pieces(&mut pieces, 1).await;
+            to.send_pieces(&mut pieces, 1).await;
         }
         to.end().await;
     }
 
     /// Returns the number of pieces that arrive, and whether `All` follows them.
-    async fn taken(mut from: Receiver<ReceiverInput>) -> (u64, bool) {
+    async fn received(mut from: Receiver<ReceiverInput>) -> (u64, bool) {
         let mut count = 0;
         loop {
             match from.recv().await {
@@ -179,15 +183,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_takes_nothing_or_has_gone_gets_no_more_and_the_others_get_all() {
+    async fn a_slow_or_ended_receiver_gets_no_more_and_the_others_get_all() {
         // This receiver's channel has room for everything.
-        let (quick, slow, gone) = (channel(6), channel(1), channel(1));
-        drop(gone.1);
-        let mut to = CopyReceivers::new([slow.0, gone.0, quick.0]);
-        to.patience = Duration::ZERO;
-        give(&mut to, 5).await;
+        let (quick, slow, ended) = (channel(6), channel(1), channel(1));
+        drop(ended.1);
+        let mut to = CopyReceivers::new([slow.0, ended.0, quick.0]);
+        to.max_send_wait = Duration::ZERO;
+        send_times(&mut to, 5).await;
         drop(to);
-        assert_eq!(taken(quick.1).await, (5, true));
-        assert_eq!(taken(slow.1).await, (1, false));
+        assert_eq!(received(quick.1).await, (5, true));
+        assert_eq!(received(slow.1).await, (1, false));
     }
 }

@@ -3,7 +3,7 @@
 
 use std::io;
 
-use super::HEADER;
+use super::HEADER_BYTES;
 
 /// Length of the file header: signature, flags and the length of the header extension.
 const HEAD: usize = 19;
@@ -26,7 +26,7 @@ pub(crate) struct RoutedRows {
 impl Default for RoutedRows {
     fn default() -> Self {
         Self {
-            bytes: vec![0; HEADER],
+            bytes: vec![0; HEADER_BYTES],
             rows: 0,
         }
     }
@@ -35,7 +35,7 @@ impl Default for RoutedRows {
 impl RoutedRows {
     /// Returns the number of bytes of row data.
     pub(super) fn filled(&self) -> usize {
-        self.bytes.len() - HEADER
+        self.bytes.len() - HEADER_BYTES
     }
 }
 
@@ -82,10 +82,10 @@ impl RowRouter {
         let mut rest = bytes;
         while !rest.is_empty() {
             let count = match self.at {
-                RoutePosition::Head => self.words(HEAD, rest, to)?,
-                RoutePosition::Count => self.words(COUNT, rest, to)?,
-                RoutePosition::Number(_) => self.words(NUMBER, rest, to)?,
-                RoutePosition::Length(_) => self.words(LENGTH, rest, to)?,
+                RoutePosition::Head => self.read_field(HEAD, rest, to)?,
+                RoutePosition::Count => self.read_field(COUNT, rest, to)?,
+                RoutePosition::Number(_) => self.read_field(NUMBER, rest, to)?,
+                RoutePosition::Length(_) => self.read_field(LENGTH, rest, to)?,
                 RoutePosition::Value(left, follow) => {
                     let count = left.min(rest.len());
                     self.piece(to)?.bytes.extend_from_slice(&rest[..count]);
@@ -100,34 +100,41 @@ impl RowRouter {
     }
 
     /// Returns whether the file trailer has arrived.
-    pub(super) fn is_over(&self) -> bool {
+    pub(super) fn is_complete(&self) -> bool {
         self.at == RoutePosition::End
     }
 
-    fn words(&mut self, size: usize, bytes: &[u8], to: &mut [RoutedRows]) -> io::Result<usize> {
+    /// Reads bytes of the current field, which has `size` bytes, and processes the field if it is complete. Returns how
+    /// many bytes it read.
+    fn read_field(
+        &mut self,
+        size: usize,
+        bytes: &[u8],
+        to: &mut [RoutedRows],
+    ) -> io::Result<usize> {
         let count = (size - self.held.len()).min(bytes.len());
         self.held.extend_from_slice(&bytes[..count]);
         if self.held.len() == size {
-            self.understand(to)?;
+            self.process_field(to)?;
             self.held.clear();
         }
         Ok(count)
     }
 
     /// Processes a fixed-length field that is complete.
-    fn understand(&mut self, to: &mut [RoutedRows]) -> io::Result<()> {
+    fn process_field(&mut self, to: &mut [RoutedRows]) -> io::Result<()> {
         match self.at {
             RoutePosition::Head => {
                 // No PostgreSQL server writes a header extension.
                 if self.held[HEAD - LENGTH..] != [0; LENGTH] {
                     return Err(unexpected());
                 }
-                self.to_all(to);
+                self.append_to_all(to);
                 self.at = RoutePosition::Count;
             }
             RoutePosition::Count => match i16::from_be_bytes(array(&self.held)?) {
                 END => {
-                    self.to_all(to);
+                    self.append_to_all(to);
                     self.at = RoutePosition::End;
                 }
                 columns => {
@@ -179,7 +186,7 @@ impl RowRouter {
         Ok(())
     }
 
-    fn to_all(&self, to: &mut [RoutedRows]) {
+    fn append_to_all(&self, to: &mut [RoutedRows]) {
         for piece in to {
             piece.bytes.extend_from_slice(&self.held);
         }
@@ -195,7 +202,7 @@ fn array<const N: usize>(words: &[u8]) -> io::Result<[u8; N]> {
 }
 
 pub(super) fn unexpected() -> io::Error {
-    let what = "rows came that do not say for whom they are";
+    let what = "rows arrived that do not name their receiver";
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
@@ -229,12 +236,12 @@ mod tests {
         for bytes in all.chunks(size) {
             router.route(bytes, &mut to)?;
         }
-        assert!(router.is_over());
-        Ok(to.map(|piece| (piece.bytes[HEADER..].to_vec(), piece.rows)))
+        assert!(router.is_complete());
+        Ok(to.map(|piece| (piece.bytes[HEADER_BYTES..].to_vec(), piece.rows)))
     }
 
     #[test]
-    fn each_row_goes_where_its_first_column_says_however_its_bytes_are_cut() {
+    fn each_row_goes_to_the_receiver_in_its_first_column_however_its_bytes_are_split() {
         let (wide, end) = (vec![7; 1000], END.to_be_bytes().to_vec());
         let rows = [
             row(&[Some(&[0, 1]), Some(b"one"), None, Some(b"")]),
@@ -252,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_for_nobody_is_an_error() {
+    fn a_row_without_a_receiver_is_an_error() {
         for number in [Some(&[0, 2][..]), Some(&[255, 255]), Some(&[1]), None] {
             let row = row(&[number, Some(b"value")]);
             assert!(routed(&[head(), row].concat(), 7).is_err(), "{number:?}");

@@ -44,33 +44,33 @@ async fn a_row_of_many_mebibytes_passes_in_pieces() {
     let expected = rows.concat();
     let ((mut source, from), (target, to)) = (duplex(ROOM), duplex(ROOM));
     let (mut from, mut to) = (CopyConnection::new(from), CopyConnection::new(to));
-    let told = AtomicUsize::new(0);
+    let reported = AtomicUsize::new(0);
     let moved = |_, bytes: u64| {
-        told.store(usize::try_from(bytes).expect("a size"), Ordering::Relaxed);
+        reported.store(usize::try_from(bytes).expect("a size"), Ordering::Relaxed);
         std::future::ready(())
     };
     let (_, (longest, all), passed) = tokio::join!(
         async { source.write_all(&sent).await.expect("sent") },
         received(target, expected.len()),
-        pass_on(&mut from, &mut to, moved),
+        forward_rows(&mut from, &mut to, moved),
     );
     assert_eq!(passed.expect("passed on"), expected.len() as u64);
     assert!(all == expected, "the bytes differ");
-    assert!(longest <= MOST, "{longest}");
-    assert!(told.into_inner() > expected.len() - LEAST);
+    assert!(longest <= MAX_MESSAGE_BYTES, "{longest}");
+    assert!(reported.into_inner() > expected.len() - MIN_MESSAGE_BYTES);
 }
 
 #[tokio::test]
-async fn a_target_that_refuses_is_heard_while_the_source_is_silent() {
+async fn an_error_of_the_target_ends_the_copy_while_the_source_sends_nothing() {
     let ((_silent, from), (mut target, to)) = (duplex(ROOM), duplex(ROOM));
     let (mut from, mut to) = (CopyConnection::new(from), CopyConnection::new(to));
     let notice = framed(b'N', b"SNOTICE\0Mnothing\0\0");
     let error = framed(b'E', b"SERROR\0C53100\0Mno space left\0Dkey 5\0\0");
-    let said = [notice, error].concat();
+    let sent = [notice, error].concat();
     let moved = |_, _| std::future::ready(());
     let (_, passed) = tokio::join!(
-        async { target.write_all(&said).await.expect("said") },
-        pass_on(&mut from, &mut to, moved),
+        async { target.write_all(&sent).await.expect("sent") },
+        forward_rows(&mut from, &mut to, moved),
     );
     let Err(PipeFailure::Writing(PipeError::Refused(refusal))) = passed else {
         panic!("{passed:?}");
@@ -82,13 +82,13 @@ async fn a_target_that_refuses_is_heard_while_the_source_is_silent() {
 }
 
 #[tokio::test]
-async fn a_source_that_breaks_off_is_no_end() {
+async fn a_lost_source_is_an_error_and_not_the_end_of_the_rows() {
     let ((mut source, from), (_target, to)) = (duplex(ROOM), duplex(ROOM));
     let (mut from, mut to) = (CopyConnection::new(from), CopyConnection::new(to));
     let row = framed(b'd', b"half");
     source.write_all(&row[..7]).await.expect("sent");
     drop(source);
-    let passed = pass_on(&mut from, &mut to, |_, _| std::future::ready(())).await;
+    let passed = forward_rows(&mut from, &mut to, |_, _| std::future::ready(())).await;
     let Err(PipeFailure::Reading(error @ PipeError::Broken(_))) = passed else {
         panic!("{passed:?}");
     };

@@ -1,26 +1,16 @@
 //! Errors of replication sessions, and whether a retry can succeed.
 
 use std::fmt::Display;
+use std::io;
 use std::time::Duration;
 
-use connect::{Class, ConnectError, classify, classify_sqlstate};
-use pgwire_replication::PgWireError;
-use plans::failure::Failure;
+use connect::{Class, ConnectError, Refusal, classify, classify_io, classify_sqlstate};
+use plans::failure::{Failure, StepCode};
 
 use super::SystemIdentity;
 use crate::error::{StepError, WithIntent, message_with_causes, retry_of};
 use crate::postgres::lsn::Lsn;
 use crate::postgres::pgoutput::DecodeError;
-
-/// Failure code: the slot does not exist.
-pub(crate) const SLOT_MISSING: &str = "slot.missing";
-/// Failure code: the server has invalidated the slot.
-pub(crate) const SLOT_LOST: &str = "slot.lost";
-/// Failure code: the slot no longer has the changes that the stream needs next (I3).
-pub(crate) const SLOT_GAP: &str = "slot.gap";
-
-/// Failure code: the publication is not as the agent created it.
-pub(crate) const PUBLICATION_CHANGED: &str = "publication.changed";
 
 /// The reason why a replication session failed; `server` is `host:port/dbname`.
 #[derive(Debug, thiserror::Error)]
@@ -141,9 +131,9 @@ pub enum ReplicationError {
         server: String,
         /// The action that failed.
         intent: &'static str,
-        /// The error of the replication client.
+        /// The error of the connection.
         #[source]
-        source: PgWireError,
+        source: io::Error,
     },
     /// A message of the stream is not valid pgoutput.
     #[error("replication slot {slot} on {server} sent a malformed message")]
@@ -183,7 +173,7 @@ impl ReplicationError {
             Self::Connect(error) => error.class(),
             Self::Refused { class, .. } => *class,
             Self::Query { source, .. } => classify(source),
-            Self::Broken { source, .. } => wire_class(source),
+            Self::Broken { source, .. } => classify_io(source),
             Self::Timeout { .. }
             | Self::SlotBusy { .. }
             | Self::Silent { .. }
@@ -201,12 +191,12 @@ impl ReplicationError {
     }
 
     /// Returns the failure code. Each kind of loss has its own code.
-    pub(crate) fn code(&self) -> &'static str {
+    pub(crate) fn code(&self) -> StepCode {
         match self {
-            Self::SlotMissing { .. } => SLOT_MISSING,
-            Self::SlotLost { .. } => SLOT_LOST,
-            Self::Gap { .. } => SLOT_GAP,
-            Self::SystemChanged { .. } => "server.changed",
+            Self::SlotMissing { .. } => StepCode::SlotMissing,
+            Self::SlotLost { .. } => StepCode::SlotLost,
+            Self::Gap { .. } => StepCode::SlotGap,
+            Self::SystemChanged { .. } => StepCode::ServerChanged,
             Self::Connect(_)
             | Self::InvalidName { .. }
             | Self::Timeout { .. }
@@ -217,8 +207,8 @@ impl ReplicationError {
             | Self::Broken { .. }
             | Self::Decode { .. }
             | Self::Silent { .. }
-            | Self::Ended { .. } => "replication",
-            Self::PublicationMissing { .. } => PUBLICATION_CHANGED,
+            | Self::Ended { .. } => StepCode::Replication,
+            Self::PublicationMissing { .. } => StepCode::PublicationChanged,
         }
     }
 
@@ -256,59 +246,58 @@ impl ReplicationError {
         }
     }
 
-    /// Converts an error of the replication client for which no more specific error is known.
-    pub(super) fn from_wire(server: &str, intent: &'static str, source: PgWireError) -> Self {
-        let server = server.to_owned();
-        if let PgWireError::Server(message) = source {
-            let class = state_in(&message).map_or(Class::Permanent, classify_sqlstate);
-            Self::Refused {
+    /// Returns the error for an answer that does not have the expected columns.
+    pub(super) fn malformed(server: &str, intent: &'static str) -> Self {
+        let what = "the answer does not have the expected columns";
+        let source = io::Error::new(io::ErrorKind::InvalidData, what);
+        WireError::Broken(source).during(server, intent)
+    }
+}
+
+/// The reason why a command or a stream on a replication connection failed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum WireError {
+    /// The server returned an error.
+    #[error("{} (SQLSTATE {})", .0.message, .0.state)]
+    Refused(Refusal),
+    /// The server ended the stream, although the agent had not requested it.
+    #[error("the server ended the stream")]
+    Ended,
+    /// The connection failed, or the server sent a message that violates the protocol.
+    #[error(transparent)]
+    Broken(#[from] io::Error),
+}
+
+impl WireError {
+    /// Returns the SQLSTATE of an error of the server.
+    pub(super) fn sqlstate(&self) -> Option<&str> {
+        match self {
+            Self::Refused(refusal) => Some(&refusal.state),
+            Self::Ended | Self::Broken(_) => None,
+        }
+    }
+
+    /// Converts an error for which no more specific error is known.
+    pub(super) fn during(self, server: &str, intent: &'static str) -> ReplicationError {
+        let (message, server) = (self.to_string(), server.to_owned());
+        match self {
+            Self::Refused(refusal) => ReplicationError::Refused {
                 server,
                 intent,
                 message,
-                class,
-            }
-        } else {
-            Self::Broken {
+                class: classify_sqlstate(&refusal.state),
+            },
+            Self::Ended => ReplicationError::Broken {
+                server,
+                intent,
+                source: io::ErrorKind::UnexpectedEof.into(),
+            },
+            Self::Broken(source) => ReplicationError::Broken {
                 server,
                 intent,
                 source,
-            }
+            },
         }
-    }
-
-    /// Returns the error for an answer that does not have the expected columns.
-    pub(super) fn malformed(server: &str, intent: &'static str) -> Self {
-        let source = PgWireError::Protocol("the answer has not the expected columns".to_owned());
-        Self::Broken {
-            server: server.to_owned(),
-            intent,
-            source,
-        }
-    }
-}
-
-/// Returns the SQLSTATE of an error of the server.
-pub(super) fn sqlstate(error: &PgWireError) -> Option<&str> {
-    if let PgWireError::Server(message) = error {
-        state_in(message)
-    } else {
-        None
-    }
-}
-
-/// Extracts the SQLSTATE from a message. The client ends each message of the server with `(SQLSTATE 12345)`.
-fn state_in(message: &str) -> Option<&str> {
-    let (_, state) = message.rsplit_once("SQLSTATE ")?;
-    state.strip_suffix(')').filter(|state| state.len() == 5)
-}
-
-fn wire_class(error: &PgWireError) -> Class {
-    // After a session has ended, further calls return an internal error.
-    let transient = error.is_transient() || matches!(error, PgWireError::Internal(_));
-    if transient {
-        Class::Transient
-    } else {
-        Class::Permanent
     }
 }
 
@@ -316,7 +305,7 @@ impl<T> WithIntent<T> for Result<T, ReplicationError> {
     fn at(self, what: impl Display) -> Result<T, StepError> {
         self.map_err(|error| {
             StepError::Failed(Failure {
-                code: error.code().to_owned(),
+                code: error.code().into(),
                 message: format!("{what}: {}", message_with_causes(&error)),
                 hint: error.hint().map(Into::into),
                 retry: retry_of(error.class()),

@@ -3,19 +3,17 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
 use connect::Session;
 use futures::future::BoxFuture;
-use pgwire_replication::{PgWireError, ReplicationEvent};
-use tokio::time::timeout;
 
 use super::backlog::Backlog;
 use super::config::SILENCE_LIMIT;
+use super::error::WireError;
 use super::origin::SlotEndpoint;
-use super::start::{self, WalsenderSession};
-use super::{ReplicationError, error};
+use super::walsender::WalsenderSession;
+use super::{RawEvent, ReplicationError, start};
 use crate::postgres::lsn::Lsn;
-use crate::postgres::pgoutput::{begins, ends};
+use crate::postgres::pgoutput::begins;
 
 /// A stream whose position is at least this many bytes of log before the end of the log reads a backlog by SQL.
 const FAR: u64 = 16 << 20;
@@ -90,18 +88,13 @@ impl ReceivedPosition {
     }
 
     /// Updates the state after a message of any transport.
-    pub(super) fn arrived(&mut self, event: &ReplicationEvent) {
+    pub(super) fn arrived(&mut self, event: &RawEvent) {
         match event {
-            ReplicationEvent::Begin { .. } => self.inside = true,
-            ReplicationEvent::Commit { end_lsn, .. } => self.ended((*end_lsn).into()),
-            ReplicationEvent::KeepAlive { wal_end, .. } => {
-                self.read = self.read.max((*wal_end).into());
-            }
-            ReplicationEvent::XLogData { data, .. } => match ends(data) {
-                Some(end) => self.ended(end),
-                None => self.inside |= begins(data).is_some(),
-            },
-            ReplicationEvent::Message { .. } | ReplicationEvent::StoppedAt { .. } => {}
+            RawEvent::KeepAlive { wal_end } => self.read = self.read.max(*wal_end),
+            RawEvent::Message {
+                ends: Some(end), ..
+            } => self.ended(*end),
+            RawEvent::Message { message, .. } => self.inside |= begins(message).is_some(),
         }
     }
 
@@ -157,37 +150,32 @@ impl SlotEndpoint {
     pub(super) async fn next(
         &self,
         sender: &mut WalsenderSession,
-    ) -> Result<ReplicationEvent, ReplicationError> {
-        let Ok(event) = timeout(SILENCE_LIMIT, sender.client.recv()).await else {
-            return Err(ReplicationError::Silent {
+    ) -> Result<RawEvent, ReplicationError> {
+        match sender.next().await {
+            Ok(Some(event)) => Ok(event),
+            Ok(None) => Err(ReplicationError::Silent {
                 server: sender.server.clone(),
                 slot: self.start.slot.clone(),
                 after: SILENCE_LIMIT,
-            });
-        };
-        match event {
-            Ok(Some(event)) => Ok(event),
-            Ok(None) => Err(self.ended(&sender.server)),
-            Err(source) => Err(self.failed(&sender.server, source)),
+            }),
+            Err(error) => Err(self.failed(&sender.server, error)),
         }
     }
 
-    /// Converts an error of the client. The slot exists at this point, so an undefined object is the publication.
-    pub(super) fn failed(&self, server: &str, source: PgWireError) -> ReplicationError {
-        match error::sqlstate(&source) {
+    /// Converts an error of the stream. The slot exists at this point, so an undefined object is the publication.
+    pub(super) fn failed(&self, server: &str, error: WireError) -> ReplicationError {
+        let slot = || self.start.slot.clone();
+        match error.sqlstate() {
             Some("42704") => ReplicationError::PublicationMissing {
                 server: server.to_owned(),
-                slot: self.start.slot.clone(),
+                slot: slot(),
                 publication: self.start.publication.clone(),
             },
-            _ => ReplicationError::from_wire(server, "stream changes", source),
-        }
-    }
-
-    pub(super) fn ended(&self, server: &str) -> ReplicationError {
-        ReplicationError::Ended {
-            server: server.to_owned(),
-            slot: self.start.slot.clone(),
+            _ if matches!(error, WireError::Ended) => ReplicationError::Ended {
+                server: server.to_owned(),
+                slot: slot(),
+            },
+            _ => error.during(server, "stream changes"),
         }
     }
 }
@@ -206,31 +194,12 @@ pub(super) async fn sender(origin: SlotEndpoint) -> Result<WalsenderSession, Rep
     }
 }
 
-/// Returns a message in the form in which a walsender sends it.
-pub(super) fn message(at: Lsn, data: Bytes) -> ReplicationEvent {
-    ReplicationEvent::XLogData {
-        wal_start: at.into(),
-        wal_end: at.into(),
-        server_time_micros: 0,
-        data,
-    }
-}
-
-/// Returns a keepalive that reports that the log was read up to `at`.
-pub(super) fn keep_alive(at: Lsn) -> ReplicationEvent {
-    ReplicationEvent::KeepAlive {
-        wal_end: at.into(),
-        reply_requested: false,
-        server_time_micros: 0,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn keep_alive(place: &mut ReceivedPosition, at: u64) {
-        place.arrived(&super::keep_alive(Lsn(at)));
+        place.arrived(&RawEvent::KeepAlive { wal_end: Lsn(at) });
         place.sent();
     }
 

@@ -4,22 +4,12 @@
 //! them without an error.
 
 use connect::Dsn;
-use pgwire_replication::{FeedbackObserver, PgWireError, ReplicationClient};
-use tokio::sync::watch;
+use plans::table::Format;
 
-use super::proxy::ProxyOptions;
-use super::{
-    FeedbackMode, ReplicationError, ReplicationSession, StreamStart, column, config, error,
-};
+use super::error::WireError;
+use super::walsender::WalsenderSession;
+use super::{FeedbackMode, ReplicationError, ReplicationSession, StreamStart, column};
 use crate::postgres::lsn::Lsn;
-
-/// A walsender that streams.
-pub(super) struct WalsenderSession {
-    pub(super) client: ReplicationClient,
-    pub(super) server: String,
-    /// Notifies of each report of a confirmed position.
-    pub(super) reported: watch::Receiver<()>,
-}
 
 /// Opens a session and starts to stream. On return, this session holds the slot.
 pub(super) async fn open(
@@ -28,25 +18,16 @@ pub(super) async fn open(
     start: &StreamStart,
     feedback: FeedbackMode,
 ) -> Result<WalsenderSession, ReplicationError> {
-    let (report, reported) = watch::channel(());
-    let observer = FeedbackObserver::new(move |_| {
-        report.send_replace(());
-    });
-    let config =
-        config::stream(start, observer).with_status_interval(config::status_interval(feedback));
-    let passage = ProxyOptions {
-        feedback,
-        trims: start.trims,
-    };
-    let mut session = ReplicationSession::connect(dsn, application_name, config, passage).await?;
+    let mut session = ReplicationSession::open(dsn, application_name).await?;
     check_system(&mut session, start).await?;
     check_slot(&mut session, start).await?;
-    start_streaming(&mut session, start).await?;
-    Ok(WalsenderSession {
-        client: session.client,
-        server: session.server,
-        reported,
-    })
+    let command = start_command(start);
+    let started = session.connection.start(&command, start.trims).await;
+    started.map_err(|source| start_error(session.server(), &start.slot, source))?;
+    let ReplicationSession {
+        connection, server, ..
+    } = session;
+    Ok(WalsenderSession::spawn(connection, server, feedback))
 }
 
 async fn check_system(
@@ -77,8 +58,8 @@ async fn check_slot(
          from pg_catalog.pg_replication_slots where slot_name = '{slot}'",
         start.publication
     );
-    let rows = session.client.simple_query(&read).await;
-    let rows = rows.map_err(|e| ReplicationError::from_wire(&server, "read the slot", e))?;
+    let rows = session.connection.query(&read).await;
+    let rows = rows.map_err(|error| error.during(&server, "read the slot"))?;
     let Some(row) = rows.first() else {
         return Err(ReplicationError::SlotMissing { server, slot });
     };
@@ -125,40 +106,40 @@ pub(super) fn gap(
     }
 }
 
-async fn start_streaming(
-    session: &mut ReplicationSession,
-    start: &StreamStart,
-) -> Result<(), ReplicationError> {
-    let started = async {
-        session.client.start().await?;
-        session.client.wait_started().await
+/// Returns the command that starts to stream. The names need no quotes.
+fn start_command(start: &StreamStart) -> String {
+    let binary = match start.format {
+        Format::Binary => ", binary 'true'",
+        Format::Text => "",
     };
-    started
-        .await
-        .map_err(|source| start_error(session.server(), &start.slot, source))
+    format!(
+        "START_REPLICATION SLOT {} LOGICAL {} (proto_version '1', publication_names '{}', messages 'true'{binary})",
+        start.slot, start.start, start.publication
+    )
 }
 
-fn start_error(server: &str, slot: &str, source: PgWireError) -> ReplicationError {
-    let (server, slot) = (server.to_owned(), slot.to_owned());
-    match (error::sqlstate(&source), &source) {
-        (Some("42704"), _) => ReplicationError::SlotMissing { server, slot },
-        (Some("55006"), PgWireError::Server(message)) => ReplicationError::SlotBusy {
-            server,
-            slot,
-            pid: last_number(message),
-        },
-        (Some("55000"), PgWireError::Server(message)) if message.contains("can no longer") => {
-            ReplicationError::SlotLost { server, slot }
+fn start_error(server: &str, slot: &str, error: WireError) -> ReplicationError {
+    if let WireError::Refused(refusal) = &error {
+        let (server, slot) = (server.to_owned(), slot.to_owned());
+        match refusal.state.as_str() {
+            "42704" => return ReplicationError::SlotMissing { server, slot },
+            "55006" => {
+                let pid = last_number(&refusal.message);
+                return ReplicationError::SlotBusy { server, slot, pid };
+            }
+            "55000" if refusal.message.contains("can no longer") => {
+                return ReplicationError::SlotLost { server, slot };
+            }
+            _ => {}
         }
-        _ => ReplicationError::from_wire(&server, "start streaming", source),
     }
+    error.during(server, "start streaming")
 }
 
-/// Returns the pid from `... is active for PID 123 (SQLSTATE 55006)`: in every language, it is the last number before
-/// the parenthesis.
+/// Returns the pid from `... is active for PID 123`: in every language, it is the last number.
 fn last_number(message: &str) -> Option<i32> {
-    let (text, _) = message.rsplit_once('(')?;
-    text.rsplit(|c: char| !c.is_ascii_digit())
+    message
+        .rsplit(|c: char| !c.is_ascii_digit())
         .find(|word| !word.is_empty())?
         .parse()
         .ok()

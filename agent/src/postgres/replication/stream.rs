@@ -6,17 +6,16 @@
 
 use bytes::Bytes;
 use connect::Dsn;
-use pgwire_replication::ReplicationEvent;
 use plans::table::Format;
-use tokio::time::timeout;
 
 use super::backlog::{Backlog, BacklogItem};
-use super::config::{self, STATUS_INTERVAL};
+use super::config;
+use super::connection::change_event;
 use super::origin::SlotEndpoint;
 use super::source::{self, MessageSource, ReceivedPosition};
 use super::{ReplicationError, SystemIdentity};
 use crate::postgres::lsn::Lsn;
-use crate::postgres::pgoutput::{Begin, Change, Commit, LogicalMessage, decode, encode, ends};
+use crate::postgres::pgoutput::{Change, decode};
 
 /// The parameters with which a stream starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,8 +83,8 @@ pub enum RawEvent {
     },
 }
 
-/// The changes that one slot sends. If the stream is dropped, the slot becomes free; [`close`](Self::close) also
-/// reports the last confirmed position.
+/// The changes that one slot sends. If the stream is dropped, the last confirmed position is reported and the slot
+/// becomes free; [`close`](Self::close) waits for this.
 pub struct ChangeStream {
     /// The current transport: a walsender or a backlog.
     source: MessageSource,
@@ -160,8 +159,14 @@ impl ChangeStream {
     /// [`PublicationMissing`](ReplicationError::PublicationMissing) before PostgreSQL 18,
     /// [`Decode`](ReplicationError::Decode), or the error that ended the session. The stream cannot be used afterwards.
     pub async fn next(&mut self) -> Result<StreamEvent, ReplicationError> {
-        let event = self.receive().await?;
-        self.translate(event)
+        match self.receive().await? {
+            RawEvent::Message { at, message, .. } => Ok(StreamEvent::Change {
+                wal_start: at,
+                wal_end: at,
+                change: self.decode(message)?,
+            }),
+            RawEvent::KeepAlive { wal_end } => Ok(StreamEvent::KeepAlive { wal_end }),
+        }
     }
 
     /// Waits for the next message as [`next`](Self::next) does, and returns it in its wire format, for the spool.
@@ -169,20 +174,7 @@ impl ChangeStream {
     /// # Errors
     /// As [`next`](Self::next), except errors of decoding.
     pub async fn next_raw(&mut self) -> Result<RawEvent, ReplicationError> {
-        let event = self.receive().await?;
-        if let ReplicationEvent::XLogData { wal_end, data, .. } = event {
-            return Ok(RawEvent::Message {
-                at: wal_end.into(),
-                ends: ends(&data),
-                message: data,
-            });
-        }
-        Ok(match self.translate(event)? {
-            StreamEvent::KeepAlive { wal_end } => RawEvent::KeepAlive { wal_end },
-            StreamEvent::Change {
-                wal_end, change, ..
-            } => raw(wal_end, &change),
-        })
+        self.receive().await
     }
 
     /// Records that the server has written its log up to `end`. The stream compares this with its own position to
@@ -199,7 +191,7 @@ impl ChangeStream {
     }
 
     /// Waits for the next message of the current transport, and switches the transport if necessary.
-    async fn receive(&mut self) -> Result<ReplicationEvent, ReplicationError> {
+    async fn receive(&mut self) -> Result<RawEvent, ReplicationError> {
         loop {
             self.switch_to_backlog();
             let event = match &mut self.source {
@@ -210,11 +202,11 @@ impl ChangeStream {
                     continue;
                 }
                 MessageSource::Backlog(backlog) => match backlog.next().await {
-                    Ok(Some(BacklogItem::Message(at, data))) => source::message(at, data),
+                    Ok(Some(BacklogItem::Message(at, data))) => change_event(at, data),
                     Ok(Some(BacklogItem::End(at))) => {
                         self.place.ended(at);
                         self.go_on();
-                        source::keep_alive(at)
+                        RawEvent::KeepAlive { wal_end: at }
                     }
                     // A part of a transaction has arrived, so another transport cannot continue.
                     Err(error) if self.place.inside => return Err(error),
@@ -286,9 +278,7 @@ impl ChangeStream {
             return;
         }
         match &self.source {
-            MessageSource::Sender(sender) => {
-                sender.client.update_applied_lsn(self.confirmed.into())
-            }
+            MessageSource::Sender(sender) => sender.confirm(self.confirmed),
             MessageSource::Backlog(backlog) => backlog.confirm(self.confirmed),
             // The position is reported once the walsender is open.
             MessageSource::Opening(_) => {}
@@ -311,86 +301,16 @@ impl ChangeStream {
         self.confirmed
     }
 
-    /// Ends the stream. First waits, up to a time limit, until the last confirmed position is reported.
+    /// Reports the last confirmed position and ends the stream. Waits, up to a time limit, until the slot is free.
     ///
     /// # Errors
-    /// Returns the error that had ended the stream before. In any case the slot becomes free.
+    /// Returns the error that had ended the stream before.
     pub async fn close(self) -> Result<(), ReplicationError> {
-        let MessageSource::Sender(mut sender) = self.source else {
+        let MessageSource::Sender(sender) = self.source else {
             return Ok(()); // changes that were not confirmed are sent again
         };
-        let metrics = sender.client.metrics();
-        let report = async {
-            while Lsn::from(metrics.last_applied_lsn()) < self.confirmed {
-                if sender.reported.changed().await.is_err() {
-                    return; // the session has ended
-                }
-            }
-        };
-        // If the server does not get the report, it only sends changes again that the agent already has.
-        let _ = timeout(STATUS_INTERVAL * 4, report).await;
-        let ended = sender.client.shutdown().await;
-        ended.map_err(|source| self.origin.failed(&self.server, source))
-    }
-
-    fn translate(&self, event: ReplicationEvent) -> Result<StreamEvent, ReplicationError> {
-        match event {
-            ReplicationEvent::KeepAlive { wal_end, .. } => Ok(StreamEvent::KeepAlive {
-                wal_end: wal_end.into(),
-            }),
-            ReplicationEvent::XLogData {
-                wal_start,
-                wal_end,
-                data,
-                ..
-            } => Ok(StreamEvent::Change {
-                wal_start: wal_start.into(),
-                wal_end: wal_end.into(),
-                change: self.decode(data)?,
-            }),
-            ReplicationEvent::Begin {
-                final_lsn,
-                xid,
-                commit_time_micros,
-            } => {
-                let begin = Begin {
-                    final_lsn: final_lsn.into(),
-                    commit_time_us: commit_time_micros,
-                    xid,
-                };
-                Ok(at(begin.final_lsn, Change::Begin(begin)))
-            }
-            ReplicationEvent::Commit {
-                lsn,
-                end_lsn,
-                commit_time_micros,
-            } => {
-                let commit = Commit {
-                    flags: 0, // the client does not return the flags; PostgreSQL defines none
-                    commit_lsn: lsn.into(),
-                    end_lsn: end_lsn.into(),
-                    commit_time_us: commit_time_micros,
-                };
-                Ok(at(commit.end_lsn, Change::Commit(commit)))
-            }
-            ReplicationEvent::Message {
-                transactional,
-                lsn,
-                prefix,
-                content,
-            } => {
-                let lsn = lsn.into();
-                let message = LogicalMessage {
-                    transactional,
-                    lsn,
-                    prefix,
-                    content,
-                };
-                Ok(at(lsn, Change::Message(message)))
-            }
-            // the server sends this only if the client has configured a stop position
-            ReplicationEvent::StoppedAt { .. } => Err(self.origin.ended(&self.server)),
-        }
+        let ended = sender.close().await;
+        ended.map_err(|error| self.origin.failed(&self.server, error))
     }
 
     fn decode(&self, data: Bytes) -> Result<Change, ReplicationError> {
@@ -409,32 +329,5 @@ impl std::fmt::Debug for ChangeStream {
             "ChangeStream({} on {})",
             self.origin.start.slot, self.server
         )
-    }
-}
-
-/// Returns a begin, a commit or a logical message in its wire format. The client library returns all other changes as
-/// bytes, so the other variants never reach this function.
-fn raw(at: Lsn, change: &Change) -> RawEvent {
-    let (ends, message) = match change {
-        Change::Begin(begin) => (None, encode::begin(begin)),
-        Change::Commit(commit) => (Some(commit.end_lsn), encode::commit(commit)),
-        Change::Message(message) => (None, encode::message(message)),
-        Change::Origin { .. }
-        | Change::Relation(_)
-        | Change::Type(_)
-        | Change::Insert { .. }
-        | Change::Update { .. }
-        | Change::Delete { .. }
-        | Change::Truncate { .. } => (None, Bytes::new()),
-    };
-    RawEvent::Message { at, ends, message }
-}
-
-/// Returns the event of a change at this position.
-fn at(lsn: Lsn, change: Change) -> StreamEvent {
-    StreamEvent::Change {
-        wal_start: lsn,
-        wal_end: lsn,
-        change,
     }
 }

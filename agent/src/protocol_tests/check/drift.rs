@@ -114,7 +114,7 @@ async fn a_guard_that_is_missing_disabled_or_altered_is_put_back() {
     for (harm, said) in [
         (
             format!("alter table public.good disable trigger {trigger}"),
-            "not enabled always",
+            "not ENABLE ALWAYS",
         ),
         (
             format!(

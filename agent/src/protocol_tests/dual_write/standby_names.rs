@@ -2,6 +2,7 @@
 
 use connect::Connected;
 use plans::fleet::ShardRef;
+use plans::id::AttemptNo;
 use plans::inspection::inventory::{InventoryTask, Object, ObjectKind};
 use plans::inspection::sweep::{SweepInput, SweepTask, judge};
 use plans::inspection::{Inspected, Inspection};
@@ -153,7 +154,7 @@ async fn a_name_is_taken_out_although_a_commit_of_ours_that_waits_for_it_holds_t
         .await
         .expect("put in");
     let flip = bench.ours(&bench.source).await;
-    epoch::begin_attempt(&flip, &bench.token, 1)
+    epoch::begin_attempt(&flip, &bench.token, AttemptNo(1))
         .await
         .expect("begun");
     let committing = epoch::commit(&flip, "committing");

@@ -10,7 +10,7 @@ use super::case::VerifyCase;
 use crate::compare;
 use crate::migration::context::StepContext;
 use crate::protocol_tests::bench::{ITEM, code};
-use crate::steps::{ComparisonSessions, StreamShards, count_differences, recheck};
+use crate::steps::{ComparisonSessions, StreamShards, compare_and_delete_equal, count_differences};
 
 const FILL: &str = "insert into public.item select 100 + g % 10, g, 'v' from pg_catalog.generate_series(1, 9000) g";
 
@@ -48,7 +48,7 @@ async fn left(case: &VerifyCase) -> usize {
         downstream: &case.target,
         log: &case.target,
     };
-    let (left, _) = recheck(&case.context, &sides, &both)
+    let (left, _) = compare_and_delete_equal(&case.context, &sides, &both)
         .await
         .expect("compared");
     left

@@ -2,12 +2,13 @@
 //! must refuse.
 
 use connect::Connected;
+use plans::id::AttemptNo;
 use plans::names::BYPASS_SETTING;
 use plans::sql::quote_literal;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{SimpleQueryMessage, SimpleQueryRow};
 
-use super::{EpochToken, last_row, lock_key, next_count_sql, parse_count, rollback};
+use super::{AttemptCount, EpochToken, last_row, lock_key, next_count_sql, parse_count, rollback};
 use crate::error::{StepError, WithIntent};
 
 /// The session's setting that passes the shard's count from one transaction to the next.
@@ -19,9 +20,9 @@ pub(crate) enum EpochProof {
     /// As [`super::begin`].
     Work,
     /// As [`super::begin_attempt`], for this cutover attempt.
-    Next(i64),
+    Next(AttemptNo),
     /// Excludes workers and other owners, and proves that this is still the shard's count.
-    Count(i64),
+    Count(AttemptCount),
     /// As [`EpochProof::Count`], with the count of the session's last [`EpochProof::Next`].
     LastCount,
 }
@@ -109,7 +110,7 @@ pub(crate) async fn transact(
     proof: EpochProof,
     sql: &str,
     what: &str,
-) -> Result<i64, StepError> {
+) -> Result<AttemptCount, StepError> {
     transact_in_turn(client, &[ProvenTransaction { token, proof, sql }], what).await
 }
 
@@ -119,7 +120,7 @@ pub(crate) async fn transact_in_turn(
     client: &Connected,
     transactions: &[ProvenTransaction<'_>],
     what: &str,
-) -> Result<i64, StepError> {
+) -> Result<AttemptCount, StepError> {
     let messages = send(client, &batch_sql(transactions), what).await?;
     let row = last_row(messages);
     parse_count(
@@ -134,7 +135,7 @@ pub(crate) async fn answered_in_turn(
     client: &Connected,
     transactions: &[ProvenTransaction<'_>],
     what: &str,
-) -> Result<(i64, SimpleQueryRow), StepError> {
+) -> Result<(AttemptCount, SimpleQueryRow), StepError> {
     let messages = send(client, &batch_sql(transactions), what).await?;
     let mut rows = messages
         .into_iter()

@@ -14,9 +14,10 @@
 mod dangling;
 mod keys;
 
-pub(crate) use dangling::{CASCADE_CODE, check_and_reset, find_unfollowed};
+pub(crate) use dangling::{check_and_reset, find_unfollowed};
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::id::MigrationId;
 use plans::key_set::KeySet;
 use plans::names::SCHEMA;
@@ -28,8 +29,9 @@ use super::{
     execute_with_short_locks, foreign_session_sql, is_covered_by_earlier_leaf, session_user,
 };
 use crate::error::{StepError, WithIntent};
-use crate::shard::epoch::{self, EpochProof, EpochToken};
+use crate::shard::epoch::{self, AttemptCount, EpochProof, EpochToken};
 use crate::shard::guard::GuardedRows;
+use crate::shard::register::Register;
 
 /// How long an attempt waits for transactions that may skip rows.
 const WAIT_LIMIT: &str = "1s";
@@ -91,7 +93,7 @@ fn function_sql(migration: &MigrationId) -> String {
         lock = lock_key(migration),
         register = quote_ident(&migration.register()),
         skips = quote_ident(&migration.skips()),
-        max = i64::MAX,
+        max = Register::Closed.value(),
         skipped = quote_ident(&migration.skipped()),
     )
 }
@@ -190,7 +192,7 @@ pub(crate) async fn allow_skips(
          where r.last_value = {max} and m.migration = {id} and not coalesce(m.owns, m.role = 'source')",
         skips = quote_ident(&token.migration.skips()),
         register = quote_ident(&token.migration.register()),
-        max = i64::MAX,
+        max = Register::Closed.value(),
         id = quote_literal(token.migration.as_str()),
     );
     epoch::transact(client, token, proof, &sql, &what)
@@ -202,11 +204,11 @@ pub(crate) async fn allow_skips(
 /// transactions that may have skipped rows. Returns how many rows were skipped since [`check_and_reset`].
 ///
 /// # Errors
-/// [`CASCADE_CODE`], to be tried again, if such a transaction does not end.
+/// `cutover.cascade`, to be tried again, if such a transaction does not end.
 pub(crate) async fn refuse_skips(
     client: &Connected,
     token: &EpochToken,
-    count: i64,
+    count: AttemptCount,
 ) -> Result<i64, StepError> {
     let shard = client.name();
     let what = format!("shard {shard}: forbidding cascades to skip moving rows");
@@ -233,7 +235,7 @@ pub(crate) async fn refuse_skips(
         return Err(error).at(&what);
     }
     Err(StepError::not_yet(
-        CASCADE_CODE,
+        StepCode::CutoverCascade,
         format!("{what}: a transaction that deleted or changed referenced rows has not ended"),
     ))
 }

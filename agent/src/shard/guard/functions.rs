@@ -17,6 +17,7 @@ use super::GuardedRows;
 use super::session_user;
 use crate::error::{StepError, WithIntent};
 use crate::shard::epoch::{self, EpochToken};
+use crate::shard::register::Register;
 
 /// Returns the statements that create the guard functions of a migration, and the sequence that counts refused writes.
 /// A sequence keeps its value when the refused transaction is rolled back.
@@ -108,7 +109,7 @@ fn row_body_sql(migration: &MigrationId, map: &MapName, first: &str) -> String {
                        then ' read only: the key moves offline, its new shard takes writes when the map names it' else '' end,
              hint = 'read the shard map again and repeat the whole transaction';
          end ",
-        max = i64::MAX,
+        max = Register::Closed.value(),
         note = passed_lock_key(migration),
     )
 }

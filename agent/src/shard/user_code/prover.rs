@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::table::MovingTable;
 use tokio_postgres::SimpleQueryMessage;
 
@@ -123,7 +124,7 @@ impl CodeProver {
         }
         self.is_on_other_server.store(true, Ordering::Release);
         Err(StepError::passing(
-            "code.server",
+            StepCode::CodeServer,
             format!(
                 "shard {}: the session that checks the code of the tables is on another server than the session that locks them",
                 self.shard

@@ -14,23 +14,23 @@ fn id(name: &str) -> MigrationId {
     MigrationId::from(name)
 }
 
-/// A board with the given moves and their snapshots; each move has the same pieces to copy.
+/// Returns a board with the given moves and their snapshots. Each move has the same four pieces to copy.
 fn board(members: &[(&str, &str)]) -> CallBoard {
     let mut board = CallBoard::default();
-    for (own, snapshot) in members {
-        board.enter(&id(own), snapshot, (0..4).map(piece).collect());
+    for (migration, snapshot) in members {
+        board.enter(&id(migration), snapshot, (0..4).map(piece).collect());
     }
     board
 }
 
 /// Lets a stream of this move join a call. Returns the first block of its piece.
-fn join_any(board: &mut CallBoard, own: &str) -> Option<i64> {
+fn join_any(board: &mut CallBoard, migration: &str) -> Option<i64> {
     let take = |piece: &SharedPiece| Some((piece.blocks.from, "true".to_owned()));
-    board.join_call(&id(own), take).map(|(from, _)| from)
+    board.join_call(&id(migration), take).map(|(from, _)| from)
 }
 
 #[test]
-fn a_call_is_answered_once_all_have_come_that_have_the_piece_to_copy() {
+fn a_call_is_answered_when_all_moves_with_the_piece_have_joined() {
     let mut board = board(&[("a", "1:1:"), ("b", "1:1:"), ("c", "1:1:")]);
     let call = board.open_call(&id("a"), &piece(0)).expect("a call");
     assert_eq!(
@@ -47,34 +47,34 @@ fn a_call_is_answered_once_all_have_come_that_have_the_piece_to_copy() {
     assert_eq!(
         board.open_call(&id("b"), &piece(0)),
         None,
-        "all moves have the piece"
+        "all moves have copied the piece"
     );
 }
 
 #[test]
-fn who_copies_with_another_snapshot_is_not_called() {
+fn a_move_with_another_snapshot_is_not_called() {
     let mut board = board(&[("a", "1:1:"), ("b", "2:2:")]);
     assert_eq!(board.open_call(&id("a"), &piece(0)), None);
 }
 
 #[test]
-fn the_oldest_call_is_answered_first_and_one_whose_piece_may_not_be_taken_is_left() {
+fn a_move_joins_the_oldest_call_whose_piece_it_accepts() {
     let mut board = board(&[("a", "1:1:"), ("b", "1:1:")]);
     board.open_call(&id("a"), &piece(1)).expect("a call");
     board.open_call(&id("a"), &piece(0)).expect("another");
-    let not_the_first = |piece: &SharedPiece| {
+    let accept_other_than_1 = |piece: &SharedPiece| {
         let from = piece.blocks.from;
         (from != 1).then(|| (from, "true".to_owned()))
     };
-    let came = board
-        .join_call(&id("b"), not_the_first)
+    let joined = board
+        .join_call(&id("b"), accept_other_than_1)
         .map(|(from, _)| from);
-    assert_eq!(came, Some(0));
+    assert_eq!(joined, Some(0));
     assert_eq!(join_any(&mut board, "b"), Some(1));
 }
 
 #[test]
-fn who_does_not_come_is_not_waited_for_again_before_it_has_shown_itself() {
+fn calls_do_not_wait_for_a_late_move_until_it_looks_for_a_call() {
     let mut board = board(&[("a", "1:1:"), ("b", "1:1:")]);
     let call = board.open_call(&id("a"), &piece(0)).expect("a call");
     assert!(board.close_call(call).is_empty());
@@ -84,7 +84,7 @@ fn who_does_not_come_is_not_waited_for_again_before_it_has_shown_itself() {
 }
 
 #[test]
-fn who_leaves_is_not_waited_for() {
+fn calls_do_not_wait_for_a_move_that_has_left() {
     let mut board = board(&[("a", "1:1:"), ("b", "1:1:"), ("c", "1:1:")]);
     let call = board.open_call(&id("a"), &piece(0)).expect("a call");
     assert_eq!(join_any(&mut board, "b"), Some(0));

@@ -1,9 +1,9 @@
-//! Adds foreign keys, and later validates them, several in one transaction. In each transaction one check of all tables
-//! proves that the statements run no untrusted code (ADR 49).
+//! Adds foreign keys, and later validates them, several in one transaction. Each transaction checks all tables once, to
+//! prove that its statements run no untrusted code (ADR 49).
 //!
-//! One session adds the keys. It locks all tables before it adds the first key, in the order in which the apply stream
-//! locks them. The stream waits for that transaction. Several sessions validate concurrently. A validation locks its
-//! table against another validation; all sessions process the keys in the order of the tables, so they cannot deadlock.
+//! Only one session adds keys. Before the first key it locks all tables, in the order in which the change stream locks
+//! them; the stream waits for this transaction. Several sessions validate keys at the same time. A validation locks its
+//! table against other validations. All sessions process the keys in the order of the tables, so they cannot deadlock.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -11,16 +11,16 @@ use std::time::{Duration, Instant};
 
 use connect::Connected;
 
-use super::{PendingStatement, build_one, mark_done, run_workers, take_next};
+use super::{PendingStatement, build_entry, mark_done, run_workers, take_next};
 use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
-use crate::schema::foreign_keys::KEY;
+use crate::schema::foreign_keys::KEY_LABEL;
 use crate::shard::{epoch, user_code};
 
-/// Maximum number of keys in one transaction.
+/// Maximum number of foreign keys in one transaction.
 const KEYS_PER_TRANSACTION: usize = 50;
-/// No further key is added to a transaction that has lasted longer: the stream waits while keys are added, and commits
-/// of the application may wait for the stream.
+/// When a transaction has lasted for this time, it gets no further key. The change stream waits for a transaction that
+/// adds keys, and commits of the application may wait for the stream.
 const MAX_TRANSACTION_TIME: Duration = Duration::from_millis(200);
 
 /// Adds or validates foreign keys; all entries have the same kind.
@@ -31,11 +31,11 @@ pub(super) async fn build_foreign_keys(
     let Some(kind) = entries.first().and_then(PendingStatement::foreign_key_kind) else {
         return Ok(());
     };
-    if kind == KEY {
+    if kind == KEY_LABEL {
         return build_until_empty(context, &Mutex::new(VecDeque::from(entries))).await;
     }
-    // A label consists of the kind, the schema, the table and the key.
-    entries.sort_by(|a, b| a.label.cmp(&b.label));
+    // This is the order of the tables: a label consists of the kind, the schema, the table and the key.
+    entries.sort_by(|one, other| one.label.cmp(&other.label));
     let queue = Mutex::new(VecDeque::from(entries));
     run_workers(context, || build_until_empty(context, &queue)).await
 }
@@ -52,14 +52,14 @@ async fn build_until_empty(
             return Err(StepError::Interrupted);
         }
         let mut started = Vec::new();
-        if build_some(context, &session, queue, &mut started)
+        if build_in_one_transaction(context, &session, queue, &mut started)
             .await
             .is_err()
         {
-            // In a transaction of its own, each entry succeeds or returns its own error.
+            // Each entry is built again in its own transaction, so that the entry with the error returns it.
             epoch::rollback(&session).await;
             for entry in &started {
-                build_one(context, &session, entry).await?;
+                build_entry(context, &session, entry).await?;
             }
         }
         if started.is_empty() {
@@ -68,17 +68,17 @@ async fn build_until_empty(
     }
 }
 
-/// Builds some entries in one transaction. Adds each entry to `started` before it builds the entry.
-async fn build_some(
+/// Builds entries of the queue in one transaction. Adds each entry to `started` before it builds the entry.
+async fn build_in_one_transaction(
     context: &StepContext,
     session: &Connected,
     queue: &Mutex<VecDeque<PendingStatement>>,
     started: &mut Vec<PendingStatement>,
 ) -> Result<(), StepError> {
     let shard = &context.target()?.name;
-    let mut begun = None;
+    let mut begun_at = None;
     while started.len() < KEYS_PER_TRANSACTION
-        && begun.is_none_or(|begun: Instant| begun.elapsed() < MAX_TRANSACTION_TIME)
+        && begun_at.is_none_or(|begun_at: Instant| begun_at.elapsed() < MAX_TRANSACTION_TIME)
     {
         let Some(entry) = take_next(queue)? else {
             break;
@@ -87,10 +87,10 @@ async fn build_some(
         let (kind, statement) = (entry.foreign_key_kind(), entry.throttled_sql(context));
         let what = format!("shard {shard}: building {}", entry.label);
         started.push(entry);
-        if begun.is_none() {
+        if begun_at.is_none() {
             epoch::begin(session, &context.token()).await?;
             prove_for_foreign_key(context, session, kind).await?;
-            begun = Some(Instant::now());
+            begun_at = Some(Instant::now());
         }
         session.batch_execute(&statement).await.at(&what)?;
     }
@@ -100,13 +100,13 @@ async fn build_some(
     let what = format!("shard {shard}: building {}", last.label);
     let ordinals: Vec<i32> = started.iter().map(|entry| entry.ordinal).collect();
     mark_done(context, session, &ordinals).await.at(&what)?;
-    fail_point::hit(last.point).await?;
+    fail_point::hit(last.fail_point).await?;
     epoch::commit(session, &what).await
 }
 
-/// Proves that building a foreign key runs no untrusted code: it reads both of its tables with the agent's privileges.
-/// Other objects are built with the privileges of the table's owner. The checked definitions cannot change until the
-/// transaction ends.
+/// If `kind` is set, proves that adding or validating a foreign key runs no untrusted code: the statement reads both
+/// tables of the key with the agent's privileges. Other objects need no proof, because they are built with the
+/// privileges of the table's owner. The checked definitions cannot change until the transaction ends.
 pub(super) async fn prove_for_foreign_key(
     context: &StepContext,
     session: &Connected,
@@ -115,10 +115,10 @@ pub(super) async fn prove_for_foreign_key(
     let Some(kind) = kind else { return Ok(()) };
     let target = context.target()?;
     let tables = &context.dispatch.tables;
-    // Adding a key locks two tables. The transaction first locks the tables in the order in which the stream locks
-    // them, so that they cannot deadlock.
+    // Adding a key locks two tables. The transaction locks all tables first, in the order in which the stream locks
+    // them, so that the two cannot deadlock.
     let lock = match kind {
-        KEY => user_code::lock_sql_for_foreign_keys(tables),
+        KEY_LABEL => user_code::lock_sql_for_foreign_keys(tables),
         _ => user_code::lock_sql(tables),
     };
     let prover = context.session.code_prover(&target).await?;

@@ -1,9 +1,10 @@
-//! Copies one chunk: the agent reads it with the unit's snapshot, and writes and marks it in one transaction, in few
-//! round trips.
+//! Copies one chunk: the agent reads it with the unit's snapshot, and writes its rows and its mark `done` in one
+//! transaction.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::sql::quote_literal;
 use tokio_postgres::error::SqlState;
 
@@ -18,12 +19,13 @@ use crate::shard::user_code::{self, SERVER};
 
 /// The outcome of a chunk.
 pub(super) enum ChunkOutcome {
+    /// The chunk is done, by this call or by an earlier run.
     Done,
     /// The unit's snapshot can no longer be imported.
     SnapshotLost,
     /// The reading session has ended. The transaction of the chunk is rolled back, and the sessions cannot be used any
     /// more.
-    ReaderGone,
+    ReaderEnded,
 }
 
 /// Copies a chunk with snapshot `number`, for this move only. An offline move has no snapshot.
@@ -32,7 +34,7 @@ pub(super) async fn copy_alone(
     chunk: &CopyChunk,
     number: Option<i32>,
     reader: &mut CopyReader,
-    into: &mut Connected,
+    target: &mut Connected,
 ) -> Result<ChunkOutcome, StepError> {
     let context = shared.context;
     let work = context.session.throttle.begin_stream_work().await;
@@ -40,24 +42,23 @@ pub(super) async fn copy_alone(
     if !reader.begin_chunk(context, chunk).await? {
         return Ok(ChunkOutcome::SnapshotLost);
     }
-    if !begin_writing(shared, chunk, into).await? {
-        // A commit of an earlier run was still in progress when the chunks were listed, and has completed this chunk
-        // since.
-        epoch::rollback(into).await;
+    if !begin_writing(shared, chunk, target).await? {
+        // A commit of an earlier run was still in progress when this run listed the chunks, and has completed this
+        // chunk since.
+        epoch::rollback(target).await;
         return Ok(ChunkOutcome::Done);
     }
     let predicate = context.predicate(table, "t");
-    let spent = AtomicU64::new(0);
+    let reported_bytes = AtomicU64::new(0);
     let on_progress = |rows, bytes| {
         shared
             .progress
             .update_chunk(context, chunk.table, chunk.ordinal, rows, bytes);
-        work.finish_piece(bytes - spent.swap(bytes, Ordering::Relaxed))
+        work.finish_piece(bytes - reported_bytes.swap(bytes, Ordering::Relaxed))
     };
-    let (source, target) = (&mut reader.session, &mut *into);
     let copied = copy_chunk(
-        source,
-        target,
+        &mut reader.session,
+        &mut *target,
         table,
         &chunk.extent,
         &predicate,
@@ -66,7 +67,7 @@ pub(super) async fn copy_alone(
     .await?;
     reader.check_filenode(context, chunk).await?;
     fail_point::hit("copy.chunk_copied").await?;
-    commit_chunk(context, chunk, number, copied, into).await?;
+    commit_chunk(context, chunk, number, copied, target).await?;
     reader.end_if_old().await?;
     let was_begun_before = chunk.begun > 0;
     shared
@@ -75,8 +76,8 @@ pub(super) async fn copy_alone(
     Ok(ChunkOutcome::Done)
 }
 
-/// Records the start of the chunk in a transaction of its own. Then opens the transaction that writes the chunk, and
-/// proves in it that the writes run no untrusted code. Returns `false` if the chunk is done.
+/// Increases the chunk's counter `begun` in a transaction of its own. Then opens the transaction that writes the chunk,
+/// and proves in it that the writes run no untrusted code. Returns `false` if the chunk is already done.
 pub(super) async fn begin_writing(
     shared: &CopyRun<'_>,
     chunk: &CopyChunk,
@@ -86,8 +87,8 @@ pub(super) async fn begin_writing(
     let table = std::slice::from_ref(&context.dispatch.tables[chunk.table]);
     let what = format!("shard {}: recording a chunk", into.name());
     let condition = chunk_condition(context, chunk);
-    let count = format!("update shardwright.chunk set begun = begun + 1 where {condition}");
-    let lock_and_find = format!(
+    let count_sql = format!("update shardwright.chunk set begun = begun + 1 where {condition}");
+    let find_sql = format!(
         "{}; select {SERVER} from shardwright.chunk where {condition}",
         user_code::lock_sql(table)
     );
@@ -97,7 +98,7 @@ pub(super) async fn begin_writing(
         proof: EpochProof::Work,
         sql,
     };
-    let (count_begin, find_chunk) = (proven(count.as_str()), proven(lock_and_find.as_str()));
+    let (count_begin, find_chunk) = (proven(count_sql.as_str()), proven(find_sql.as_str()));
     let row = epoch::transact_and_open(into, &count_begin, &find_chunk, &what).await?;
     let Some(row) = row else { return Ok(false) };
     let prover = &shared.provers.1;
@@ -106,7 +107,7 @@ pub(super) async fn begin_writing(
     Ok(true)
 }
 
-/// Marks the chunk as done, in the transaction of its rows.
+/// Marks the chunk as done in the transaction of its rows, and commits it. `copied`: the number of rows, and of bytes.
 pub(super) async fn commit_chunk(
     context: &StepContext,
     chunk: &CopyChunk,
@@ -136,7 +137,7 @@ pub(super) async fn commit_chunk(
         Err(error) if error.code() == Some(&SqlState::DIVISION_BY_ZERO) => {
             epoch::rollback(into).await;
             Err(StepError::passing(
-                "copy.chunk",
+                StepCode::CopyChunk,
                 format!("{what}: the chunk is already done"),
             ))
         }

@@ -1,4 +1,4 @@
-//! Pauses the copy outside of the permitted hours: no unit begins, and no snapshot is held.
+//! Pauses the copy outside of the permitted hours: no further unit begins, and no session holds a snapshot.
 
 use connect::Connected;
 
@@ -6,13 +6,14 @@ use super::units;
 use crate::error::StepError;
 use crate::migration::context::StepContext;
 
-/// Waits for the permitted hours, unless a unit is partly copied. The copy then continues with a new snapshot, because
-/// an old one would prevent VACUUM on the source for the whole time.
+/// Outside of the permitted hours: waits for them, unless a unit is partly copied. Before the wait it ends the sessions
+/// that hold the snapshot, which would prevent VACUUM on the source for the whole time. The copy then continues with a
+/// new snapshot.
 pub(super) async fn wait_for_hours(
     context: &StepContext,
     target: &Connected,
 ) -> Result<(), StepError> {
-    let Some(hours) = context.session.throttle.closed_hours() else {
+    let Some(hours) = context.session.throttle.hours_to_wait_for() else {
         return Ok(());
     };
     if !units::begun_units(context, target).await?.is_empty() {

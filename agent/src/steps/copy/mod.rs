@@ -1,14 +1,17 @@
 //! Copies the moving rows by units and chunks, and then builds the primary keys.
 //!
-//! A *unit* is a table that is read by blocks, or a range of keys of a table. All of its rows are copied with one
-//! snapshot. A *chunk* is a part of a unit; its rows and its mark `done` commit together. The stream writes captured
-//! changes into the spool meanwhile.
+//! A *unit* is a table that the agent reads by blocks, or a range of keys of a table. The agent copies all rows of a
+//! unit with one snapshot. A *chunk* is a part of a unit; its rows and its mark `done` commit together. Meanwhile the
+//! change stream writes captured changes to the spool.
+//!
+//! In this folder a *COPY stream* is one of the pairs of sessions that copy chunks at the same time.
 //!
 //! If the agent dies, only the chunks in progress are copied again. If the source crashes, the snapshot is lost: units
 //! that are not done begin again with a later snapshot, and the stream skips changes that the snapshot contains
 //! (docs/protocol.md, units and snapshots).
 //!
-//! Moves of one operation with the same source read it together if they run in this process.
+//! If moves of one operation with the same source run in this process, one of them reads each chunk for all (a shared
+//! scan).
 
 mod chunk;
 mod hours;
@@ -23,7 +26,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
 
 use connect::Connected;
-use plans::failure::{Failure, RetryClass};
+use plans::failure::{Failure, RetryClass, StepCode};
 use plans::step::StepKind;
 use plans::step::copy::Copied;
 use plans::throttle::MOST_STREAMS;
@@ -42,58 +45,64 @@ use progress::CopyProgress;
 use reader::CopyReader;
 use shared_chunks::CopyMethod;
 #[cfg(test)]
-pub(crate) use snapshots::empty_unfinished;
-pub(crate) use snapshots::hold_newest as keep_snapshot;
-pub(crate) use snapshots::record_first;
+pub(crate) use snapshots::empty_unfinished_units;
+pub(crate) use snapshots::hold_newest_snapshot;
+pub(crate) use snapshots::record_slot_snapshot;
 use units::CopyChunk;
 
 /// The state that all COPY streams of a copy share.
 struct CopyRun<'a> {
     context: &'a StepContext,
-    /// The provers of the source and the target. They prove that reading and writing rows runs no untrusted code.
+    /// (source, target): they prove that reading and writing rows runs no untrusted code.
     provers: (Arc<CodeProver>, Arc<CodeProver>),
     queue: Mutex<ChunkQueue>,
     progress: CopyProgress,
-    total: usize,
+    /// The number of chunks of the copy, done or not.
+    total_chunks: usize,
     /// The snapshot as text (`xmin:xmax:xip`); an offline move has none.
     snapshot: Option<String>,
     /// The entry of this move in the shared scan, if other moves may copy the same chunks.
     membership: Option<BoardMembership>,
-    /// Cancelled when no stream can find another chunk in the queue.
+    /// Cancelled when the queue has no further chunk that may be copied now.
     finished: CancellationToken,
 }
 
 /// The chunks that are left to copy with one snapshot.
 struct ChunkQueue {
     chunks: VecDeque<CopyChunk>,
-    /// Units that have begun. All their chunks must be copied with the same snapshot.
+    /// Units of which a chunk has been taken. All their chunks must be copied with the same snapshot.
     begun_units: BTreeSet<i32>,
-    /// No unit begins after this time, at which the snapshot has its maximum age.
+    /// No further unit may begin after this time, at which the snapshot reaches its maximum age. `None`: no limit.
     begin_until: Option<Instant>,
     /// True if the snapshot can no longer be imported.
     snapshot_lost: bool,
 }
 
 impl ChunkQueue {
-    /// Takes the first chunk that may be copied now. If `open` is false, this is a chunk of a unit that has begun.
-    fn take_next(&mut self, open: bool) -> Option<CopyChunk> {
-        self.take_first(open, |_| true)
+    /// Takes the first chunk that may be copied now. If `may_begin_units` is false, only chunks of units that have
+    /// begun may.
+    fn take_next(&mut self, may_begin_units: bool) -> Option<CopyChunk> {
+        self.take_first(may_begin_units, |_| true)
     }
 
-    /// Takes the first such chunk among the `wanted` ones.
-    fn take_first(&mut self, open: bool, wanted: impl Fn(&CopyChunk) -> bool) -> Option<CopyChunk> {
+    /// Like [`ChunkQueue::take_next`], among the chunks for which `is_wanted` is true.
+    fn take_first(
+        &mut self,
+        may_begin_units: bool,
+        is_wanted: impl Fn(&CopyChunk) -> bool,
+    ) -> Option<CopyChunk> {
         if self.snapshot_lost {
             return None;
         }
-        let is_too_late = !open
+        let only_begun_units = !may_begin_units
             || self
                 .begin_until
                 .is_some_and(|begin_until| Instant::now() >= begin_until);
         let mut chunks = self.chunks.iter();
         let is_eligible =
-            |chunk: &CopyChunk| !is_too_late || self.begun_units.contains(&chunk.unit);
-        let at = chunks.position(|chunk| is_eligible(chunk) && wanted(chunk))?;
-        let chunk = self.chunks.remove(at)?;
+            |chunk: &CopyChunk| !only_begun_units || self.begun_units.contains(&chunk.unit);
+        let index = chunks.position(|chunk| is_eligible(chunk) && is_wanted(chunk))?;
+        let chunk = self.chunks.remove(index)?;
         self.begun_units.insert(chunk.unit);
         Some(chunk)
     }
@@ -106,8 +115,9 @@ pub(super) async fn run(context: &StepContext) -> Result<Copied, StepError> {
         context.ensure_capture().await?;
     }
     let arrived = ArrivedParticipant::arrive(&context.dispatch);
-    // This runs concurrently with the planning, to fill the caches. Each writing transaction repeats the check.
-    let ready = async {
+    // The result is not used: this check only fills caches while the chunks are planned. Each writing transaction
+    // checks again.
+    let fill_caches = async {
         context
             .session
             .code_prover(&target)
@@ -116,7 +126,7 @@ pub(super) async fn run(context: &StepContext) -> Result<Copied, StepError> {
             .await
     };
     let planned = units::plan_chunks(context, &session, arrived.as_ref());
-    tokio::try_join!(planned, ready)?;
+    tokio::try_join!(planned, fill_caches)?;
     let shared_scan = wait_for_participants(context, arrived.as_ref()).await;
     let started = Instant::now();
     context.report_message("copying");
@@ -134,7 +144,7 @@ pub(super) async fn run(context: &StepContext) -> Result<Copied, StepError> {
     copy_result(context, &session, seconds).await
 }
 
-/// Ends the sessions that hold the copy's snapshot.
+/// Ends the sessions that hold the copy's snapshot, also those of an earlier agent.
 async fn end_holders(context: &StepContext) -> Result<(), StepError> {
     *context.session.snapshot_holders.lock().await = None;
     let source = context.source()?;
@@ -142,7 +152,8 @@ async fn end_holders(context: &StepContext) -> Result<(), StepError> {
     snapshot::end_holders(&session, context.dispatch.migration.as_str()).await
 }
 
-/// Waits for expected participants, and reports the wait. Returns the shared scan, if this move takes part in one.
+/// Waits for the participants that have not arrived yet, and reports the wait. Returns the shared scan, if this move
+/// takes part in one.
 async fn wait_for_participants<'a>(
     context: &StepContext,
     arrived: Option<&'a ArrivedParticipant>,
@@ -151,7 +162,10 @@ async fn wait_for_participants<'a>(
     let missing = arrived.missing();
     if !missing.is_empty() {
         let names: Vec<_> = missing.iter().map(ToString::to_string).collect();
-        let others = format!("migrations to read with: {}", names.join(", "));
+        let others = format!(
+            "migrations that read the source together with this one: {}",
+            names.join(", ")
+        );
         context.report_waiting(format!("waiting for {others}"), &others);
     }
     let is_shared = arrived.wait_for_participants().await;
@@ -159,7 +173,8 @@ async fn wait_for_participants<'a>(
     is_shared.then(|| arrived.scan())
 }
 
-/// Copies the chunks that the current snapshot can copy. Returns how many are left for a later one.
+/// Copies the chunks that may be copied with the current snapshot. Returns how many chunks are left for a later
+/// snapshot.
 async fn copy_with_one_snapshot(
     context: &StepContext,
     target: &Connected,
@@ -171,7 +186,7 @@ async fn copy_with_one_snapshot(
     if remaining.is_empty() {
         return Ok(0);
     }
-    let total = units::count_chunks(context, target).await?;
+    let total_chunks = units::count_chunks(context, target).await?;
     let progress = CopyProgress::start(context, &remaining, target).await?;
     let queue = ChunkQueue {
         begun_units: units::begun_units(context, target).await?,
@@ -189,7 +204,7 @@ async fn copy_with_one_snapshot(
             context.session.code_prover(&from),
             context.session.code_prover(&to)
         )?,
-        total,
+        total_chunks,
         progress,
         membership: scan_and_snapshot.map(|(scan, text)| {
             let pieces = shared_chunks::shared_pieces(context, &queue);
@@ -207,7 +222,7 @@ async fn copy_with_one_snapshot(
     Ok(units::remaining_chunks(context, target).await?.len())
 }
 
-/// Runs the stream with the number `own` while the throttle allows that number of streams.
+/// Runs the COPY stream with the number `own` (from 0) whenever the throttle permits more than `own` streams.
 async fn run_stream(
     shared: Arc<CopyRun<'_>>,
     own: u32,
@@ -223,6 +238,7 @@ async fn run_stream(
     }
 }
 
+/// Copies chunks in new sessions, until the throttle permits fewer streams or the queue has no further chunk.
 async fn copy_while_allowed(
     shared: &CopyRun<'_>,
     own: u32,
@@ -239,7 +255,8 @@ async fn copy_while_allowed(
         if shared.context.cancel.is_cancelled() {
             return Err(StepError::Interrupted);
         }
-        let (next, left) = shared_chunks::take_next(shared, throttle.closed_hours().is_none())?;
+        let (next, left) =
+            shared_chunks::take_next(shared, throttle.hours_to_wait_for().is_none())?;
         let Some((chunk, method)) = next else {
             shared.finished.cancel();
             return Ok(());
@@ -265,9 +282,9 @@ async fn copy_while_allowed(
         };
         match outcome {
             ChunkOutcome::Done => {}
-            // The remaining chunks include this one, so another stream copies it later. This stream continues with new
-            // sessions.
-            ChunkOutcome::ReaderGone => return Ok(()),
+            // This chunk is not done, so the next call of `copy_with_one_snapshot` copies it. This stream continues
+            // with new sessions.
+            ChunkOutcome::ReaderEnded => return Ok(()),
             ChunkOutcome::SnapshotLost => {
                 let mut queue = shared.queue.lock().map_err(|_| StepError::Interrupted)?;
                 queue.snapshot_lost = true;
@@ -275,7 +292,7 @@ async fn copy_while_allowed(
                 return Ok(());
             }
         }
-        if left * 2 <= shared.total {
+        if left * 2 <= shared.total_chunks {
             fail_point::hit("copy.half").await?;
         }
     }
@@ -287,7 +304,7 @@ fn rewritten_error(message: String) -> StepError {
     StepError::Rewind {
         to: StepKind::CreateTarget,
         failure: Failure {
-            code: "copy.rewritten".to_owned(),
+            code: StepCode::CopyRewritten.into(),
             message,
             hint: Some(
                 "do not run VACUUM FULL or CLUSTER on moving tables during the copy".to_owned(),
@@ -297,6 +314,7 @@ fn rewritten_error(message: String) -> StepError {
     }
 }
 
+/// Returns the output of the step, from the chunks and snapshots that are recorded on the target.
 async fn copy_result(
     context: &StepContext,
     session: &Connected,
@@ -313,7 +331,9 @@ async fn copy_result(
             &[&context.dispatch.migration.0],
         )
         .await
-        .at(format_args!("shard {shard}: adding up the copy"))?;
+        .at(format_args!(
+            "shard {shard}: reading the totals of the copy"
+        ))?;
     Ok(Copied {
         rows: row.get(0),
         bytes: row.get(1),
@@ -330,7 +350,8 @@ mod tests {
     use super::*;
     use crate::postgres::copy_stream::{BlockRange, CopyExtent};
 
-    fn queue(begin_until: Option<Instant>) -> ChunkQueue {
+    /// Returns a queue with chunks of three units, of which unit 2 has begun.
+    fn test_queue(begin_until: Option<Instant>) -> ChunkQueue {
         let chunk = |(ordinal, unit)| CopyChunk {
             ordinal,
             unit,
@@ -347,22 +368,23 @@ mod tests {
         }
     }
 
-    fn order(mut queue: ChunkQueue) -> Vec<i32> {
+    /// Takes all chunks that may be copied, and returns their numbers.
+    fn take_all(mut queue: ChunkQueue) -> Vec<i32> {
         std::iter::from_fn(|| queue.take_next(true).map(|chunk| chunk.ordinal)).collect()
     }
 
     #[test]
-    fn a_unit_that_has_begun_ends_with_an_old_snapshot_although_another_stands_before_it() {
-        assert_eq!(order(queue(Some(Instant::now()))), [5, 8]);
+    fn with_an_old_snapshot_only_units_that_have_begun_are_copied() {
+        assert_eq!(take_all(test_queue(Some(Instant::now()))), [5, 8]);
     }
 
     #[test]
-    fn with_a_young_snapshot_chunks_are_copied_in_their_order_and_without_one_none() {
-        assert_eq!(order(queue(None)), [3, 4, 5, 7, 8]);
+    fn with_a_young_snapshot_all_chunks_are_copied_in_their_order_and_with_a_lost_one_none() {
+        assert_eq!(take_all(test_queue(None)), [3, 4, 5, 7, 8]);
         let lost = ChunkQueue {
             snapshot_lost: true,
-            ..queue(None)
+            ..test_queue(None)
         };
-        assert_eq!(order(lost), [] as [i32; 0]);
+        assert_eq!(take_all(lost), [] as [i32; 0]);
     }
 }

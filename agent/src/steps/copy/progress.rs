@@ -15,13 +15,13 @@ use crate::migration::context::StepContext;
 use crate::postgres::catalog;
 
 /// The size of a block in bytes.
-const BLOCK: i64 = 8_192;
-/// Estimated time to build the primary keys, as a fraction of the time to copy the rows.
-const KEYS_TIME_RATIO: f64 = 0.36;
+const BLOCK_BYTES: i64 = 8_192;
+/// The estimated time to build the primary keys, as a fraction of the time to copy the rows.
+const PRIMARY_KEY_TIME_RATIO: f64 = 0.36;
 
 /// Estimates how long the primary keys take, if the rows took `seconds`.
 pub(super) fn primary_key_seconds(seconds: f64) -> f64 {
-    seconds * KEYS_TIME_RATIO
+    seconds * PRIMARY_KEY_TIME_RATIO
 }
 
 /// The progress of a running copy.
@@ -35,19 +35,19 @@ pub(super) struct CopyProgress {
 struct CopyState {
     /// Rows and bytes of committed chunks, per table.
     done: Vec<(i64, i64)>,
-    /// Number of uncommitted chunks, per table.
+    /// Number of chunks that are not done, per table.
     remaining_chunks: Vec<usize>,
     /// Rows and bytes of the chunks in progress, by ordinal, with the index of their table.
-    in_flight: HashMap<i32, (usize, i64, i64)>,
+    in_progress: HashMap<i32, (usize, i64, i64)>,
     /// The estimate of each table.
-    expected: Vec<TableEstimate>,
-    /// Rows and bytes that this run has copied.
-    moved: (i64, i64),
+    estimates: Vec<TableEstimate>,
+    /// Rows and bytes of the chunks that this run has committed.
+    copied: (i64, i64),
     eta: Option<Eta>,
 }
 
 impl CopyProgress {
-    /// Starts with the rows that earlier runs have copied, and with the planner's estimates of the others.
+    /// Starts with the rows that earlier runs have copied, and with the server's estimates of the other rows.
     pub(super) async fn start(
         context: &StepContext,
         remaining: &VecDeque<CopyChunk>,
@@ -57,14 +57,17 @@ impl CopyProgress {
         let source = context.source()?;
         let session = source.session("estimate").await?;
         let mut state = CopyState::default();
-        for (at, table) in context.dispatch.tables.iter().enumerate() {
-            let left = remaining.iter().filter(|chunk| chunk.table == at).count();
+        for (index, table) in context.dispatch.tables.iter().enumerate() {
+            let left = remaining
+                .iter()
+                .filter(|chunk| chunk.table == index)
+                .count();
             state.remaining_chunks.push(left);
             let predicate = context.predicate(table, "");
             let ppm = catalog::selectivity_ppm(&session, table, &predicate).await?;
             let (_, blocks) = units::table_size(&session, table).await?;
-            let expected = TableEstimate::of(table.rows, table.bytes, blocks * BLOCK, ppm);
-            state.expected.push(expected);
+            let estimate = TableEstimate::of(table.rows, table.bytes, blocks * BLOCK_BYTES, ppm);
+            state.estimates.push(estimate);
             let row = target
                 .query_one(
                     "select coalesce(sum(rows), 0)::bigint, coalesce(sum(bytes), 0)::bigint
@@ -81,7 +84,7 @@ impl CopyProgress {
         })
     }
 
-    /// Records the rows and bytes of a chunk that were copied so far.
+    /// Records how many rows and bytes of a chunk in progress are copied so far.
     pub(super) fn update_chunk(
         &self,
         context: &StepContext,
@@ -90,9 +93,9 @@ impl CopyProgress {
         rows: u64,
         bytes: u64,
     ) {
-        let figures = (table, to_i64(rows), to_i64(bytes));
+        let copied_so_far = (table, to_i64(rows), to_i64(bytes));
         if let Ok(mut state) = self.state.lock() {
-            state.in_flight.insert(chunk, figures);
+            state.in_progress.insert(chunk, copied_so_far);
             self.publish(context, &mut state);
         }
     }
@@ -106,11 +109,11 @@ impl CopyProgress {
         was_begun_before: bool,
     ) {
         if let Ok(mut state) = self.state.lock() {
-            if let Some((_, rows, bytes)) = state.in_flight.remove(&chunk) {
+            if let Some((_, rows, bytes)) = state.in_progress.remove(&chunk) {
                 state.done[table].0 += rows;
                 state.done[table].1 += bytes;
-                state.moved.0 += rows;
-                state.moved.1 += bytes;
+                state.copied.0 += rows;
+                state.copied.1 += bytes;
             }
             state.remaining_chunks[table] = state.remaining_chunks[table].saturating_sub(1);
             self.publish(context, &mut state);
@@ -118,28 +121,31 @@ impl CopyProgress {
         if was_begun_before {
             tracing::info!(
                 chunk,
-                "a chunk that an earlier attempt had begun was copied again"
+                "the agent has copied a chunk again that an earlier attempt had begun"
             );
         }
     }
 
+    /// Updates the progress of the session, and its estimate of the remaining time.
     fn publish(&self, context: &StepContext, state: &mut CopyState) {
         let seconds = self.started.elapsed().as_secs_f64().max(0.001);
-        let in_flight: (i64, i64) = state
-            .in_flight
+        let in_progress: (i64, i64) = state
+            .in_progress
             .values()
             .fold((0, 0), |sum, (_, rows, bytes)| {
                 (sum.0 + rows, sum.1 + bytes)
             });
         let rate = |done: i64| done as f64 / seconds;
-        let rows_per_second = rate(state.moved.0 + in_flight.0);
-        let bytes_per_second = rate(state.moved.1 + in_flight.1);
+        let rows_per_second = rate(state.copied.0 + in_progress.0);
+        let bytes_per_second = rate(state.copied.1 + in_progress.1);
         let tables: Vec<TableProgress> = (0..state.done.len())
-            .map(|at| table_progress(context, state, at))
+            .map(|index| table_progress(context, state, index))
             .collect();
         let fraction = fraction_done(&tables, state);
-        let began = self.started;
-        let eta = state.eta.get_or_insert_with(|| Eta::begin(began, fraction));
+        let started = self.started;
+        let eta = state
+            .eta
+            .get_or_insert_with(|| Eta::begin(started, fraction));
         let seconds_left = eta.seconds_left(Instant::now(), fraction, 1.0);
         let with_keys =
             |seconds_left: f64| seconds_left + primary_key_seconds(seconds + seconds_left);
@@ -154,12 +160,13 @@ impl CopyProgress {
 
 /// Returns the fraction of the work that is done, from 0 to 1.
 fn fraction_done(tables: &[TableProgress], state: &CopyState) -> f64 {
-    let works = tables.iter().enumerate().map(|(at, table)| {
-        let (done, all) = state.expected[at].done_and_total_work(table.rows_done, table.bytes_done);
-        // Once a table is copied, its estimate no longer counts.
+    let works = tables.iter().enumerate().map(|(index, table)| {
+        let (done, all) =
+            state.estimates[index].done_and_total_work(table.rows_done, table.bytes_done);
+        // When a table is copied, its actual work replaces the estimate.
         (
             done,
-            if state.remaining_chunks[at] == 0 {
+            if state.remaining_chunks[index] == 0 {
                 done
             } else {
                 all
@@ -170,20 +177,20 @@ fn fraction_done(tables: &[TableProgress], state: &CopyState) -> f64 {
     if total > 0.0 { done / total } else { 0.0 }
 }
 
-fn table_progress(context: &StepContext, state: &CopyState, at: usize) -> TableProgress {
-    let in_flight = state
-        .in_flight
+fn table_progress(context: &StepContext, state: &CopyState, index: usize) -> TableProgress {
+    let in_progress = state
+        .in_progress
         .values()
-        .filter(|(table, _, _)| *table == at);
-    let (rows, bytes) = in_flight.fold(state.done[at], |sum, (_, rows, bytes)| {
+        .filter(|(table, _, _)| *table == index);
+    let (rows, bytes) = in_progress.fold(state.done[index], |sum, (_, rows, bytes)| {
         (sum.0 + rows, sum.1 + bytes)
     });
     TableProgress {
-        table: context.dispatch.tables[at].table.to_string(),
+        table: context.dispatch.tables[index].table.to_string(),
         rows_done: rows,
-        rows_total: state.expected[at].rows.max(rows),
+        rows_total: state.estimates[index].rows.max(rows),
         bytes_done: bytes,
-        bytes_total: state.expected[at].bytes().max(bytes),
+        bytes_total: state.estimates[index].bytes().max(bytes),
         phase: "copying".to_owned(),
     }
 }

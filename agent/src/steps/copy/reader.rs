@@ -1,14 +1,16 @@
-//! The transaction of one of the copy's sessions on the source. It imports the unit's snapshot and reads one chunk
-//! after another for a limited time.
+//! One of the sessions of the copy on the source. Its transaction imports the snapshot, and reads one chunk after
+//! another for a limited time.
 //!
-//! The transaction keeps its lock on each table that it has read, so the table cannot be rewritten until it ends. It
-//! therefore checks the file node of a table only once. The time limit keeps the wait of other sessions for DDL short.
+//! The transaction keeps its lock on each table that it has read, so no command can rewrite the table until it ends. It
+//! therefore checks the file node of a table only once. Because of the time limit, DDL of other sessions waits only
+//! shortly.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use connect::Connected;
+use plans::failure::StepCode;
 use tokio::time::Instant;
 
 use super::rewritten_error;
@@ -27,16 +29,16 @@ pub(super) struct CopyReader {
     pub(super) session: Connected,
     /// Checks a table for untrusted code. It reads the current catalog, not the catalog of the snapshot.
     prover: Arc<CodeProver>,
-    open: Option<OpenSnapshot>,
+    transaction: Option<OpenTransaction>,
 }
 
 /// The open transaction, and what was checked in it. In an online move the transaction has an imported snapshot.
-struct OpenSnapshot {
-    began: Instant,
+struct OpenTransaction {
+    began_at: Instant,
     /// Tables that were checked for untrusted code. Their definitions cannot change until the transaction ends.
-    proved: BTreeSet<usize>,
+    proved_tables: BTreeSet<usize>,
     /// Tables whose file node was checked to be the one that was divided into chunks.
-    filenode_checked: BTreeSet<usize>,
+    checked_filenodes: BTreeSet<usize>,
 }
 
 impl CopyReader {
@@ -44,7 +46,7 @@ impl CopyReader {
         Self {
             session,
             prover,
-            open: None,
+            transaction: None,
         }
     }
 
@@ -60,35 +62,39 @@ impl CopyReader {
     ) -> Result<bool, StepError> {
         let begun = self.begin_transaction(context).await?;
         if begun {
-            self.prove_table(context, chunk.table).await?;
+            self.prove_code_once(context, chunk.table).await?;
         }
         Ok(begun)
     }
 
-    /// Checks, once in each transaction, that the table calls no untrusted code.
-    async fn prove_table(&mut self, context: &StepContext, table: usize) -> Result<(), StepError> {
-        let Some(open) = self.open.as_mut() else {
+    /// Proves, once in each transaction, that reading the table runs no untrusted code.
+    async fn prove_code_once(
+        &mut self,
+        context: &StepContext,
+        table: usize,
+    ) -> Result<(), StepError> {
+        let Some(open) = self.transaction.as_mut() else {
             return Ok(());
         };
-        if open.proved.contains(&table) {
+        if open.proved_tables.contains(&table) {
             return Ok(());
         }
         let tables = &context.dispatch.tables[table..=table];
         self.prover.prove(&self.session, tables).await?;
-        open.proved.insert(table);
+        open.proved_tables.insert(table);
         Ok(())
     }
 
     /// Ends an old transaction, and begins a new one if none is open. Returns `false` if the snapshot can no longer be
     /// imported.
     async fn begin_transaction(&mut self, context: &StepContext) -> Result<bool, StepError> {
-        if let Some(open) = &self.open {
-            if open.began.elapsed() < MAX_TRANSACTION_AGE {
+        if let Some(open) = &self.transaction {
+            if open.began_at.elapsed() < MAX_TRANSACTION_AGE {
                 return Ok(true);
             }
             self.end().await?;
         }
-        let began = Instant::now();
+        let began_at = Instant::now();
         let shard = self.session.name();
         if context.is_online() {
             let id = context.dispatch.migration.as_str();
@@ -98,17 +104,20 @@ impl CopyReader {
         } else {
             let begin = "begin isolation level repeatable read read only";
             let begun = self.session.batch_execute(begin).await;
-            begun.at(format_args!("shard {shard}: beginning a chunk"))?;
+            begun.at(format_args!(
+                "shard {shard}: beginning the transaction of the copy"
+            ))?;
         }
-        self.open = Some(OpenSnapshot {
-            began,
-            proved: BTreeSet::new(),
-            filenode_checked: BTreeSet::new(),
+        self.transaction = Some(OpenTransaction {
+            began_at,
+            proved_tables: BTreeSet::new(),
+            checked_filenodes: BTreeSet::new(),
         });
         Ok(true)
     }
 
-    /// Checks that the open transaction has the snapshot `text`, on which the other participants rely.
+    /// Checks that the open transaction has the snapshot `text`, which the other participants of the shared scan have
+    /// recorded.
     pub(super) async fn check_snapshot(&mut self, text: &str) -> Result<(), StepError> {
         let what = format!("shard {}: checking the snapshot", self.session.name());
         let read = "select pg_catalog.pg_current_snapshot()::text";
@@ -118,8 +127,10 @@ impl CopyReader {
             return Ok(());
         }
         Err(StepError::passing(
-            "copy.snapshot",
-            format!("{what}: the migration holds snapshot {held}, not {text}"),
+            StepCode::CopySnapshot,
+            format!(
+                "{what}: the session has snapshot {held}, but the migration has recorded {text}"
+            ),
         ))
     }
 
@@ -131,11 +142,11 @@ impl CopyReader {
         context: &StepContext,
         chunk: &CopyChunk,
     ) -> Result<(), StepError> {
-        let Some(open) = &mut self.open else {
+        let Some(open) = &mut self.transaction else {
             return Ok(());
         };
         if matches!(chunk.extent, CopyExtent::Keys(_))
-            || open.filenode_checked.contains(&chunk.table)
+            || open.checked_filenodes.contains(&chunk.table)
         {
             return Ok(());
         }
@@ -150,28 +161,28 @@ impl CopyReader {
             .at(format_args!("shard {shard}: checking {}", table.table))?;
         if row.get::<_, u32>(0) != chunk.filenode {
             return Err(rewritten_error(format!(
-                "shard {shard}: table {} was rewritten during the copy",
+                "shard {shard}: a command has rewritten table {} during the copy",
                 table.table
             )));
         }
-        open.filenode_checked.insert(chunk.table);
+        open.checked_filenodes.insert(chunk.table);
         Ok(())
     }
 
     /// Ends the transaction if it is older than [`MAX_TRANSACTION_AGE`].
     pub(super) async fn end_if_old(&mut self) -> Result<(), StepError> {
-        match &self.open {
-            Some(open) if open.began.elapsed() >= MAX_TRANSACTION_AGE => self.end().await,
+        match &self.transaction {
+            Some(open) if open.began_at.elapsed() >= MAX_TRANSACTION_AGE => self.end().await,
             Some(_) | None => Ok(()),
         }
     }
 
     /// Ends the transaction, in which one or more chunks were read.
     async fn end(&mut self) -> Result<(), StepError> {
-        self.open = None;
+        self.transaction = None;
         let ended = self.session.batch_execute("commit").await;
         ended.at(format_args!(
-            "shard {}: ending a chunk",
+            "shard {}: ending the transaction of the copy",
             self.session.name()
         ))
     }

@@ -1,14 +1,15 @@
-//! Chunks that several moves have in common: one move reads them, and each move writes its own rows.
+//! Chunks of a shared scan: one move reads them for all participants, and each move writes its own rows.
 //!
 //! Each move writes in its own transaction, with its own proof of epoch and its own mark. A chunk is done for a move
-//! when its rows and its mark have committed on its target.
+//! when the move's rows and mark have committed on its target.
 //!
-//! The reader checks the table's file node, and then confirms to the other moves that they have all rows. A move
-//! without this confirmation rolls back and copies the chunk again.
+//! The move that reads a chunk is the *reader*. It checks the table's file node after the read, and then confirms to
+//! the other moves that they have received all rows. A move without this confirmation rolls back and copies the chunk
+//! again.
 //!
-//! The reader's transaction must have the same snapshot as the other moves. The reader checks this in its transaction:
-//! another agent may have taken over its migration with another snapshot, and the proof of epoch would only prevent the
-//! reader's own commit.
+//! The reader's transaction must have the snapshot that the other moves have recorded. The reader checks this in the
+//! transaction: another agent may have taken over its migration with another snapshot. The proof of epoch would only
+//! prevent the reader's own commit, not those of the other moves.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -32,6 +33,7 @@ use crate::shared_scan::calls::{OpenCall, ScanParticipant, SharedPiece};
 
 /// How a chunk is copied.
 pub(super) enum CopyMethod {
+    /// Reads the chunk for this move only.
     Alone,
     /// Reads the chunk for this move and for the moves that join this call.
     ReadForAll(OpenCall),
@@ -39,8 +41,8 @@ pub(super) enum CopyMethod {
     Receive(Receiver<ReceiverInput>),
 }
 
-/// Returns the piece that other moves may have to copy too. Returns `None` for chunks that cannot be shared: ranges of
-/// keys, the text format, and tables without key columns.
+/// Returns what identifies the chunk among the participants. Returns `None` for chunks that cannot be shared: ranges of
+/// keys, tables that are copied as text, and tables without key columns.
 fn shared_piece(table: &MovingTable, chunk: &CopyChunk) -> Option<SharedPiece> {
     let CopyExtent::Blocks(blocks) = &chunk.extent else {
         return None;
@@ -53,7 +55,7 @@ fn shared_piece(table: &MovingTable, chunk: &CopyChunk) -> Option<SharedPiece> {
     })
 }
 
-/// Returns the pieces of `queue` that can be read together with other moves.
+/// Returns the chunks of `queue` that can be read together with other moves.
 pub(super) fn shared_pieces(context: &StepContext, queue: &ChunkQueue) -> BTreeSet<SharedPiece> {
     let tables = &context.dispatch.tables;
     let chunks = queue.chunks.iter();
@@ -62,34 +64,34 @@ pub(super) fn shared_pieces(context: &StepContext, queue: &ChunkQueue) -> BTreeS
         .collect()
 }
 
-/// Returns the next chunk for a stream, and the number of remaining chunks. It prefers a chunk that another move is
-/// about to read.
+/// Takes the next chunk for a COPY stream. Returns it, and the number of remaining chunks. Prefers a chunk that another
+/// move is about to read.
 pub(super) fn take_next(
     shared: &CopyRun<'_>,
-    open: bool,
+    may_begin_units: bool,
 ) -> Result<(Option<(CopyChunk, CopyMethod)>, usize), StepError> {
     let context = shared.context;
     let tables = &context.dispatch.tables;
     let mut queue = shared.queue.lock().map_err(|_| StepError::Interrupted)?;
     let Some(membership) = &shared.membership else {
         let next = queue
-            .take_next(open)
+            .take_next(may_begin_units)
             .map(|chunk| (chunk, CopyMethod::Alone));
         return Ok((next, queue.chunks.len()));
     };
     let next = membership.with_board(|board, own| {
-        let joined = board.join_call(own, |wanted| {
-            let same = |chunk: &CopyChunk| {
-                shared_piece(&tables[chunk.table], chunk).as_ref() == Some(wanted)
+        let joined = board.join_call(own, |called_piece| {
+            let is_called = |chunk: &CopyChunk| {
+                shared_piece(&tables[chunk.table], chunk).as_ref() == Some(called_piece)
             };
-            let chunk = queue.take_first(open, same)?;
+            let chunk = queue.take_first(may_begin_units, is_called)?;
             let predicate = context.predicate(&tables[chunk.table], "t");
             Some((chunk, predicate))
         });
         if let Some((chunk, receiver)) = joined {
             return Some((chunk, CopyMethod::Receive(receiver)));
         }
-        let chunk = queue.take_next(open)?;
+        let chunk = queue.take_next(may_begin_units)?;
         let piece = shared_piece(&tables[chunk.table], &chunk);
         let number = piece.and_then(|piece| board.open_call(own, &piece));
         let method = number.map_or(CopyMethod::Alone, |number| {
@@ -100,7 +102,7 @@ pub(super) fn take_next(
     Ok((next, queue.chunks.len()))
 }
 
-/// Reads a chunk for all moves that have joined the call, and writes the rows of this move.
+/// Reads a chunk for all moves that join the call, and writes the rows of this move.
 pub(super) async fn read_for_participants(
     shared: &CopyRun<'_>,
     chunk: &CopyChunk,
@@ -125,7 +127,7 @@ pub(super) async fn read_for_participants(
         sender,
     };
     let all = std::iter::once(own).chain(participants).collect();
-    // The other moves get their rows even if this move could not write its own.
+    // If this move fails to write its own rows, the other moves still receive theirs.
     let (read, written) = tokio::join!(
         read_and_send(context, chunk, reader, all),
         write_received(shared, chunk, number, target, receiver)
@@ -136,6 +138,7 @@ pub(super) async fn read_for_participants(
     Ok(outcome)
 }
 
+/// Reads a chunk, sends each participant its rows, and confirms that these are all.
 async fn read_and_send(
     context: &StepContext,
     chunk: &CopyChunk,
@@ -169,14 +172,15 @@ pub(super) async fn write_received(
         epoch::rollback(target).await;
         return Ok(ChunkOutcome::Done);
     }
-    // This work takes no permit: streams that wait for rows of each other would also wait for each other's permits. A
-    // wait for rows does not count as work: otherwise each stream would also rest for the rests of the others.
+    // This work takes no permit of the throttle: streams that wait for each other's rows would also wait for each
+    // other's permits. The time of a wait for rows does not count as work: otherwise each stream would also pause for
+    // the pauses of the others.
     let work = context.session.throttle.begin_work();
-    let spent = AtomicU64::new(0);
+    let reported_bytes = AtomicU64::new(0);
     let on_progress = |rows, bytes| {
         let progress = &shared.progress;
         progress.update_chunk(context, chunk.table, chunk.ordinal, rows, bytes);
-        work.finish_piece(bytes - spent.swap(bytes, Ordering::Relaxed))
+        work.finish_piece(bytes - reported_bytes.swap(bytes, Ordering::Relaxed))
     };
     let copied = match write_from_receiver(
         &mut *target,
@@ -187,14 +191,14 @@ pub(super) async fn write_received(
     .await?
     {
         ReceiveOutcome::All(rows, bytes) => (rows, bytes),
-        ReceiveOutcome::Left => return Ok(ChunkOutcome::ReaderGone),
+        ReceiveOutcome::Left => return Ok(ChunkOutcome::ReaderEnded),
         ReceiveOutcome::TooSlow => {
-            // Otherwise the next reader would wait for this move again.
+            // This move leaves the shared scan; otherwise the next reader would wait for this move again.
             let membership = shared.membership.as_ref();
             if let Some(membership) = membership {
                 membership.withdraw();
             }
-            return Ok(ChunkOutcome::ReaderGone);
+            return Ok(ChunkOutcome::ReaderEnded);
         }
     };
     fail_point::hit("copy.chunk_copied").await?;

@@ -1,16 +1,18 @@
-//! The snapshots of the copy: first the snapshot of the slot, later ones if it is lost or too old.
+//! The snapshots of the copy: first the slot's snapshot; later ones if the current one is lost or too old.
 //!
 //! A later snapshot must see everything that the slot's snapshot saw (G1, dominance). Then each transaction is in the
-//! copy with that snapshot, or in the stream, or in both. Before the agent uses a snapshot, it commits a barrier
+//! copy with that snapshot, or in the stream, or in both. Before the agent copies with a snapshot, it commits a barrier
 //! transaction on the source (G2). After that, a crash of the source can neither undo a transaction that the snapshot
-//! saw, nor reuse its transaction id. Holder sessions on the source keep the current snapshot importable when the agent
-//! restarts.
+//! saw, nor reuse its transaction id.
+//!
+//! Sessions on the source, the *holders*, hold the current snapshot, so that a restarted agent can import it again.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use connect::Connected;
-use plans::id::MigrationId;
+use plans::failure::StepCode;
+use plans::id::{AttemptNo, MigrationId};
 use tokio::time::Instant;
 use tokio_postgres::error::SqlState;
 
@@ -26,19 +28,19 @@ use crate::shard::marker::{Marker, MarkerKind};
 use crate::shard::snapshot::{self, SnapshotHolders};
 use crate::shared_scan::participants::{SharedScan, SharedSnapshot};
 
-/// Time limit for commits of chunks that are still in progress.
+/// Time limit for the wait for commits of chunks that are still in progress.
 const COMMIT_TIMEOUT: Duration = Duration::from_secs(60);
-/// Time limit for a snapshot that dominates the slot's snapshot.
-const DOMINATION_TIMEOUT: Duration = Duration::from_secs(60);
-/// Pause between two attempts to get such a snapshot.
-const DOMINATION_PAUSE: Duration = Duration::from_millis(20);
+/// Time limit for the attempts to take a snapshot that dominates the slot's snapshot.
+const DOMINANCE_TIMEOUT: Duration = Duration::from_secs(60);
+/// The pause between two of these attempts.
+const SNAPSHOT_RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The snapshot that the copy uses now.
 pub(super) struct CurrentSnapshot {
     pub(super) number: i32,
     /// The snapshot as text.
     pub(super) text: String,
-    /// No unit should begin with the snapshot after this time.
+    /// The time at which the snapshot reaches its maximum age. No unit begins with it afterwards.
     pub(super) begin_until: Instant,
 }
 
@@ -51,12 +53,16 @@ struct RecordedSnapshot {
 
 /// Records the slot's snapshot as number 0, and deletes the snapshots of an earlier slot.
 ///
-/// The agent imports the snapshot and starts holder sessions. `exported` must be importable until the function returns.
-pub(crate) async fn record_first(context: &StepContext, exported: &str) -> Result<(), StepError> {
+/// Imports the snapshot and starts its holders. `exported` is the name of the snapshot; its session must exist until
+/// the function returns.
+pub(crate) async fn record_slot_snapshot(
+    context: &StepContext,
+    exported: &str,
+) -> Result<(), StepError> {
     let source = context.source()?;
     let id = context.dispatch.migration.as_str();
     let session = source.session("snapshot").await?;
-    let text = read_imported(&session, exported, &source).await?;
+    let text = import_and_read(&session, exported, &source).await?;
     let barrier = commit_barrier(context, &source).await?;
     let holders = SnapshotHolders::start(&source, id, exported).await?;
     *context.session.snapshot_holders.lock().await = Some(holders);
@@ -80,11 +86,12 @@ pub(crate) async fn record_first(context: &StepContext, exported: &str) -> Resul
     epoch::commit(&target_session, &what).await
 }
 
-/// Returns the snapshot to continue with: the newest one if it is held and not too old, otherwise a new one.
+/// Returns the snapshot to continue with: the newest one if it can still be imported and is not too old, otherwise a
+/// new one.
 ///
-/// Returns `None` for an offline move, whose rows do not change, and if no chunk is left. Units that had begun with a
-/// lost snapshot are emptied and begin again. In a shared scan, a snapshot that all participants can use replaces the
-/// slot's snapshot, before any row is copied with it.
+/// Returns `None` for an offline move, whose rows do not change, and if no chunk is left. Deletes the copied rows of
+/// units that had begun with a lost snapshot; these units begin again. In a shared scan, a snapshot that all
+/// participants can use replaces the slot's snapshot before any row is copied.
 pub(super) async fn current_snapshot(
     context: &StepContext,
     target: &Connected,
@@ -112,7 +119,7 @@ pub(super) async fn current_snapshot(
     if units::remaining_chunks(context, target).await?.is_empty() {
         return Ok(None);
     }
-    empty_unfinished(context, target).await?;
+    empty_unfinished_units(context, target).await?;
     let number = newest.number + 1;
     let text = take_snapshot(context, target, &newest, shared_scan).await?;
     Ok(Some(CurrentSnapshot {
@@ -122,8 +129,8 @@ pub(super) async fn current_snapshot(
     }))
 }
 
-/// After a take-over: holds the newest snapshot of a running copy, if it can still be imported.
-pub(crate) async fn hold_newest(context: &StepContext) -> Result<(), StepError> {
+/// After a take-over: starts holders for the newest snapshot of a running copy, if it can still be imported.
+pub(crate) async fn hold_newest_snapshot(context: &StepContext) -> Result<(), StepError> {
     let target = context.target()?;
     let session = target.session("snapshot").await?;
     let newest = newest_snapshot(context, &session).await?;
@@ -146,9 +153,9 @@ async fn newest_snapshot(
         .at(format_args!("shard {shard}: reading the copy's snapshot"))?;
     let row = row.ok_or_else(|| {
         StepError::refused(
-            "copy.snapshot",
-            format!("shard {shard}: no snapshot of the copy is recorded"),
-            "`abort` it and plan it again",
+            StepCode::CopySnapshot,
+            format!("shard {shard}: table shardwright.snapshot has no row of this migration"),
+            "`abort` the migration and plan it again",
         )
     })?;
     Ok(RecordedSnapshot {
@@ -158,15 +165,15 @@ async fn newest_snapshot(
     })
 }
 
-/// Returns whether sessions of this agent hold the snapshot `text`. If necessary, it imports the snapshot from holders
-/// of an earlier agent.
+/// Makes sure that holders of this agent hold the snapshot `text`; if necessary, imports it from holders of an earlier
+/// agent. Returns whether this was possible.
 async fn ensure_held(context: &StepContext, text: &str) -> Result<bool, StepError> {
     let mut holders = context.session.snapshot_holders.lock().await;
     let source = context.source()?;
     let session = source.session("snapshot").await?;
     let id = context.dispatch.migration.as_str();
     for name in snapshot::importable_names(&session, id).await? {
-        if read_imported(&session, &name, &source)
+        if import_and_read(&session, &name, &source)
             .await
             .ok()
             .as_deref()
@@ -182,14 +189,16 @@ async fn ensure_held(context: &StepContext, text: &str) -> Result<bool, StepErro
                 *holders = Some(new);
                 return Ok(true);
             }
-            Err(error) => tracing::debug!(%error, "a holder of the snapshot has ended"),
+            Err(error) => {
+                tracing::debug!(%error, "the snapshot could not be imported from a holder")
+            }
         }
     }
     Ok(false)
 }
 
-/// Returns the text of an exported snapshot. It imports the snapshot in a short transaction.
-async fn read_imported(
+/// Imports an exported snapshot in a short transaction, and returns its text.
+async fn import_and_read(
     session: &Connected,
     exported: &str,
     source: &Shard,
@@ -209,8 +218,8 @@ async fn read_imported(
 }
 
 /// Takes a new snapshot that dominates the slot's snapshot, commits a barrier, records the snapshot and starts its
-/// holders. Returns its text. In a shared scan it uses the snapshot of another participant, if that one dominates the
-/// slot's snapshot.
+/// holders. Returns its text. In a shared scan it uses the snapshot that another participant has taken, if this
+/// dominates the slot's snapshot.
 async fn take_snapshot(
     context: &StepContext,
     target: &Connected,
@@ -221,7 +230,7 @@ async fn take_snapshot(
     let source = context.source()?;
     let (id, number) = (context.dispatch.migration.as_str(), newest.number + 1);
     let first = slot_snapshot(context, target).await?;
-    context.report_message("taking a new snapshot to copy with");
+    context.report_message("taking a new snapshot for the copy");
     let offer = match shared_scan {
         Some(scan) => {
             let mut shared = scan.shared_snapshot.lock().await;
@@ -229,15 +238,16 @@ async fn take_snapshot(
             match known.filter(|offer| offer.is_usable_for(&first, &newest.text)) {
                 Some(offer) => offer.clone(),
                 None => shared
-                    .insert(take_dominating(&first, &source).await?)
+                    .insert(take_dominating_snapshot(&first, &source).await?)
                     .clone(),
             }
         }
-        None => take_dominating(&first, &source).await?,
+        None => take_dominating_snapshot(&first, &source).await?,
     };
     // Each move commits its own barrier, also for a snapshot that another move has taken.
     let barrier = commit_barrier(context, &source).await?;
-    // The snapshot is recorded before any row is copied with it, so that the stream's filter knows it.
+    // The snapshot is recorded before any row is copied with it: the stream reads the record, to skip what the copy
+    // contains.
     let what = format!("shard {shard}: recording the snapshot");
     epoch::begin(target, &context.token()).await?;
     let migration = &context.dispatch.migration;
@@ -252,14 +262,15 @@ async fn take_snapshot(
     Ok(offer.text.clone())
 }
 
-/// G1: takes a snapshot that sees everything that the slot's snapshot saw. Its transaction stays open.
-async fn take_dominating(
+/// G1: takes a snapshot that sees everything that the slot's snapshot saw. Its transaction stays open until the
+/// returned value is dropped.
+async fn take_dominating_snapshot(
     first: &TxSnapshot,
     source: &Shard,
 ) -> Result<Arc<SharedSnapshot>, StepError> {
     let session = source.session("snapshot").await?;
     let what = format!("shard {}: taking a snapshot", source.name);
-    let deadline = Instant::now() + DOMINATION_TIMEOUT;
+    let deadline = Instant::now() + DOMINANCE_TIMEOUT;
     loop {
         session
             .batch_execute("begin isolation level repeatable read read only")
@@ -278,16 +289,16 @@ async fn take_dominating(
         if standby {
             epoch::rollback(&session).await;
             return Err(StepError::refused(
-                "copy.standby",
+                StepCode::CopyStandby,
                 format!(
-                    "{what}: the server is a standby, whose snapshots do not show running transactions"
+                    "{what}: the server is a standby, whose snapshots do not list running transactions"
                 ),
                 "point the shard's connection string at its primary",
             ));
         }
         let taken: TxSnapshot = text
             .parse()
-            .map_err(|error| unreadable_error(&what, &error))?;
+            .map_err(|error| invalid_snapshot_error(&what, &error))?;
         if taken.dominates(first) {
             return Ok(Arc::new(SharedSnapshot {
                 exported,
@@ -298,13 +309,13 @@ async fn take_dominating(
         epoch::rollback(&session).await;
         if Instant::now() >= deadline {
             return Err(StepError::not_yet(
-                "copy.gate",
+                StepCode::CopyGate,
                 format!(
-                    "{what}: a transaction that the slot counts as committed is not visible after {DOMINATION_TIMEOUT:?}; it waits for a synchronous standby"
+                    "{what}: a transaction that the slot counts as committed is not visible after {DOMINANCE_TIMEOUT:?}; it waits for a synchronous standby"
                 ),
             ));
         }
-        tokio::time::sleep(DOMINATION_PAUSE).await;
+        tokio::time::sleep(SNAPSHOT_RETRY_INTERVAL).await;
     }
 }
 
@@ -321,14 +332,17 @@ async fn slot_snapshot(context: &StepContext, target: &Connected) -> Result<TxSn
         .at(&what)?;
     row.get::<_, String>(0)
         .parse()
-        .map_err(|error| unreadable_error(&what, &error))
+        .map_err(|error| invalid_snapshot_error(&what, &error))
 }
 
-fn unreadable_error(what: &str, error: &crate::postgres::visibility::InvalidSnapshot) -> StepError {
+fn invalid_snapshot_error(
+    what: &str,
+    error: &crate::postgres::visibility::InvalidSnapshot,
+) -> StepError {
     StepError::refused(
-        "copy.snapshot",
+        StepCode::CopySnapshot,
         format!("{what}: {error}"),
-        "`abort` it and plan it again",
+        "`abort` the migration and plan it again",
     )
 }
 
@@ -337,7 +351,7 @@ fn unreadable_error(what: &str, error: &crate::postgres::visibility::InvalidSnap
 async fn commit_barrier(context: &StepContext, source: &Shard) -> Result<Lsn, StepError> {
     let session = source.session("barrier").await?;
     let token = context.token();
-    Marker::new(&token, 0, MarkerKind::Barrier)
+    Marker::new(&token, AttemptNo(0), MarkerKind::Barrier)
         .emit(&session, &token)
         .await?;
     let row = session
@@ -362,8 +376,8 @@ async fn insert_snapshot(
         .await
 }
 
-/// Deletes the copied rows of units that are not done and whose snapshot is lost.
-pub(crate) async fn empty_unfinished(
+/// Deletes the copied rows of units that are partly copied. Called when the snapshot of these units is lost.
+pub(crate) async fn empty_unfinished_units(
     context: &StepContext,
     target: &Connected,
 ) -> Result<(), StepError> {
@@ -373,20 +387,20 @@ pub(crate) async fn empty_unfinished(
     if begun.is_empty() {
         return Ok(());
     }
-    let left = units::remaining_chunks(context, target).await?;
+    let remaining = units::remaining_chunks(context, target).await?;
     let prover = context.session.code_prover(&context.target()?).await?;
     let into = context.target()?.replica_session("copy").await?;
     for unit in begun {
-        let Some(chunk) = left.iter().find(|chunk| chunk.unit == unit) else {
+        let Some(chunk) = remaining.iter().find(|chunk| chunk.unit == unit) else {
             continue;
         };
         let table = &context.dispatch.tables[chunk.table];
         context.report_message(format!("copying {} again with a new snapshot", table.table));
         let what = format!(
-            "shard {shard}: deleting an unfinished part of {}",
+            "shard {shard}: deleting a partly copied unit of {}",
             table.table
         );
-        let rows = match &chunk.extent {
+        let condition = match &chunk.extent {
             CopyExtent::Blocks(_) => context.predicate(table, ""),
             CopyExtent::Keys(range) => {
                 format!("{} and {}", range.condition(), context.predicate(table, ""))
@@ -394,7 +408,7 @@ pub(crate) async fn empty_unfinished(
         };
         epoch::begin(&into, &context.token()).await?;
         prover.prove(&into, std::slice::from_ref(table)).await?;
-        let sql = format!("delete from only {} where {rows}", table.table.sql());
+        let sql = format!("delete from only {} where {condition}", table.table.sql());
         into.execute(&sql, &[]).await.at(&what)?;
         into.execute(
             "update shardwright.chunk set done = false, rows = 0, bytes = 0, snapshot = null
@@ -408,25 +422,25 @@ pub(crate) async fn empty_unfinished(
     Ok(())
 }
 
-/// Waits until no earlier commit of the copy is in progress. A commit of a client that has disconnected may still wait
-/// for a standby of the target. Other sessions do not see its changes, but it holds its locks, including the
-/// migration's advisory lock.
+/// Waits until no commit of the copy is in progress. After its client has disconnected, a commit can still wait for a
+/// standby of the target. Its changes are not visible yet, but it holds its locks, including the migration's advisory
+/// lock. So the agent waits for this lock.
 async fn wait_for_commits(context: &StepContext, target: &Connected) -> Result<(), StepError> {
     let shard = target.name();
     let key = epoch::lock_key(&context.dispatch.migration);
-    let wait = format!(
+    let lock_sql = format!(
         "begin; set local lock_timeout = '500ms'; select pg_catalog.pg_advisory_xact_lock({key}); commit"
     );
     let deadline = Instant::now() + COMMIT_TIMEOUT;
-    while let Err(error) = target.batch_execute(&wait).await {
+    while let Err(error) = target.batch_execute(&lock_sql).await {
         epoch::rollback(target).await;
         if context.cancel.is_cancelled() {
             return Err(StepError::Interrupted);
         }
-        let waits = error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE);
-        if !waits || Instant::now() >= deadline {
+        let is_locked = error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE);
+        if !is_locked || Instant::now() >= deadline {
             return Err(error).at(format_args!(
-                "shard {shard}: waiting for commits of chunks that are in flight"
+                "shard {shard}: waiting for commits of chunks that are in progress"
             ));
         }
     }

@@ -1,4 +1,4 @@
-//! Units and their chunks: divides tables into them, records them, and reads which chunks are left.
+//! Divides tables into units and chunks, records these on the target, and reads which chunks are not done.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -17,21 +17,25 @@ use crate::shared_scan::participants::ArrivedParticipant;
 const MAX_CHUNK_BLOCKS: i64 = 32_768;
 /// Minimum number of blocks in a chunk, unless the table is smaller: 256 KiB.
 const MIN_CHUNK_BLOCKS: i64 = 32;
-/// Number of chunks per stream and table. A chunk costs a few milliseconds in addition to its rows. Small tables are
-/// copied last, so streams still end at about the same time.
+/// The number of chunks of a table for each COPY stream. It is small, because a chunk costs a few milliseconds in
+/// addition to its rows. Small tables are copied last, so the streams nevertheless end at about the same time.
 const CHUNKS_PER_STREAM: i64 = 4;
 
-/// Number of rows in the sample that determines the limits of key ranges.
+/// The number of moving rows in the sample that determines the limits of key ranges.
 const SAMPLE_ROWS: i64 = 30_000;
 
 /// One chunk to copy.
 #[derive(Debug, Clone)]
 pub(super) struct CopyChunk {
+    /// The number of the chunk in the order of the copy.
     pub(super) ordinal: i32,
     pub(super) unit: i32,
+    /// The index of the table among the move's tables.
     pub(super) table: usize,
+    /// The file node of the table when it was divided into chunks.
     pub(super) filenode: u32,
     pub(super) extent: CopyExtent,
+    /// How often an agent has begun to write the chunk.
     pub(super) begun: i32,
 }
 
@@ -68,8 +72,8 @@ pub(super) async fn begun_units(
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }
 
-/// Divides every table into units and chunks, the largest table first, and records them, unless this has been done.
-/// Participants of a shared scan use the same division.
+/// Divides every table into units and chunks, the largest table first, and records them, unless this has been done. All
+/// participants of a shared scan use the same sizes of tables, so their chunks are the same.
 pub(super) async fn plan_chunks(
     context: &StepContext,
     target: &Connected,
@@ -183,13 +187,13 @@ fn block_ranges(blocks: i64, streams: u32) -> Vec<BlockRange> {
         .collect()
 }
 
-/// Returns the number of blocks of a chunk, for a table with this number of blocks.
+/// Returns the number of blocks in a chunk of a table that has `blocks` blocks.
 fn chunk_blocks(blocks: i64, streams: u32) -> i64 {
     (blocks / (i64::from(streams) * CHUNKS_PER_STREAM)).clamp(MIN_CHUNK_BLOCKS, MAX_CHUNK_BLOCKS)
 }
 
-/// Returns ranges of the first primary key column that have about the same number of moving rows each. The first range
-/// has no lower limit, and the last one no upper limit.
+/// Returns ranges of the first column of the identity that have about the same number of moving rows each. The first
+/// range has no lower limit, and the last one no upper limit.
 async fn key_ranges(
     context: &StepContext,
     session: &Connected,
@@ -199,8 +203,9 @@ async fn key_ranges(
     let shard = session.name();
     let predicate = context.predicate(table, "");
     let ppm = catalog::selectivity_ppm(session, table, &predicate).await?;
-    let moving = (blocks * ppm / 1_000_000).max(1);
-    let count = (moving / chunk_blocks(moving, context.dispatch.options.copy_streams)).max(1);
+    let moving_blocks = (blocks * ppm / 1_000_000).max(1);
+    let count =
+        (moving_blocks / chunk_blocks(moving_blocks, context.dispatch.options.copy_streams)).max(1);
     let column = table.identity.first().cloned().unwrap_or_default();
     let percent = (SAMPLE_ROWS * 100) as f64 / (table.rows.max(1) as f64 * ppm.max(1) as f64 / 1e6);
     let quantiles: Vec<f64> = (1..count).map(|n| n as f64 / count as f64).collect();
@@ -216,22 +221,27 @@ async fn key_ranges(
         .query(&sql, &[&quantiles])
         .await
         .at(format_args!("shard {shard}: dividing {}", table.table))?;
-    let ends = sorted_ends(rows.iter().map(|row| row.get(0)).collect());
-    Ok(ranges_between(&column, &ends)
+    let limits = sort_limits(rows.iter().map(|row| row.get(0)).collect());
+    Ok(ranges_between(&column, &limits)
         .map(CopyExtent::Keys)
         .collect())
 }
 
-/// Sorts integers by value and UUIDs by their text, which is the sort order of the column.
-fn sorted_ends(mut ends: Vec<String>) -> Vec<String> {
-    ends.sort_by_key(|end| (end.parse::<i64>().ok(), end.clone()));
-    ends
+/// Sorts integers by their value, and UUIDs by their text. This is the order of the column.
+fn sort_limits(mut limits: Vec<String>) -> Vec<String> {
+    limits.sort_by_key(|end| (end.parse::<i64>().ok(), end.clone()));
+    limits
 }
 
-/// Returns the ranges that the values `ends` divide the column into; the first and the last range have one open end.
-fn ranges_between(column: &str, ends: &[String]) -> impl Iterator<Item = KeyRange> {
-    let lows = std::iter::once(None).chain(ends.iter().cloned().map(Some));
-    let highs = ends.iter().cloned().map(Some).chain(std::iter::once(None));
+/// Returns the ranges into which `limits` divide the values of the column. The first range has no lower limit, and the
+/// last one no upper limit.
+fn ranges_between(column: &str, limits: &[String]) -> impl Iterator<Item = KeyRange> {
+    let lows = std::iter::once(None).chain(limits.iter().cloned().map(Some));
+    let highs = limits
+        .iter()
+        .cloned()
+        .map(Some)
+        .chain(std::iter::once(None));
     lows.zip(highs).map(|(low, high)| KeyRange {
         column: column.to_owned(),
         low,
@@ -299,15 +309,15 @@ mod tests {
                     .windows(2)
                     .all(|pair| pair[0].to == Some(pair[1].from))
             );
-            assert_eq!(ranges.last().expect("one").to, None);
+            assert_eq!(ranges.last().expect("at least one range").to, None);
         }
     }
 
     #[test]
-    fn key_ranges_are_open_at_both_ends_and_meet() {
-        let ends = sorted_ends(["10", "9", "-2"].map(str::to_owned).to_vec());
-        assert_eq!(ends, ["-2", "9", "10"]);
-        let ranges: Vec<KeyRange> = ranges_between("id", &ends).collect();
+    fn key_ranges_cover_all_values_without_gap_or_overlap() {
+        let limits = sort_limits(["10", "9", "-2"].map(str::to_owned).to_vec());
+        assert_eq!(limits, ["-2", "9", "10"]);
+        let ranges: Vec<KeyRange> = ranges_between("id", &limits).collect();
         assert_eq!(ranges.len(), 4);
         assert_eq!((&ranges[0].low, &ranges[3].high), (&None, &None));
         assert!(ranges.windows(2).all(|pair| pair[0].high == pair[1].low));

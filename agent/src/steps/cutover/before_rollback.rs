@@ -1,9 +1,11 @@
 //! Before a rollback: checks that it is possible, and creates the slot for another cutover (I6).
 //!
-//! The slot is created after the gate, so that the source retains no WAL for it while the gate waits. Its stream begins
-//! at the open marker of this rollback, because earlier changes came from the target.
+//! The agent creates the slot after it has waited at the gate once, so that the source retains no WAL for the slot
+//! during this wait. The stream of the slot begins at the open marker of this rollback: all earlier changes on the
+//! source came from the target.
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::identity::DatabaseIdentity;
 use plans::names::Direction;
 use plans::step::StepKind;
@@ -16,8 +18,8 @@ use crate::shard::apply_progress;
 use crate::shard::database::Shard;
 use crate::steps::open_capture;
 
-/// Refuses a rollback that could not end, or that would lose writes since the flip. `on_target` and `on_source` are
-/// sessions on the target and the source.
+/// Refuses a rollback that could not end, or that would lose writes since the flip. `on_target` is a session on the
+/// target, `on_source` one on the source.
 ///
 /// # Errors
 /// `rollback.impossible` with the reason.
@@ -45,7 +47,7 @@ pub(super) async fn check_possible(
             target.name
         ))),
         Some("lost") => Err(impossible_error(format!(
-            "shard {}: the WAL that the reverse stream needs was removed",
+            "shard {}: the server has removed WAL that the reverse stream needs",
             target.name
         ))),
         Some(_) => Ok(()),
@@ -61,7 +63,7 @@ async fn check_same_server(
     if &found == known {
         return Ok(());
     }
-    let what = if found.system == known.system {
+    let change = if found.system == known.system {
         format!(
             "was promoted from timeline {} to {}",
             known.timeline, found.timeline
@@ -70,14 +72,14 @@ async fn check_same_server(
         "is another server".to_owned()
     };
     Err(impossible_error(format!(
-        "shard {} {what} since the capture was opened",
+        "shard {} {change} since the preflight",
         shard.name
     )))
 }
 
 pub(super) fn impossible_error(reason: String) -> StepError {
     StepError::refused(
-        "rollback.impossible",
+        StepCode::RollbackImpossible,
         reason,
         "the target keeps the keys: `finish`, or plan a move back",
     )
@@ -85,7 +87,7 @@ pub(super) fn impossible_error(reason: String) -> StepError {
 
 /// I6: creates the slot for another cutover to the target, before the fence.
 ///
-/// An existing slot is used again only if its stream has not begun.
+/// Keeps an existing slot if its stream has not begun; otherwise replaces it.
 pub(super) async fn create_forward_slot(
     context: &StepContext,
     on_target: &Connected,
@@ -102,12 +104,12 @@ pub(super) async fn create_forward_slot(
         .await
         .at(format_args!("shard {}: reading slot {slot}", source.name))?;
     let token = context.token_after_flip();
-    let known = apply_progress::read(on_target, &token, forward).await?;
-    if slot_exists.is_some() && known.is_some_and(|progress| !progress.opened) {
+    let progress = apply_progress::read(on_target, &token, forward).await?;
+    if slot_exists.is_some() && progress.is_some_and(|progress| !progress.opened) {
         return Ok(());
     }
     context.report_message("creating the stream for another cutover to the target");
-    open_capture::record_cleanup(context, &source.name, forward).await?;
+    open_capture::record_stream_objects(context, &source.name, forward).await?;
     open_capture::drop_slot(on_source, context, forward).await?;
     open_capture::create_publication(on_source, context, forward).await?;
     let (slot, _session) = open_capture::create_slot(on_source, context, &source, forward).await?;

@@ -1,9 +1,10 @@
-//! Checks on the old owner after the seal: the standbys have flushed the seal, and nothing has changed since the
-//! gate.
+//! Checks on the old owner after the seal: the standbys must have flushed the seal, and no definition may have changed
+//! since the gate.
 
 use std::time::Duration;
 
 use connect::Connected;
+use plans::failure::StepCode;
 use tokio::time::Instant;
 
 use super::CutoverParties;
@@ -14,10 +15,9 @@ use crate::postgres::{catalog, standbys, versions};
 use crate::shard::guard;
 
 /// Checks that guards, tables, server and publication are as they were at the gate. Returns the versions (`xmin`) of
-/// the catalog rows, read before everything else.
+/// the catalog rows. It reads the versions first, so that they are not newer than what it has checked.
 ///
 /// # Errors
-/// `schema.changed`, `server.changed` or `publication.changed`.
 /// `schema.changed`, `server.changed` or `publication.changed`.
 pub(super) async fn recheck_all(
     context: &StepContext,
@@ -38,14 +38,14 @@ pub(super) async fn recheck_all(
     )?;
     if guards != facts.guards || fingerprint != facts.fingerprint || storage != facts.storage {
         return Err(StepError::not_yet(
-            "schema.changed",
-            format!("shard {shard}: guards or tables changed during the cutover"),
+            StepCode::SchemaChanged,
+            format!("shard {shard}: a guard or a table has changed during the cutover"),
         ));
     }
     Ok(versions)
 }
 
-/// C8: the last check on the old owner before the flip: nothing has changed since the gate (R10).
+/// C8: the last check on the old owner before the flip: no definition has changed since the gate (R10).
 ///
 /// The definitions are read again only if a catalog row has another version than in `known_versions`, which
 /// [`recheck_all`] returned.
@@ -74,7 +74,7 @@ pub(super) async fn final_recheck(
 /// seal could be promoted and accept writes to the moved keys (R6).
 ///
 /// # Errors
-/// Returns `standby.behind` if a standby has not flushed it at `deadline`.
+/// `standby.behind` if a standby has not flushed the log up to this position at `deadline`.
 pub(super) async fn wait_for_standbys(
     context: &StepContext,
     parties: &CutoverParties,
@@ -83,25 +83,25 @@ pub(super) async fn wait_for_standbys(
 ) -> Result<(), StepError> {
     let shard = parties.old_shard().name.as_str();
     let ignored = &context.dispatch.options.ignore_standbys;
-    // Both queries are sent at once. The second reads the flush position later than the first, so a standby that does
-    // not lag in its result has flushed the log up to `flushed`.
-    let (flushed, mut late) = tokio::try_join!(
-        standbys::flushed(old_owner),
-        standbys::behind(old_owner, None, ignored),
+    // Both queries are sent at once, and the server executes them in this order. A standby that the second query does
+    // not return has flushed the log at least up to `flushed`.
+    let (flushed, mut late_standbys) = tokio::try_join!(
+        standbys::flush_position(old_owner),
+        standbys::lagging_standbys(old_owner, None, ignored),
     )?;
     loop {
-        let Some(first) = late.first() else {
+        let Some(first) = late_standbys.first() else {
             return Ok(());
         };
         if Instant::now() >= deadline {
             return Err(StepError::not_yet(
-                "standby.behind",
+                StepCode::StandbyBehind,
                 format!(
-                    "shard {shard}: a standby lacks the seal at the end of the budget of the write-blocked window: {first}"
+                    "shard {shard}: when the budget of the write-blocked window was used up, a standby had not flushed the seal: {first}"
                 ),
             ));
         }
         tokio::time::sleep(Duration::from_millis(5)).await;
-        late = standbys::behind(old_owner, Some(flushed), ignored).await?;
+        late_standbys = standbys::lagging_standbys(old_owner, Some(flushed), ignored).await?;
     }
 }

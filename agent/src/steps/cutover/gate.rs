@@ -1,10 +1,10 @@
-//! The gate (C1): waits until the conditions of a cutover are met, and reports the one that is not. No write is refused
-//! yet.
+//! The gate (C1): waits until the conditions of a cutover are met, and reports the condition that is not met. No write
+//! is refused yet.
 
 use std::time::Duration;
 
 use connect::Connected;
-use plans::failure::{Failure, RetryClass};
+use plans::failure::{Failure, RetryClass, StepCode};
 use plans::id::AttemptNo;
 use plans::identity::DatabaseIdentity;
 use plans::names::Direction;
@@ -21,32 +21,34 @@ use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
 use crate::postgres::catalog;
 use crate::postgres::replication::IDENTIFY;
-use crate::shard::epoch::EpochToken;
+use crate::shard::epoch::{AttemptCount, EpochToken};
 use crate::shard::guard::cascade;
 use crate::shard::{guard, publication, register, sequences};
-use crate::steps::shape;
+use crate::steps::definitions;
 
-/// Pause between the first two checks. Each later pause is longer by half.
+/// The pause after the first check. Each later pause is longer by half.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 /// The longest pause between two checks.
 const LONGEST_PAUSE: Duration = Duration::from_secs(3);
 /// The interval at which the agent advances a slot that no stream reads yet.
 const SLOT_ADVANCE_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Facts that the gate has read and that must be unchanged immediately before the flip (R10).
+/// What the gate has read. Definitions and file nodes must be the same immediately before the flip (R10).
 pub(super) struct GateFacts {
     pub(super) fingerprint: String,
+    /// The definitions of the old owner's guards.
     pub(super) guards: Vec<String>,
+    /// The names of the sequences that exist on both shards.
     pub(super) sequences: Vec<String>,
     /// The file nodes of the old owner's tables, as of the comparison.
     pub(super) storage: TableStorage,
     /// The file nodes of the new owner's tables.
     pub(super) new_owner_storage: TableStorage,
-    /// The results of the comparison that the target has recorded; None for a rollback.
+    /// The results of the comparison that the target has recorded; `None` for a rollback.
     pub(super) compared: Option<Vec<TableVerified>>,
 }
 
-/// Waits until the cutover is expected to stay within its budget.
+/// Waits until nothing prevents the cutover, so that it is expected to stay within its budget.
 pub(super) async fn wait_at_gate(
     context: &StepContext,
     parties: &CutoverParties,
@@ -54,14 +56,14 @@ pub(super) async fn wait_at_gate(
     new_owner: &Connected,
 ) -> Result<GateFacts, StepError> {
     context.ensure_stream(parties.direction).await?;
-    share_out_sequences(context, parties, old_owner, new_owner).await?;
+    divide_sequence_values(context, parties, old_owner, new_owner).await?;
     let mut obstacles = FenceObstacles::new(context, parties, old_owner);
     let mut pause = FIRST_PAUSE;
     let mut slot_advanced = Instant::now();
     loop {
         let facts = read_facts(context, parties, old_owner, new_owner).await?;
         let obstacle = match obstacles.find().await? {
-            None => find_unfollowed_rows(context, parties, new_owner).await?,
+            None => find_rows_with_skipped_cascades(context, parties, new_owner).await?,
             Some(reason) => Some(reason),
         };
         match obstacle {
@@ -81,9 +83,9 @@ pub(super) async fn wait_at_gate(
     }
 }
 
-/// Divides the sequence values between the shards, so that neither shard issues a value of the other one. This happens
-/// before any write is refused.
-pub(super) async fn share_out_sequences(
+/// Divides the sequence values between the shards, so that from now on no two shards issue the same value. The caller
+/// does this before any write is refused.
+pub(super) async fn divide_sequence_values(
     context: &StepContext,
     parties: &CutoverParties,
     old_owner: &Connected,
@@ -99,8 +101,8 @@ pub(super) async fn share_out_sequences(
     Ok(())
 }
 
-/// Checks definitions, guards, servers, the publication and rewrites. Returns the facts that must not change until the
-/// flip.
+/// Checks definitions, guards, servers and the publication, and that no table was rewritten since the comparison.
+/// Returns what was read.
 pub(super) async fn read_facts(
     context: &StepContext,
     parties: &CutoverParties,
@@ -109,19 +111,19 @@ pub(super) async fn read_facts(
 ) -> Result<GateFacts, StepError> {
     let tables = &context.dispatch.tables;
     let id = &context.dispatch.migration;
-    shape::compare_definitions(
+    definitions::compare_definitions(
         context,
-        &shape::shape_sessions(parties.direction, old_owner, new_owner),
+        &definitions::definition_sessions(parties.direction, old_owner, new_owner),
     )
     .await?;
     guard::check(new_owner, id, tables).await?;
     check_identity(context, old_owner, parties.direction).await?;
     check_publication(context, old_owner, parties).await?;
     if parties.direction == Direction::Forward && context.is_online() {
-        // The reverse stream reads this server. Without it, a rollback would be impossible (I6).
+        // The reverse stream reads this server. If it were another server, a rollback would be impossible (I6).
         check_identity(context, new_owner, Direction::Reverse).await?;
     }
-    let storage = check_rewritten(context, parties, old_owner, new_owner).await?;
+    let storage = check_not_rewritten(context, parties, old_owner, new_owner).await?;
     let captured_tables = context.captured_tables(parties.direction);
     let new_owner_storage = catalog::storage(new_owner, captured_tables).await?;
     let compared = match parties.direction {
@@ -132,13 +134,13 @@ pub(super) async fn read_facts(
         ),
         Direction::Reverse => None,
     };
-    let mut names = sequences::list_names(new_owner).await?;
-    let old_names = sequences::list_names(old_owner).await?;
-    names.retain(|name| old_names.contains(name));
+    let mut sequence_names = sequences::list_names(new_owner).await?;
+    let old_owner_names = sequences::list_names(old_owner).await?;
+    sequence_names.retain(|name| old_owner_names.contains(name));
     Ok(GateFacts {
         fingerprint: context.dispatch.schema_fingerprint.clone(),
         guards: guard::check(old_owner, id, tables).await?,
-        sequences: names,
+        sequences: sequence_names,
         storage,
         new_owner_storage,
         compared,
@@ -159,29 +161,30 @@ fn comparison_records<'a>(
 }
 
 /// Begins the attempt on the new owner, before the old owner refuses any write. The new owner is the witness (I4): it
-/// records the attempt while it is closed. From now on cascades skip no row there, and the function proves that the
-/// stream has applied all skipped changes. Returns the attempt count of the new owner.
-pub(super) async fn begin_witness(
+/// records the attempt while it is closed. From now on cascades skip no row there. The function checks that the stream
+/// has applied the effects of all cascades that were skipped. Returns the attempt counter of the new owner.
+pub(super) async fn begin_attempt_on_witness(
     context: &StepContext,
     parties: &CutoverParties,
     new_owner: &Connected,
     attempt: AttemptNo,
-) -> Result<i64, StepError> {
+) -> Result<AttemptCount, StepError> {
     let (shard, token) = (parties.new_shard(), &parties.shards.token);
-    let version = parties.version.0;
-    let count = register::begin_and_check_witness(new_owner, token, attempt.0, version).await?;
+    let count =
+        register::begin_and_check_witness(new_owner, token, attempt, parties.version).await?;
     if cascade::refuse_skips(new_owner, token, count).await? == 0 {
         return Ok(count);
     }
-    context.report_message("looking for rows that cascades have skipped");
+    context.report_message("checking rows that cascades have skipped");
     let session = shard.session("cascades").await?;
     cascade::check_and_reset(&session, token, count, context.guarded_rows()).await?;
     Ok(count)
 }
 
-/// Returns which rows of the new owner refer to missing rows at present, so that no attempt begins that must fail. The
-/// cause is a cascade whose effect on the old owner the stream has not applied yet.
-async fn find_unfollowed_rows(
+/// Returns a description of rows of the new owner that refer to missing rows, if there are any: a cascade has skipped
+/// them, and the stream has not applied the cascade's effect on the old owner yet. An attempt would fail as long as
+/// they exist.
+async fn find_rows_with_skipped_cascades(
     context: &StepContext,
     parties: &CutoverParties,
     new_owner: &Connected,
@@ -189,33 +192,33 @@ async fn find_unfollowed_rows(
     cascade::find_unfollowed(new_owner, &parties.shards.token, context.guarded_rows()).await
 }
 
-/// Checks that the old owner's tables still have the file nodes of the comparison, or for a rollback those of the time
-/// when it became the owner. No stream reports the values that ALTER TABLE writes.
-async fn check_rewritten(
+/// Checks that no table of the old owner was rewritten since the comparison, because no stream reports the values that
+/// ALTER TABLE writes. Before a rollback, a table may also have the file node with which the shard became the owner.
+async fn check_not_rewritten(
     context: &StepContext,
     parties: &CutoverParties,
     old_owner: &Connected,
     new_owner: &Connected,
 ) -> Result<TableStorage, StepError> {
     let old_shard = parties.old_shard();
-    let now = catalog::storage(old_owner, context.captured_tables(parties.direction)).await?;
+    let current = catalog::storage(old_owner, context.captured_tables(parties.direction)).await?;
     let token = context.token_for_cleanup();
     let compared = comparison_records(parties, new_owner, &token)
         .last_storage()
         .await?;
-    if rewritten_since(&now, &compared).is_empty() {
-        return Ok(now);
+    if rewritten_since(&current, &compared).is_empty() {
+        return Ok(current);
     }
     match parties.direction {
         Direction::Forward => Err(rewritten_error(rewritten_message(
             &old_shard.name,
-            &rewritten_since(&now, &compared),
+            &rewritten_since(&current, &compared),
         ))),
         Direction::Reverse => {
-            let gained: CutoverResult = context.output(StepKind::Cutover)?;
-            let tables = rewritten_since(&now, &gained.storage);
+            let cutover: CutoverResult = context.output(StepKind::Cutover)?;
+            let tables = rewritten_since(&current, &cutover.storage);
             if tables.is_empty() {
-                return Ok(now);
+                return Ok(current);
             }
             Err(before_rollback::impossible_error(format!(
                 "{}: request a comparison with `verify`, with `--repair` if rows differ",
@@ -225,9 +228,10 @@ async fn check_rewritten(
     }
 }
 
-/// Returns the tables that were rewritten.
-fn rewritten_since<'a>(now: &'a TableStorage, before: &TableStorage) -> Vec<&'a str> {
-    now.iter()
+/// Returns the tables whose file nodes in `current` are not those in `before`.
+fn rewritten_since<'a>(current: &'a TableStorage, before: &TableStorage) -> Vec<&'a str> {
+    current
+        .iter()
         .filter(|(name, file_nodes)| before.get(*name) != Some(*file_nodes))
         .map(|(name, _)| name.as_str())
         .collect()
@@ -235,7 +239,7 @@ fn rewritten_since<'a>(now: &'a TableStorage, before: &TableStorage) -> Vec<&'a 
 
 fn rewritten_message(shard: &str, tables: &[&str]) -> String {
     format!(
-        "shard {shard}: {} written anew since the rows were compared (ALTER TABLE, VACUUM FULL, CLUSTER), so values may have changed",
+        "shard {shard}: tables were written anew since the rows were compared (by ALTER TABLE, VACUUM FULL or CLUSTER), so values may have changed: {}",
         tables.join(", ")
     )
 }
@@ -245,9 +249,12 @@ fn rewritten_error(message: String) -> StepError {
     StepError::Rewind {
         to: StepKind::Verify,
         failure: Failure {
-            code: "verify.rewritten".to_owned(),
+            code: StepCode::VerifyRewritten.into(),
             message,
-            hint: Some("every row is compared again; `ddl: refuse` keeps others from altering moving tables".to_owned()),
+            hint: Some(
+                "the agent compares every row again; `ddl: refuse` in a request prevents changes of moving tables"
+                    .to_owned(),
+            ),
             retry: RetryClass::Exponential,
         },
     }
@@ -266,7 +273,8 @@ pub(super) async fn check_publication(
     publication::check(old_owner, &token, parties.direction).await
 }
 
-/// I10: checks that the upstream shard of this direction is still the same server on the same timeline.
+/// I10: checks that `session` is on the server and the timeline that the preflight recorded for the upstream shard of
+/// this direction.
 pub(in crate::steps) async fn check_identity(
     context: &StepContext,
     session: &Connected,
@@ -283,11 +291,11 @@ pub(in crate::steps) async fn check_identity(
         return Ok(());
     }
     Err(StepError::refused(
-        "server.changed",
+        StepCode::ServerChanged,
         format!(
-            "shard {shard} is another server, or was promoted to another timeline, since the migration began"
+            "shard {shard} is on another server than when the migration began, or a standby was promoted"
         ),
-        "`abort` it and plan it again",
+        "`abort` the migration and plan it again",
     ))
 }
 

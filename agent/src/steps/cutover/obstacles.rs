@@ -1,7 +1,7 @@
-//! Finds what prevents the fence at the gate, and since when.
+//! Finds what prevents the fence: long transactions that write, standbys that flush too slowly, and a stream that lags.
 //!
-//! The gate waits for long transactions that write. It ends one if the request says so and the operator has approved it
-//! for this transaction. It reports prepared transactions and never ends them.
+//! The gate waits for long transactions that write. It ends such a transaction only if the request permits this, and
+//! the operator has approved it for this transaction. It only reports prepared transactions, and never ends them.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use plans::request::LongWriters;
 use plans::wire::{CutoverAnswer, CutoverQuery, LongWriter};
 use tokio::time::Instant;
 
-use super::{CutoverParties, call_until_answered, refused_error};
+use super::{CutoverParties, call_until_answered, refusal_error};
 use crate::error::StepError;
 use crate::migration::context::StepContext;
 use crate::postgres::standbys;
@@ -19,21 +19,21 @@ use crate::steps::catch_up;
 
 /// Time limit for a standby to flush the old owner's current position.
 const STANDBY_TIMEOUT: Duration = Duration::from_millis(200);
-/// The interval at which the positions of the standbys are read.
+/// The interval at which the agent reads the positions of the standbys.
 const STANDBY_POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// Time limit for a cancelled statement, after which the agent terminates its session.
+/// If a statement has not ended this time after its cancellation, the agent terminates its session.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The obstacles that the gate has observed so far.
+/// Finds obstacles, and remembers the long transactions that it has observed.
 pub(super) struct FenceObstacles<'a> {
     context: &'a StepContext,
     parties: &'a CutoverParties,
     old_owner: &'a Connected,
-    /// Transactions that have written for long, with the time when each was first observed.
+    /// Long transactions that write, each with the time when it was first observed.
     writers: Vec<(LongWriter, Instant)>,
-    /// Transactions whose statement the agent has cancelled, with the time.
+    /// Transactions whose statement the agent has cancelled, each with the time of the cancellation.
     cancelled: Vec<(LongWriter, Instant)>,
-    /// True while the agent waits for the operator's approval.
+    /// True while the controller has a request of this agent for the operator's approval.
     has_open_request: bool,
 }
 
@@ -59,41 +59,41 @@ impl<'a> FenceObstacles<'a> {
         let options = &self.context.dispatch.options;
         let tables = self.context.keyed_tables();
         let budget = options.write_stop_budget_ms;
-        let all = long_writers::find_obstacles(self.old_owner, &tables, budget).await?;
-        self.handle_long_writers(&all).await?;
-        if let Some(first) = all.first() {
+        let writers = long_writers::find_obstacles(self.old_owner, &tables, budget).await?;
+        self.handle_long_writers(&writers).await?;
+        if let Some(first) = writers.first() {
             return Ok(Some(first.description()));
         }
-        if let Some(standby) = self.find_late_standby().await? {
+        if let Some(standby) = self.find_slow_standby().await? {
             return Ok(Some(format!("shard {shard}: {standby}")));
         }
         let lag = catch_up::probe_lag(self.context, self.parties.direction).await?;
-        let level = catch_up::allowed_lag(self.context);
-        Ok((lag > level).then(|| {
+        let max_lag = catch_up::allowed_lag(self.context);
+        Ok((lag > max_lag).then(|| {
             format!(
-                "a marker takes {} ms, more than {} ms",
+                "the change stream needs {} ms to apply a marker, more than {} ms",
                 lag.as_millis(),
-                level.as_millis()
+                max_lag.as_millis()
             )
         }))
     }
 
     /// Records the long transactions, and ends those for which the operator has approved it.
-    async fn handle_long_writers(&mut self, all: &[WriteObstacle]) -> Result<(), StepError> {
+    async fn handle_long_writers(&mut self, obstacles: &[WriteObstacle]) -> Result<(), StepError> {
         let LongWriters::CancelAfter(seconds) = self.context.dispatch.options.long_writers else {
             return Ok(());
         };
         let now = Instant::now();
-        let writers = all.iter().filter_map(|obstacle| match obstacle {
+        let writers = obstacles.iter().filter_map(|obstacle| match obstacle {
             WriteObstacle::Writer { writer, .. } => Some(writer.clone()),
             WriteObstacle::Prepared { .. } => None,
         });
-        let since = |writer: &LongWriter| {
+        let first_observed = |writer: &LongWriter| {
             let known = self.writers.iter().find(|(known, _)| known.is(writer));
             known.map_or(now, |(_, since)| *since)
         };
         self.writers = writers
-            .map(|writer| (writer.clone(), since(&writer)))
+            .map(|writer| (writer.clone(), first_observed(&writer)))
             .collect();
         let limit = Duration::from_secs(seconds.into());
         let overdue = |(writer, since): &(LongWriter, Instant)| {
@@ -112,23 +112,24 @@ impl<'a> FenceObstacles<'a> {
             other @ (CutoverAnswer::Begun { .. }
             | CutoverAnswer::Flipped { .. }
             | CutoverAnswer::AlreadyFlipped { .. }
-            | CutoverAnswer::Refused { .. }) => Err(refused_error(
+            | CutoverAnswer::Refused { .. }) => Err(refusal_error(
                 "answer the request to end long writers",
                 &other,
             )),
         }
     }
 
+    /// Cancels the statements of the writers. If one has not ended after [`CANCEL_TIMEOUT`], terminates its session.
     async fn end_writers(&mut self, writers: &[LongWriter]) -> Result<(), StepError> {
         for writer in writers {
-            let earlier = self.cancelled.iter().find(|(known, _)| known.is(writer));
-            let waited = earlier.map(|(_, at)| at.elapsed());
+            let cancellation = self.cancelled.iter().find(|(known, _)| known.is(writer));
+            let waited = cancellation.map(|(_, at)| at.elapsed());
             if waited.is_some_and(|waited| waited < CANCEL_TIMEOUT) {
                 continue;
             }
             let token = &self.parties.shards.token;
             if long_writers::end_writer(self.old_owner, token, writer, waited.is_some()).await? {
-                tracing::warn!(pid = writer.pid, shard = %writer.shard, "a writer was ended as the operator allowed");
+                tracing::warn!(pid = writer.pid, shard = %writer.shard, "the agent has ended a writing transaction, as the operator approved");
             }
             if waited.is_none() {
                 self.cancelled.push((writer.clone(), Instant::now()));
@@ -137,15 +138,16 @@ impl<'a> FenceObstacles<'a> {
         Ok(())
     }
 
-    /// Returns a standby that flushes too slowly: after the seal, the cutover would exceed its budget while it waits
-    /// for this standby.
-    async fn find_late_standby(&self) -> Result<Option<String>, StepError> {
+    /// Returns a description of a standby that flushes too slowly, if there is one: after the seal, the cutover could
+    /// exceed its budget while it waits for this standby.
+    async fn find_slow_standby(&self) -> Result<Option<String>, StepError> {
         let ignored = &self.context.dispatch.options.ignore_standbys;
-        let flushed = standbys::flushed(self.old_owner).await?;
+        let flushed = standbys::flush_position(self.old_owner).await?;
         let deadline = Instant::now() + STANDBY_TIMEOUT;
         loop {
-            let late = standbys::behind(self.old_owner, Some(flushed), ignored).await?;
-            let first = late.into_iter().next();
+            let late_standbys =
+                standbys::lagging_standbys(self.old_owner, Some(flushed), ignored).await?;
+            let first = late_standbys.into_iter().next();
             if first.is_none() || Instant::now() >= deadline {
                 return Ok(first);
             }

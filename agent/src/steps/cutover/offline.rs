@@ -1,9 +1,10 @@
 //! The cutover of an offline move. The keys have been read-only since before the copy, so the cutover needs no fence,
 //! no drain and no comparison.
 //!
-//! Order: facts of the gate, begin in the store (C2), witness, register closed again for this attempt, wait-out, seal
-//! (C7), sequences, final recheck, flip (C9), open (C10). If an attempt fails before the flip, it is released in the
-//! store. The source stays read-only until the migration is resumed or aborted.
+//! Order: check the tables as at the gate, begin the attempt in the control store (C2) and on the witness, close the
+//! register again for this attempt, wait-out, permission to seal (C7), sequences, final recheck, flip (C9), open (C10).
+//! If an attempt fails before the flip, the agent ends it in the control store. The source stays read-only until the
+//! migration is resumed or aborted.
 
 use std::time::Duration;
 
@@ -15,9 +16,9 @@ use tokio::time::Instant;
 use super::final_recheck::{recheck_all, wait_for_standbys};
 use super::gate::{self, GateFacts};
 use super::{
-    BegunAttempt, CutoverParties, begin_attempt, call_controller, call_until_answered,
-    count_refused_with, finish_flipped, millis_since, notify_old_owner, open_new_owner,
-    refused_error, window,
+    AttemptBegin, CutoverParties, begin_attempt, call_controller, call_until_answered,
+    count_refused_in, finish_after_flip, millis_since, notify_old_owner, open_new_owner,
+    refusal_error, window,
 };
 use crate::error::StepError;
 use crate::migration::context::StepContext;
@@ -30,13 +31,13 @@ pub(super) async fn run(
 ) -> Result<CutoverResult, StepError> {
     let old_owner = parties.old_shard().session("gate").await?;
     let new_owner = parties.new_shard().session("gate").await?;
-    gate::share_out_sequences(context, &parties, &old_owner, &new_owner).await?;
+    gate::divide_sequence_values(context, &parties, &old_owner, &new_owner).await?;
     let facts = gate::read_facts(context, &parties, &old_owner, &new_owner).await?;
     match begin_attempt(context, &mut parties).await? {
-        BegunAttempt::Flipped(attempt, version) => {
-            finish_flipped(context, parties, attempt, version).await
+        AttemptBegin::Flipped(attempt, version) => {
+            finish_after_flip(context, parties, attempt, version).await
         }
-        BegunAttempt::Attempt(attempt, _) => {
+        AttemptBegin::Attempt(attempt, _) => {
             match run_attempt(context, &parties, attempt, &facts).await {
                 Ok(done) => Ok(done),
                 Err(error) => Err(give_up(context, &parties, attempt, error).await),
@@ -57,12 +58,12 @@ async fn run_attempt(
     let token = &parties.shards.token;
     let budget = Duration::from_millis(context.dispatch.options.write_stop_budget_ms.into());
     let (started, deadline) = (Instant::now(), Instant::now() + budget);
-    let version = parties.version.0;
-    register::begin_and_check_witness(&new_owner, token, number.0, version).await?;
-    register::begin_and_set(&old_owner, token, number.0, RegisterSetting::Closed).await?;
+    let version = parties.version;
+    register::begin_and_check_witness(&new_owner, token, number, version).await?;
+    register::begin_and_set(&old_owner, token, number, RegisterSetting::Closed).await?;
     fail_point::hit("cutover.fenced").await?;
     wait_out::wait_out(&old_owner, &context.keyed_tables(), deadline).await?;
-    let sealing = Instant::now();
+    let seal_started = Instant::now();
     fail_point::hit("cutover.before_seal").await?;
     let direction = parties.direction;
     let request = CutoverQuery::Seal {
@@ -72,17 +73,17 @@ async fn run_attempt(
     };
     let answer = call_controller(context, request).await?;
     if answer != CutoverAnswer::Granted {
-        return Err(refused_error("allow the seal", &answer));
+        return Err(refusal_error("allow the seal", &answer));
     }
     fail_point::hit("cutover.sealed").await?;
     window::advance_sequences(context, parties, facts, &old_owner, &new_owner).await?;
     wait_for_standbys(context, parties, &old_owner, deadline).await?;
     recheck_all(context, parties, &old_owner, facts).await?;
-    let mut window = WriteBlockTimes {
-        seal: millis_since(sealing),
+    let mut times = WriteBlockTimes {
+        seal: millis_since(seal_started),
         ..WriteBlockTimes::default()
     };
-    let flipping = Instant::now();
+    let flip_started = Instant::now();
     let request = CutoverQuery::Flip {
         direction,
         attempt: number,
@@ -90,30 +91,31 @@ async fn run_attempt(
     };
     let answer = call_until_answered(context, &request).await?;
     let CutoverAnswer::Flipped { map_version } = answer else {
-        return Err(refused_error("flip the map", &answer));
+        return Err(refusal_error("flip the map", &answer));
     };
-    window.flip = millis_since(flipping);
+    times.flip = millis_since(flip_started);
     fail_point::hit("cutover.flipped").await?;
-    let opening = Instant::now();
+    let open_started = Instant::now();
     open_new_owner(context, parties, number, map_version, &new_owner).await?;
-    window.open = millis_since(opening);
-    window.total = millis_since(started);
+    times.open = millis_since(open_started);
+    times.total = millis_since(started);
     context.report_message(format!(
         "shard {} owns the keys; map version {map_version}",
         new_shard.name
     ));
-    let refused = count_refused_with(parties, &old_owner, &new_owner).await;
+    let refused = count_refused_in(parties, &old_owner, &new_owner).await;
     notify_old_owner(parties, number, map_version, &old_owner).await?;
     Ok(CutoverResult {
-        attempt: number.0,
-        map_version: map_version.0,
-        write_block: window,
+        attempt: number,
+        map_version,
+        write_block: times,
         dirty_keys: 0,
         refused,
         storage: facts.new_owner_storage.clone(),
     })
 }
 
+/// Ends an attempt that failed with `error` in the control store. Returns the error to report. The source stays closed.
 async fn give_up(
     context: &StepContext,
     parties: &CutoverParties,
@@ -123,7 +125,7 @@ async fn give_up(
     if error.is_superseded() {
         return error;
     }
-    context.report_message(format!("attempt {attempt} is given up: {error}"));
+    context.report_message(format!("the agent gives up attempt {attempt}: {error}"));
     let request = CutoverQuery::Release {
         direction: parties.direction,
         attempt,
@@ -131,7 +133,7 @@ async fn give_up(
     };
     match call_until_answered(context, &request).await {
         Ok(CutoverAnswer::Released) => error,
-        Ok(answer) => refused_error("release the attempt", &answer),
-        Err(second) => second,
+        Ok(answer) => refusal_error("release the attempt", &answer),
+        Err(release_error) => release_error,
     }
 }

@@ -1,9 +1,9 @@
 //! Advances a slot that no stream reads yet, while its shard is closed, so that the shard does not retain WAL for it.
 //!
-//! While the shard is closed, only the agent writes to the moving keys there, and the stream would skip these changes
-//! up to the open marker. The agent reads the position before it reads that the register is closed, so no open marker
-//! precedes the position. The slot may therefore be advanced to it at any later time. The agent writes the progress row
-//! first (I3).
+//! The stream will skip everything before the open marker: while the shard is closed, only the agent writes to the
+//! moving keys there. The agent reads the position first, and then reads that the register is closed. So the open
+//! marker will come after the position, and the agent may advance the slot to the position at any later time. It writes
+//! the progress row before (I3).
 
 use plans::names::Direction;
 use tokio_postgres::error::SqlState;
@@ -12,10 +12,11 @@ use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
 use crate::postgres::lsn::Lsn;
 use crate::shard::apply_progress::{self, ApplyProgress};
-use crate::shard::{epoch, register};
+use crate::shard::epoch;
+use crate::shard::register::{self, Register};
 use crate::steps::verify::StreamShards;
 
-/// A failover slot can be advanced only to a position that its standbys have received.
+/// Limits the advance, which waits for standbys if the slot is a failover slot.
 const SET_STATEMENT_TIMEOUT: &str = "set statement_timeout = '2s'";
 
 /// Advances the slot of a stream that has not begun to the current end of its shard's WAL.
@@ -24,13 +25,13 @@ pub(crate) async fn advance_unread_slot(
     direction: Direction,
 ) -> Result<(), StepError> {
     let shards = StreamShards::of(context, direction)?;
-    // The upstream shard of this stream does not own the keys, so the proof is that of the cutover to it, before its
-    // flip.
+    // The upstream shard of this stream does not own the keys yet. So the proof of epoch is the one that is valid
+    // before the cutover to this shard: that of the opposite stream.
     let token = StreamShards::of(context, opposite(direction))?.token;
     let (upstream, downstream) = (&shards.upstream, &shards.downstream);
     let session = upstream.session("spare").await?;
     let slot = context.dispatch.migration.slot(direction);
-    let what = format!("shard {}: moving slot {slot} along", upstream.name);
+    let what = format!("shard {}: advancing slot {slot}", upstream.name);
     let row = session
         .query_opt(
             "select pg_catalog.pg_current_wal_flush_lsn() from pg_catalog.pg_replication_slots
@@ -41,23 +42,23 @@ pub(crate) async fn advance_unread_slot(
         .at(&what)?;
     let Some(row) = row else { return Ok(()) };
     let end: Lsn = row.get(0);
-    if register::read(&session, &token, &what).await?.register != i64::MAX {
+    if register::read(&session, &token, &what).await?.register != Register::Closed {
         return Ok(());
     }
     let progress_session = downstream.session("spare").await?;
     epoch::begin(&progress_session, &token).await?;
-    let known = apply_progress::read_settled(&progress_session, &token, direction).await?;
-    if known.is_none_or(|known| known.opened || known.lsn >= end) {
+    let progress = apply_progress::read_settled(&progress_session, &token, direction).await?;
+    if progress.is_none_or(|progress| progress.opened || progress.lsn >= end) {
         epoch::rollback(&progress_session).await;
         return Ok(());
     }
-    let moved = ApplyProgress {
+    let advanced_progress = ApplyProgress {
         lsn: end,
         opened: false,
         transactions: 0,
         changes: 0,
     };
-    apply_progress::write(&progress_session, &token, direction, moved).await?;
+    apply_progress::write(&progress_session, &token, direction, advanced_progress).await?;
     epoch::commit(&progress_session, &what).await?;
     session
         .batch_execute(SET_STATEMENT_TIMEOUT)
@@ -70,8 +71,8 @@ pub(crate) async fn advance_unread_slot(
         )
         .await;
     match advanced {
-        // These errors are expected: a stream reads the slot, the slot is already further, or the advance waits for a
-        // standby.
+        // These errors are expected: a stream reads the slot, the slot has already a later position, or the advance
+        // waits for a standby. The agent tries again later.
         Err(error) if is_expected(&error) => Ok(()),
         other => other.at(&what).map(|_| ()),
     }

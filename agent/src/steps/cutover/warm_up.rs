@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::id::AttemptNo;
 use plans::table::MovingTable;
 use tokio::time::Instant;
@@ -14,6 +15,7 @@ use super::window::{advance_sequences, budget, wait_until_applied};
 use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
 use crate::postgres::wait_out;
+use crate::shard::epoch::AttemptCount;
 use crate::shard::marker::{Marker, MarkerKind};
 use crate::shard::marker_after_wait::{self, AwaitedWriters, MarkerAfterWait};
 use crate::shard::register::{self, RegisterSetting};
@@ -21,28 +23,30 @@ use crate::shard::sequences;
 use crate::steps::dirty::{self, ComparisonSessions};
 use crate::steps::verify::StreamShards;
 
-/// Target for the duration of a comparison inside the window. The agent repeats the comparison before the fence until
-/// it takes no longer than this.
+/// The agent repeats the comparison of dirty keys before the fence until one takes no longer than this. The comparison
+/// inside the window then takes about as long.
 const COMPARISON_TARGET: Duration = Duration::from_millis(5);
-/// Divisor of the budget that gives the maximum duration of a comparison. If one takes longer, the attempt ends before
-/// the fence, or before the seal.
+/// The maximum duration of a comparison is the budget divided by this number. If a comparison takes longer, the agent
+/// gives up the attempt, before the fence or before the seal.
 const COMPARISON_BUDGET_DIVISOR: u32 = 4;
-/// Maximum number of comparisons, and of markers, immediately before the fence.
+/// Maximum number of comparisons, and of probe markers, immediately before the fence.
 const MAX_REPETITIONS: usize = 8;
 
 /// The sessions of a cutover. They are opened before the fence, so that none is opened inside the window.
 pub(super) struct CutoverSessions {
     pub(super) old_owner: Connected,
     pub(super) new_owner: Connected,
-    /// A second session on each shard, so that the comparison and the seal do not wait for each other.
+    /// A second session on the old and on the new owner, which only compare rows: so the comparison and the seal do not
+    /// wait for each other.
     readers: (Connected, Connected),
-    /// The virtual transaction id of the old owner's reader. The wait-out must ignore this transaction, because its
-    /// lock is one that writers have too.
+    /// The virtual transaction id of the reader on the old owner. The wait-out must ignore this transaction: it has
+    /// table locks by which the wait-out recognizes writers.
     reader_transaction: String,
 }
 
 impl CutoverSessions {
-    /// Opens the sessions. The server plans their statements once, so that the window only executes them.
+    /// Opens the sessions. Their settings make the servers plan each statement only once, so that the window only
+    /// executes them.
     pub(super) async fn open(
         context: &StepContext,
         shards: &StreamShards,
@@ -107,9 +111,9 @@ impl CutoverSessions {
     }
 }
 
-/// Executes the reads of the window once. The sessions then have plans for them, and a problem that would end the
-/// attempt is found before any write is refused. Also writes probe markers, which have no other effect. Returns the
-/// versions (`xmin`) of the catalog rows for the final recheck.
+/// Executes the queries of the window once. The sessions then have plans for them, and a problem that would end the
+/// attempt is found before any write is refused. Also writes probe markers, which have no effect. Returns the versions
+/// (`xmin`) of the catalog rows for the final recheck.
 pub(super) async fn warm_up_reads(
     context: &StepContext,
     parties: &CutoverParties,
@@ -118,7 +122,7 @@ pub(super) async fn warm_up_reads(
     attempt: AttemptNo,
 ) -> Result<String, StepError> {
     let old_owner = &sessions.old_owner;
-    let probe = Marker::new(&parties.shards.token, attempt.0, MarkerKind::Probe);
+    let probe = Marker::new(&parties.shards.token, attempt, MarkerKind::Probe);
     let marker_after_wait = sessions.marker_after_wait(&parties.shards, &probe);
     let keyed_tables = context.keyed_tables();
     let mark_or_list = marker_after_wait
@@ -142,30 +146,31 @@ pub(super) async fn warm_up_reads(
     Ok(versions)
 }
 
-/// Executes the writes of the window once, with values that change nothing. A session that executes a statement for the
-/// first time reads the catalog for several milliseconds. The old owner stays open, which the witness permits, and the
-/// new owner stays closed.
+/// Executes the writes of the window once, with the current values of the registers: a session that executes a
+/// statement for the first time reads the catalog for several milliseconds. The old owner stays open, and the new owner
+/// stays closed. Also advances the sequences.
 pub(super) async fn warm_up_writes(
     context: &StepContext,
     parties: &CutoverParties,
     facts: &GateFacts,
     sessions: &CutoverSessions,
     attempt: AttemptNo,
-    witnessed: i64,
+    new_owner_count: AttemptCount,
 ) -> Result<(), StepError> {
     let token = &parties.shards.token;
     let (old_owner, new_owner) = (&sessions.old_owner, &sessions.new_owner);
-    let count = register::begin_and_set(old_owner, token, attempt.0, RegisterSetting::Open).await?;
+    let count = register::begin_and_set(old_owner, token, attempt, RegisterSetting::Open).await?;
     register::set(old_owner, token, count, RegisterSetting::Open).await?;
-    register::set(new_owner, token, witnessed, RegisterSetting::Closed).await?;
+    register::set(new_owner, token, new_owner_count, RegisterSetting::Closed).await?;
     advance_sequences(context, parties, facts, old_owner, new_owner).await
 }
 
-/// Sends a marker through the stream, so that its sessions have plans for the statements of a marker. Sends another one
-/// if the first took long, for example because the stream lagged or its connection was just being opened.
+/// Writes a probe marker and waits until the stream has applied it, so that the stream's sessions have plans for the
+/// statements of a marker. Repeats this if it took more than a tenth of the budget, for example because the stream
+/// lagged.
 ///
 /// # Errors
-/// As [`wait_until_applied`]: the attempt ends, because it would fail after the fence.
+/// Those of [`wait_until_applied`]. The attempt then ends, because it would fail after the fence.
 pub(super) async fn warm_up_drain(
     context: &StepContext,
     parties: &CutoverParties,
@@ -175,7 +180,7 @@ pub(super) async fn warm_up_drain(
     let token = &parties.shards.token;
     for _ in 0..MAX_REPETITIONS {
         let begun = Instant::now();
-        let marker = Marker::new(token, attempt.0, MarkerKind::Probe);
+        let marker = Marker::new(token, attempt, MarkerKind::Probe);
         marker.emit(&sessions.old_owner, token).await?;
         wait_until_applied(context, marker.id, begun + budget(context)).await?;
         if begun.elapsed() <= budget(context) / 10 {
@@ -185,48 +190,52 @@ pub(super) async fn warm_up_drain(
     Ok(())
 }
 
-/// Returns the maximum duration of the comparison inside the write-blocked window.
+/// Returns the maximum duration of a comparison of dirty keys.
 pub(super) fn max_comparison_time(budget: Duration) -> Duration {
     budget / COMPARISON_BUDGET_DIVISOR
 }
 
-/// Compares dirty keys until few are left for the window: at most as many as can be compared within
-/// [`COMPARISON_TARGET`], at the time per key of the last comparison.
+/// Compares dirty keys, repeatedly, until a comparison takes no longer than [`COMPARISON_TARGET`]. Then few keys are
+/// left for the window.
 ///
 /// # Errors
-/// `cutover.changed_keys` if the remaining keys would take longer than [`max_comparison_time`].
+/// `cutover.changed_keys` if the last comparison took longer than [`max_comparison_time`].
 pub(super) async fn recheck_dirty_keys(
     context: &StepContext,
     parties: &CutoverParties,
     sessions: &CutoverSessions,
 ) -> Result<(), StepError> {
     let budget = budget(context);
-    let (mut compared, mut took) = (0, Duration::ZERO);
+    let (mut compared, mut duration) = (0, Duration::ZERO);
     for _ in 0..MAX_REPETITIONS {
         let begun = Instant::now();
         let left;
-        // Keys that change during one comparison are left for the next one. The last duration therefore predicts the
-        // next one.
-        (left, compared) =
-            dirty::recheck(context, &parties.shards, &sessions.comparison_sessions()).await?;
-        took = begun.elapsed();
+        // Each comparison has to compare the keys that changed during the previous one. So the last duration predicts
+        // how long the comparison inside the window will take.
+        (left, compared) = dirty::compare_and_delete_equal(
+            context,
+            &parties.shards,
+            &sessions.comparison_sessions(),
+        )
+        .await?;
+        duration = begun.elapsed();
         context.report_message(format!(
             "compared {compared} keys that changed since the verification in {} ms; {left} of them changed meanwhile",
-            took.as_millis()
+            duration.as_millis()
         ));
-        if took <= COMPARISON_TARGET {
+        if duration <= COMPARISON_TARGET {
             break;
         }
     }
-    if took <= max_comparison_time(budget) {
+    if duration <= max_comparison_time(budget) {
         return Ok(());
     }
     Err(StepError::not_yet(
-        "cutover.changed_keys",
+        StepCode::CutoverChangedKeys,
         format!(
-            "the {compared} keys that change between two comparisons take {} ms to compare, more than the {} ms that the budget of the write-blocked window has for it: \
-             wait until the moving keys change less, or plan with a larger write_stop_budget_ms",
-            took.as_millis(),
+            "{compared} keys change during one comparison, and to compare them takes {} ms, more than the {} ms that the budget of the write-blocked window permits: \
+             wait until the application changes the moving keys less often, or plan with a larger write_stop_budget_ms",
+            duration.as_millis(),
             max_comparison_time(budget).as_millis()
         ),
     ))

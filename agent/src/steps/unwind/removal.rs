@@ -1,4 +1,4 @@
-//! Records which objects could not be removed, and decides whether the removal is retried.
+//! Records which objects the agent could not remove, and decides whether the step is tried again.
 
 use plans::failure::{Failure, RetryClass};
 use plans::step::unwind::{LeftObject, Unwound};
@@ -6,20 +6,22 @@ use plans::step::unwind::{LeftObject, Unwound};
 use crate::error::StepError;
 use crate::migration::context::StepContext;
 
-/// Maximum number of attempts while the removal of an object fails with a retryable error. Each attempt waits some
-/// seconds for locks; all attempts together take less than a minute.
-const ATTEMPTS: u32 = 3;
-/// Maximum number of attempts while a shard is unreachable: half a minute, plus the time of each connection attempt.
-const ATTEMPTS_TO_REACH: u32 = 6;
+/// Maximum number of attempts of the step if the removal of an object fails with a transient error. Each attempt waits
+/// some seconds for locks; all attempts together take less than a minute.
+const MAX_ATTEMPTS: u32 = 3;
+/// Maximum number of attempts of the step if a shard is unreachable. They take half a minute, plus the time of each
+/// attempt to connect.
+const MAX_ATTEMPTS_UNREACHABLE: u32 = 6;
 
 /// The removals that have failed so far.
 #[derive(Debug, Default)]
 pub(super) struct FailedRemovals {
+    /// Objects that could not be removed.
     left: Vec<LeftObject>,
     /// Tables that the migration created, and that other objects or rows use now.
     kept: Vec<LeftObject>,
-    /// The last retryable failure, and the maximum number of attempts for it.
-    retryable: Option<(Failure, u32)>,
+    /// The last transient failure, and the maximum number of attempts of the step.
+    transient: Option<(Failure, u32)>,
 }
 
 impl FailedRemovals {
@@ -27,26 +29,26 @@ impl FailedRemovals {
     ///
     /// # Errors
     /// Returns an error if the step must stop: a newer owner has taken over, or the controller cancelled the step.
-    pub(super) fn note_outcome<T>(
+    pub(super) fn record_outcome<T>(
         &mut self,
         shard: &str,
         object: &str,
         outcome: Result<T, StepError>,
     ) -> Result<Option<T>, StepError> {
-        self.note_with_attempts(ATTEMPTS, shard, object, outcome)
+        self.record_with_attempts(MAX_ATTEMPTS, shard, object, outcome)
     }
 
-    /// Like [`FailedRemovals::note_outcome`], for all objects on a shard.
-    pub(super) fn note_shard_outcome<T>(
+    /// Like [`FailedRemovals::record_outcome`], for all objects on a shard.
+    pub(super) fn record_shard_outcome<T>(
         &mut self,
         shard: &str,
         outcome: Result<T, StepError>,
     ) -> Result<Option<T>, StepError> {
-        let all = "what the migration made there";
-        self.note_with_attempts(ATTEMPTS_TO_REACH, shard, all, outcome)
+        let all = "all objects of the migration";
+        self.record_with_attempts(MAX_ATTEMPTS_UNREACHABLE, shard, all, outcome)
     }
 
-    fn note_with_attempts<T>(
+    fn record_with_attempts<T>(
         &mut self,
         attempts: u32,
         shard: &str,
@@ -68,20 +70,20 @@ impl FailedRemovals {
         });
         if failure.retry != RetryClass::None {
             let attempts = self
-                .retryable
+                .transient
                 .take()
                 .map_or(attempts, |(_, known)| known.max(attempts));
-            self.retryable = Some((failure.clone(), attempts));
+            self.transient = Some((failure.clone(), attempts));
         }
         Ok(None)
     }
 
     /// Records tables that the migration created and that stay because other objects use them.
-    pub(super) fn note_kept_tables(&mut self, shard: &str, tables: Vec<String>) {
+    pub(super) fn record_kept_tables(&mut self, shard: &str, tables: Vec<String>) {
         self.kept.extend(tables.into_iter().map(|table| LeftObject {
             shard: shard.to_owned(),
             object: format!("table {table}"),
-            why: "other objects depend on it, or it contains rows of others".to_owned(),
+            why: "other objects depend on it, or it contains other rows".to_owned(),
         }));
     }
 
@@ -93,10 +95,10 @@ impl FailedRemovals {
     /// Ends the step: returns the leftovers, or an error that leads to another attempt.
     pub(super) fn finish(self, context: &StepContext) -> Result<Unwound, StepError> {
         let attempt = context.dispatch.attempt;
-        match self.retryable {
+        match self.transient {
             Some((failure, attempts)) if attempt < attempts => Err(StepError::Failed(Failure {
                 message: format!(
-                    "attempt {attempt} of {attempts} to remove the remaining objects failed; the source accepts writes: {}",
+                    "attempt {attempt} of {attempts} to remove the objects of the migration has failed; the source accepts writes: {}",
                     failure.message
                 ),
                 retry: RetryClass::Exponential,

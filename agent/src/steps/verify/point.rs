@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use connect::Connected;
+use plans::failure::StepCode;
+use plans::id::AttemptNo;
 use plans::names::REPLICATION_PREFIX;
 use plans::table::MovingTable;
 
@@ -16,13 +18,12 @@ use crate::shard::database::Shard;
 use crate::shard::marker::{Marker, MarkerKind};
 use crate::shard::snapshot;
 use crate::shard::user_code::CodeProver;
-use crate::stream::{HeldStream, ParkAt};
+use crate::stream::{ParkAt, PausedStream};
 
-/// Time limit for the creation of a slot, which waits for every running transaction: one that never ends must not block
-/// the agent without a limit.
+/// Time limit for the creation of a slot, which waits until every running transaction has ended.
 const SLOT_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// The savepoint before the first lock on a table.
+/// The savepoint before the table locks. A rollback to it releases the locks, and keeps the snapshot.
 const SAVEPOINT: &str = "savepoint tables";
 
 /// Snapshots of both shards at one position.
@@ -33,7 +34,7 @@ pub(super) struct ComparisonPoint {
     pub(super) downstream: SnapshotSession,
 }
 
-/// A session with a transaction on a snapshot.
+/// A session with an open transaction, in which all queries see one snapshot.
 pub(super) struct SnapshotSession {
     session: Connected,
     prover: Arc<CodeProver>,
@@ -50,41 +51,45 @@ impl SnapshotSession {
     ///
     /// # Errors
     /// `code.untrusted`; the errors of the server.
-    pub(super) async fn prove_tables(&self, tables: &[MovingTable]) -> Result<(), StepError> {
+    pub(super) async fn lock_and_prove_tables(
+        &self,
+        tables: &[MovingTable],
+    ) -> Result<(), StepError> {
         let before = "rollback to savepoint tables; ";
         self.prover.prove_after(&self.session, before, tables).await
     }
 
-    /// Opens the transaction on a new snapshot.
+    /// Opens the transaction, and takes its snapshot.
     async fn open_snapshot(&self) -> Result<(), StepError> {
         let begin = "begin isolation level repeatable read read only; select pg_catalog.pg_current_snapshot()";
         let sql = format!("{begin}; {SAVEPOINT}");
         self.session.batch_execute(&sql).await.at(format_args!(
-            "shard {}: opening a snapshot to compare",
+            "shard {}: opening a snapshot for the comparison",
             self.shard
         ))
     }
 }
 
-/// Opens a snapshot on each shard that sees exactly the commits before one position.
-pub(super) async fn find_point(
+/// Opens a snapshot on each shard, so that both see exactly the commits before one position of the upstream WAL.
+pub(super) async fn open_point(
     context: &StepContext,
     shards: &StreamShards,
 ) -> Result<ComparisonPoint, StepError> {
     if !context.is_online() {
-        return offline_point(context, shards).await;
+        return open_offline_point(context, shards).await;
     }
     let stream = context.session.stream.lock().await;
     let stream = stream
         .as_ref()
-        .ok_or_else(|| StepError::passing("stream.ended", "no change stream runs"))?;
-    // Writes continue. If the stream were not paused, it would pass the position before the position is known.
-    let held = stream.hold().await?;
-    park_at_point(context, shards, &held).await
+        .ok_or_else(|| StepError::passing(StepCode::StreamEnded, "no change stream runs"))?;
+    // Writes continue: if the stream were not paused, it could apply later changes before the position is known.
+    let paused_stream = stream.pause().await?;
+    open_point_of_paused_stream(context, shards, &paused_stream).await
 }
 
-/// Returns two snapshots of an offline move: neither shard changes, so any two snapshots are equal.
-pub(super) async fn offline_point(
+/// Opens two snapshots in an offline move. The moving rows do not change on either shard, so any snapshots can be
+/// compared.
+pub(super) async fn open_offline_point(
     context: &StepContext,
     shards: &StreamShards,
 ) -> Result<ComparisonPoint, StepError> {
@@ -99,21 +104,23 @@ pub(super) async fn offline_point(
     })
 }
 
-/// Like [`find_point`]. The stream stays at the position until `held` is dropped.
-pub(super) async fn park_at_point(
+/// Does the same as [`open_point`], with a stream that the caller has paused. The stream stays at the position until
+/// `paused_stream` is dropped.
+pub(super) async fn open_point_of_paused_stream(
     context: &StepContext,
     shards: &StreamShards,
-    held: &HeldStream<'_>,
+    paused_stream: &PausedStream<'_>,
 ) -> Result<ComparisonPoint, StepError> {
     let what = format!(
-        "shard {}: making a snapshot to compare",
+        "shard {}: taking a snapshot for the comparison",
         shards.upstream.name
     );
     let name = shards.upstream.application_name("compare");
-    let mut slot = ReplicationSession::open(&shards.upstream.dsn, &name)
+    // The slot and its exported snapshot exist until this session is dropped.
+    let mut slot_session = ReplicationSession::open(&shards.upstream.dsn, &name)
         .await
         .at(&what)?;
-    let created = create_slot(context, &mut slot, &what).await?;
+    let created = create_slot(context, &mut slot_session, &what).await?;
     let exported = created.snapshot.unwrap_or_default();
     let upstream = open_session(context, &shards.upstream).await?;
     snapshot::begin_with_snapshot(&upstream.session, &exported, "read only")
@@ -125,7 +132,7 @@ pub(super) async fn park_at_point(
         before,
         snapshot: exported,
     };
-    let downstream = parked_snapshot(context, held, shards, at).await?;
+    let downstream = open_downstream_snapshot(context, paused_stream, shards, at).await?;
     Ok(ComparisonPoint {
         at: before,
         upstream,
@@ -152,28 +159,27 @@ async fn create_slot(
     let created = tokio::time::timeout(SLOT_TIMEOUT, session.create_slot(&name, options)).await;
     let created = created.map_err(|_| {
         StepError::not_yet(
-            "verify.waits",
+            StepCode::VerifyWaits,
             format!(
-                "{what}: a transaction that was open before it has not ended for {SLOT_TIMEOUT:?}"
+                "{what}: the creation of a slot has waited for {SLOT_TIMEOUT:?} for a transaction that was already open"
             ),
         )
     })?;
     created.at(what)
 }
 
-/// Makes the stream apply exactly the commits before the position, and returns a snapshot of the downstream shard.
-async fn parked_snapshot(
+/// Makes the stream apply exactly the commits before the position `at`. Then opens a snapshot on the downstream shard.
+async fn open_downstream_snapshot(
     context: &StepContext,
-    held: &HeldStream<'_>,
+    paused_stream: &PausedStream<'_>,
     shards: &StreamShards,
     at: ParkAt,
 ) -> Result<SnapshotSession, StepError> {
     let downstream = open_session(context, &shards.downstream).await?;
-    let parked = held.park(at);
-    let marker = Marker::new(&shards.token, 0, MarkerKind::Park);
+    let parked = paused_stream.park(at);
+    let marker = Marker::new(&shards.token, AttemptNo(0), MarkerKind::Park);
     let upstream = shards.upstream.session("marker").await?;
-    // The marker commits after the position, so the stream has a transaction at which it notices that it has reached
-    // the position.
+    // The stream notices that it has reached the position only when a later transaction arrives. This marker is one.
     let marked = marker.emit(&upstream, &shards.token);
     tokio::try_join!(marked, parked)?;
     downstream.open_snapshot().await?;

@@ -1,4 +1,4 @@
-//! The progress of a comparison. The remaining time is estimated from the number of copied rows.
+//! The progress of a comparison, and the estimate of the remaining time, for which the number of copied rows is used.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,8 @@ use crate::error::{StepError, WithIntent};
 use crate::eta::Eta;
 use crate::migration::context::StepContext;
 
-/// The cost of a row in addition to its bytes, in bytes.
-const ROW_COST: i64 = 64;
+/// The work for a row in addition to its bytes. The unit is the work for one byte.
+const ROW_WORK: i64 = 64;
 
 /// The tables of a run, and the estimate of the remaining time.
 pub(super) struct RemainingTables<'a> {
@@ -27,9 +27,10 @@ struct RemainingTable {
     name: String,
     /// Number of copied rows; 0 if another migration copied them.
     rows: i64,
+    /// The bytes of these rows.
     bytes: i64,
     chunks: usize,
-    compared: usize,
+    chunks_compared: usize,
     rows_compared: i64,
 }
 
@@ -48,7 +49,9 @@ impl<'a> RemainingTables<'a> {
                 &[&context.dispatch.migration.0],
             )
             .await
-            .at(format_args!("shard {shard}: reading what was copied"))?;
+            .at(format_args!(
+                "shard {shard}: reading the numbers of copied rows"
+            ))?;
         let copied: BTreeMap<String, (i64, i64)> = rows
             .iter()
             .map(|row| (row.get(0), (row.get(1), row.get(2))))
@@ -69,7 +72,7 @@ impl<'a> RemainingTables<'a> {
             }
             if let Some(table) = tables.last_mut() {
                 table.chunks += 1;
-                table.compared += usize::from(chunk.at.is_some());
+                table.chunks_compared += usize::from(chunk.at.is_some());
                 table.rows_compared += chunk.rows;
             }
         }
@@ -87,14 +90,14 @@ impl<'a> RemainingTables<'a> {
     pub(super) fn add_compared(&mut self, relation: &str, rows: i64) {
         let table = self.tables.iter_mut().find(|table| table.name == relation);
         if let Some(table) = table {
-            table.compared += 1;
+            table.chunks_compared += 1;
             table.rows_compared += rows;
         }
-        let total = self.tables.iter().map(RemainingTable::cost).sum();
-        let left = self
+        let total = self.tables.iter().map(RemainingTable::total_work).sum();
+        let seconds_left = self
             .eta
             .seconds_left(Instant::now(), work_done(&self.tables), total);
-        self.context.session.set_eta_seconds(left);
+        self.context.session.set_eta_seconds(seconds_left);
         let rows: i64 = self.tables.iter().map(|table| table.rows_compared).sum();
         let seconds = self.started.elapsed().as_secs_f64().max(0.001);
         self.context.session.update(|progress| {
@@ -107,22 +110,23 @@ impl<'a> RemainingTables<'a> {
 fn work_done(tables: &[RemainingTable]) -> f64 {
     tables
         .iter()
-        .map(|table| table.cost() * table.fraction_done())
+        .map(|table| table.total_work() * table.fraction_done())
         .sum()
 }
 
 impl RemainingTable {
-    fn cost(&self) -> f64 {
-        (self.rows * ROW_COST + self.bytes).max(1) as f64
+    /// Returns the work to compare the table; the unit is the work for one byte.
+    fn total_work(&self) -> f64 {
+        (self.rows * ROW_WORK + self.bytes).max(1) as f64
     }
 
     /// Returns the fraction of chunks that are compared. Chunks of one table have about the same size.
     fn fraction_done(&self) -> f64 {
-        self.compared as f64 / self.chunks.max(1) as f64
+        self.chunks_compared as f64 / self.chunks.max(1) as f64
     }
 
     fn progress(&self) -> TableProgress {
-        let is_finished = self.compared == self.chunks;
+        let is_finished = self.chunks_compared == self.chunks;
         let phase = if is_finished { "compared" } else { "comparing" };
         TableProgress {
             table: self.name.clone(),

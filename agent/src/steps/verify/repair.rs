@@ -1,10 +1,11 @@
-//! Replaces rows of the copy that differ by the owner's rows at one exact position.
+//! Repairs differences: replaces the rows on the downstream shard by the owner's rows at one exact position.
 //!
-//! The stream stays parked at that position until the rows are committed, so that later changes are applied to exactly
-//! these rows. The keys are marked as dirty, and their chunks are compared again. The repair writes only on the
-//! downstream shard, never on the owner.
+//! The stream stays parked at this position until the new rows are committed, so it applies later changes to exactly
+//! these rows. The repair marks the keys as dirty, and the agent compares their chunks again. The repair never writes
+//! on the owner.
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::step::verify::ROWS_REPAIRED;
 
 use super::ComparisonRun;
@@ -17,37 +18,36 @@ use crate::shard::{apply_progress, epoch};
 /// Maximum number of keys in one statement.
 const KEYS_AT_ONCE: usize = 1_000;
 
-/// Repairs the differences that the run has found so far. Returns the number of rows that were deleted or written.
+/// Repairs the rows that the run has found to differ; `different` is their number. Returns the number of repaired keys.
 pub(super) async fn repair_rows(
     comparison: &ComparisonRun<'_>,
     different: i64,
 ) -> Result<i64, StepError> {
     if usize::try_from(different).is_ok_and(|rows| rows > ROWS_REPAIRED) {
         return Err(StepError::refused(
-            "verify.beyond_repair",
-            format!(
-                "{different} row(s) differ, more than the {ROWS_REPAIRED} that a repair writes"
-            ),
-            "`abort` it and plan it again",
+            StepCode::VerifyBeyondRepair,
+            format!("{different} row(s) differ; a repair replaces at most {ROWS_REPAIRED}"),
+            "`abort` the migration and plan it again",
         ));
     }
     let (context, shards) = (comparison.context, comparison.shards);
     if !context.is_online() {
-        let point = point::offline_point(context, shards).await?;
+        let point = point::open_offline_point(context, shards).await?;
         return write_rows(comparison, &point).await;
     }
     let stream = context.session.stream.lock().await;
     let stream = stream
         .as_ref()
-        .ok_or_else(|| StepError::passing("stream.ended", "no change stream runs"))?;
-    let held = stream.hold().await?;
-    let point = point::park_at_point(context, shards, &held).await?;
+        .ok_or_else(|| StepError::passing(StepCode::StreamEnded, "no change stream runs"))?;
+    let paused_stream = stream.pause().await?;
+    let point = point::open_point_of_paused_stream(context, shards, &paused_stream).await?;
     let written = write_rows(comparison, &point).await?;
     fail_point::hit("verify.repaired").await?;
-    drop(held);
+    drop(paused_stream);
     Ok(written)
 }
 
+/// Replaces all rows that differ, in one transaction on the downstream shard.
 async fn write_rows(
     comparison: &ComparisonRun<'_>,
     point: &ComparisonPoint,
@@ -58,18 +58,18 @@ async fn write_rows(
     shards.downstream.set_for_lookups(&session).await?;
     let downstream = &session;
     let tables = &comparison.context.dispatch.tables;
-    point.upstream.prove_tables(tables).await?;
+    point.upstream.lock_and_prove_tables(tables).await?;
     epoch::begin(&session, &shards.token).await?;
     user_code::prove(&session, tables).await?;
-    let mut written = 0;
+    let mut repaired = 0;
     for moving in comparison.tables() {
         let relation = moving.table.table.to_string();
         let keys = comparison.records().different_keys(&relation).await?;
         if keys.is_empty() {
             continue;
         }
-        written += keys.len();
-        rewrite_rows(point.upstream.connection(), downstream, &moving, &keys).await?;
+        repaired += keys.len();
+        replace_rows(point.upstream.connection(), downstream, &moving, &keys).await?;
         let marks: Vec<(String, String)> = keys
             .into_iter()
             .map(|key| (relation.clone(), key))
@@ -81,27 +81,27 @@ async fn write_rows(
         &format!("shard {shard}: committing repaired rows"),
     )
     .await?;
-    Ok(i64::try_from(written).unwrap_or(i64::MAX))
+    Ok(i64::try_from(repaired).unwrap_or(i64::MAX))
 }
 
-/// Replaces the copy's rows of these keys by the owner's rows.
-async fn rewrite_rows(
+/// Replaces the rows with these keys on the downstream shard by the owner's rows.
+async fn replace_rows(
     upstream: &Connected,
     downstream: &Connected,
     moving: &MovingRows<'_>,
     keys: &[String],
 ) -> Result<(), StepError> {
-    for some in keys.chunks(KEYS_AT_ONCE) {
-        compare::delete_rows(downstream, moving, some).await?;
+    for page in keys.chunks(KEYS_AT_ONCE) {
+        compare::delete_rows(downstream, moving, page).await?;
     }
-    let mut done = std::collections::BTreeSet::new();
-    for some in keys.chunks(KEYS_AT_ONCE) {
-        let rows = compare::read_rows(upstream, moving, some).await?;
-        // Two texts can name the same key; its row is inserted only once. In a table without a key, each of several
-        // equal rows is inserted.
-        let whole = moving.table.identity.is_empty();
+    let mut inserted_keys = std::collections::BTreeSet::new();
+    for page in keys.chunks(KEYS_AT_ONCE) {
+        let rows = compare::read_rows(upstream, moving, page).await?;
+        // Two texts can be the same key, whose row is inserted only once. In a table without an identity, each of
+        // several equal rows is inserted.
+        let has_no_identity = moving.table.identity.is_empty();
         let new = rows.into_iter();
-        let new = new.filter(|(key, _)| whole || done.insert(key.clone()));
+        let new = new.filter(|(key, _)| has_no_identity || inserted_keys.insert(key.clone()));
         let new: Vec<_> = new.map(|(_, values)| values).collect();
         compare::insert_rows(downstream, moving, &new).await?;
     }

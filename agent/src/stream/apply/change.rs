@@ -18,14 +18,15 @@ pub(crate) struct RowChange {
 /// The kind of a change, with its row images.
 #[derive(Debug)]
 pub(super) enum RowChangeKind {
-    /// The row has every value.
+    /// The new row, with every value.
     Insert(Tuple),
-    /// `key_changed`: the row has another key afterwards.
+    /// `old` is the image of the row before, if the server sent one; `key_changed` is whether the key differs in `new`.
     Update {
         old: OldRow,
         new: Tuple,
         key_changed: bool,
     },
+    /// The old row.
     Delete(Tuple),
 }
 
@@ -59,7 +60,7 @@ impl RowChange {
         keys
     }
 
-    /// Whether the change gives its row another key.
+    /// Returns whether the change gives its row another key.
     pub(super) fn changes_key(&self) -> bool {
         matches!(
             self.kind,
@@ -86,7 +87,8 @@ impl RowChange {
         }
     }
 
-    /// Copies the values, so that the change keeps no other data in memory.
+    /// Copies the values out of the received message, so that the change does not keep the rest of the message in
+    /// memory.
     pub(super) fn detach(&mut self) {
         match &mut self.kind {
             RowChangeKind::Insert(row) | RowChangeKind::Delete(row) => row.detach(),
@@ -99,7 +101,7 @@ impl RowChange {
         }
     }
 
-    /// Returns the image that has the key of the row: the old image, or the new one if there is no old image.
+    /// Returns the image that has the key of the row before the change. Without an old image this is the new one.
     pub(super) fn key_image(&self) -> &Tuple {
         match &self.kind {
             RowChangeKind::Insert(row)
@@ -130,11 +132,11 @@ fn size_of_value(value: &TupleValue) -> usize {
     size_of::<TupleValue>() + BYTE_COPIES * value.bytes().map_or(0, Bytes::len)
 }
 
-/// The number of copies of a value in memory: as it arrived, as a parameter, and as a message whose buffer doubles as
-/// it grows, in two buffers.
+/// The maximum number of copies of a value in memory: one as received, one as a parameter, and those in two buffers
+/// with the message to the server, whose capacity doubles when they grow.
 const BYTE_COPIES: usize = 5;
 
-/// Whether two rows have different keys.
+/// Returns whether two rows have different keys.
 pub(super) fn key_differs(target: &ApplyTarget, one: &Tuple, other: &Tuple) -> bool {
     let differs = |index: &usize| one.0.get(*index) != other.0.get(*index);
     target.key.iter().any(differs)

@@ -1,9 +1,9 @@
-//! Removes superseded changes: an UPDATE is superseded by a later UPDATE of the same row that sets every column that
-//! the first one sets.
+//! Removes superseded changes: an UPDATE is superseded if the next change of the row is an UPDATE that sets every
+//! column which the first one sets.
 //!
-//! So the size of a backlog of a few busy rows depends on its rows and not on its changes. The remaining changes have
-//! the same effect one by one and by sets: rows are independent of each other, except for values that must be unique
-//! beyond the keys (ADR 41).
+//! So the size of a backlog with many changes of few rows depends on the number of rows. The remaining changes have the
+//! same effect as all of them, because rows are independent of each other. This does not hold if the table has unique
+//! values besides the key (ADR 41).
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,48 +12,48 @@ use super::change::{RowChange, RowChangeKind};
 use super::key::RowKey;
 use crate::postgres::pgoutput::TupleValue;
 
-/// Removes superseded changes. The others keep their order, and their keys are those of all changes. If many changes
-/// were removed, the function frees their memory and returns true.
+/// Removes superseded changes. The remaining ones keep their order, and contain every key of the removed ones. Returns
+/// whether at least a quarter was removed; the memory of the removed ones is then free.
 pub(crate) fn compact_changes(changes: &mut Vec<RowChange>) -> bool {
-    let before = changes.len();
-    let mut kept = which_to_keep(changes).into_iter();
-    changes.retain(|_| kept.next().unwrap_or(true));
-    let saved_much = changes.len() <= before / 4 * 3;
-    if saved_much {
+    let count_before = changes.len();
+    let mut keep = find_changes_to_keep(changes).into_iter();
+    changes.retain(|_| keep.next().unwrap_or(true));
+    let removed_many = changes.len() <= count_before / 4 * 3;
+    if removed_many {
         changes.iter_mut().for_each(RowChange::detach);
     }
-    saved_much
+    removed_many
 }
 
 /// Returns, for each change, whether it must be kept.
-fn which_to_keep(changes: &[RowChange]) -> Vec<bool> {
-    let mut kept = vec![true; changes.len()];
+fn find_changes_to_keep(changes: &[RowChange]) -> Vec<bool> {
+    let mut keep = vec![true; changes.len()];
     if changes.iter().any(RowChange::changes_key) {
-        return kept;
+        return keep;
     }
-    let mut last: HashMap<RowKey<'_>, usize> = HashMap::with_capacity(changes.len());
-    for (at, change) in changes.iter().enumerate() {
+    let mut last_change: HashMap<RowKey<'_>, usize> = HashMap::with_capacity(changes.len());
+    for (index, change) in changes.iter().enumerate() {
         let (target, row) = (&change.target, change.key_image());
         if target.is_order_independent()
-            && let Some(before) = last.insert(RowKey { target, row }, at)
+            && let Some(previous) = last_change.insert(RowKey { target, row }, index)
         {
-            kept[before] = !supersedes(change, &changes[before]);
+            keep[previous] = !supersedes(change, &changes[previous]);
         }
     }
-    kept
+    keep
 }
 
-/// Whether the row ends the same without `before`, the previous change of the same row.
-fn supersedes(change: &RowChange, before: &RowChange) -> bool {
+/// Returns whether `change` makes `previous` superfluous, the previous change of the same row.
+fn supersedes(change: &RowChange, previous: &RowChange) -> bool {
     let (RowChangeKind::Update { new, .. }, RowChangeKind::Update { new: old, .. }) =
-        (&change.kind, &before.kind)
+        (&change.kind, &previous.kind)
     else {
         return false;
     };
     let target = &change.target;
-    Arc::ptr_eq(target, &before.target)
+    Arc::ptr_eq(target, &previous.target)
         && new.0.iter().all(is_present)
-        && target.fixed.iter().all(|at| new.0[*at] == old.0[*at])
+        && target.unsettable.iter().all(|at| new.0[*at] == old.0[*at])
 }
 
 fn is_present(value: &TupleValue) -> bool {

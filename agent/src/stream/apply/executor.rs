@@ -1,4 +1,4 @@
-//! Executes changes inside the caller's transaction: by sets if these have the same effect, else one by one.
+//! Executes changes inside the caller's transaction: by sets if these have the same effect, otherwise one by one.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::table::MovingTable;
 use tokio_postgres::Statement;
 use tokio_postgres::types::{ToSql, Type};
@@ -21,13 +22,12 @@ use crate::shard::database::LOOKUP_SETTINGS;
 use crate::shard::epoch::{self, EpochToken};
 use crate::shard::user_code::{self, ProvedTables};
 
-/// The error code of a change that does not affect exactly one row.
-const MISCOUNTED: &str = "apply.count";
 /// The savepoint to which the sets are rolled back.
 const SAVEPOINT: &str = "savepoint sets";
-/// The lock timeout of two sessions that apply together. One may wait for the other through a lock of a third
-/// session, which the server does not detect as a deadlock.
-pub(crate) const LANE_LOCK_TIMEOUT: &str = "lock_timeout = '500ms'";
+/// The lock timeout of two sessions that share a batch. Because the agent commits them together, one of them can wait
+/// for the other through a third session for ever; the server does not detect this as a deadlock.
+pub(crate) const SHARED_BATCH_LOCK_TIMEOUT: &str = "lock_timeout = '500ms'";
+/// Undoes the sets, and removes their savepoint.
 const ROLL_BACK_SETS: &str = "rollback to savepoint sets; release savepoint sets";
 
 /// A running statement; its output is the number of rows that it affected.
@@ -39,17 +39,17 @@ type StatementExecution<'a> =
 pub(crate) struct Executor {
     session: Arc<Connected>,
     statements: HashMap<String, Statement>,
-    proved: ProvedTables,
+    proved_tables: ProvedTables,
 }
 
 impl Executor {
-    /// Takes over a session and prepares it.
+    /// Prepares a session, which the executor owns from now on.
     ///
     /// # Errors
     /// An error of the server.
     pub(crate) async fn new(session: Connected) -> Result<Self, StepError> {
-        // Rows are looked up by their keys, even if they are many: the cost of reading a table to join it grows with
-        // the table.
+        // The server must look rows up by their keys, also many rows: the cost of a join that reads the whole table
+        // would grow with the table.
         let settings = format!(
             "{LOOKUP_SETTINGS}; set enable_hashjoin = off; set enable_mergejoin = off; set enable_seqscan = off"
         );
@@ -60,7 +60,7 @@ impl Executor {
         Ok(Self {
             session: Arc::new(session),
             statements: HashMap::new(),
-            proved: ProvedTables::default(),
+            proved_tables: ProvedTables::default(),
         })
     }
 
@@ -73,8 +73,8 @@ impl Executor {
         Arc::get_mut(&mut self.session)
     }
 
-    /// Opens a transaction, proves its epoch, and proves that changes of these tables run no untrusted code. This
-    /// needs one round trip unless a definition has changed.
+    /// Opens a transaction. Proves in it the epoch, and that changes of these tables run no untrusted code. This needs
+    /// one round trip, unless a definition has changed.
     ///
     /// # Errors
     /// `code.untrusted`; those of [`epoch::begin`].
@@ -86,12 +86,13 @@ impl Executor {
         let session = self.session.clone();
         let lock = user_code::lock_sql(tables);
         let begun = epoch::begin_with_statements(&session, token, &lock);
-        let proved = self.proved.prove(&session, tables);
-        // The order matters: after a failed statement, later ones only report that the transaction is aborted.
+        let proved = self.proved_tables.prove(&session, tables);
+        // `begun` is the first: its error is the cause. After it, later statements only report that the transaction is
+        // aborted.
         futures::future::try_join(begun, proved).await.map(drop)
     }
 
-    /// Executes changes inside the caller's transaction, with the effect that they have one after the other.
+    /// Executes changes inside the caller's transaction. The effect is that of the changes one after the other.
     ///
     /// # Errors
     /// `apply.count` if a change does not affect exactly one row; an error of the server.
@@ -102,21 +103,21 @@ impl Executor {
         }
     }
 
-    /// Executes the sets. If they fail for a reason that may lie in the order of changes, they are rolled back and
-    /// the changes are executed one by one.
+    /// Executes the sets. If a set fails because of its rows, rolls the sets back and executes the changes one by one
+    /// in commit order.
     async fn execute_by_sets(
         &mut self,
         changes: &[RowChange],
         sets: &PlannedSets<'_>,
     ) -> Result<(), StepError> {
-        let done = match self.execute_sets(SAVEPOINT, &sets.all()).await {
+        let result = match self.execute_sets(SAVEPOINT, &sets.all()).await {
             Ok(()) => {
                 self.execute_one_by_one(sets.remaining.iter().copied())
                     .await
             }
             Err(error) => Err(error),
         };
-        match done {
+        match result {
             Ok(()) => self.run_sql("release savepoint sets").await,
             Err(error) if is_statement_error(&error) => {
                 let code = error.failure().map(|failure| failure.code.as_str());
@@ -128,8 +129,8 @@ impl Executor {
         }
     }
 
-    /// Executes the sets of one lane concurrently with those of the other, inside the caller's transaction. Returns
-    /// false if they fail for a reason of data or wait for a lock too long. The caller must then call
+    /// Executes the sets of one lane inside the caller's transaction, while another session executes those of the other
+    /// lane. Returns false if a set fails because of its rows, or waits too long for a lock. The caller must then call
     /// [`Executor::roll_back_sets`] or roll back the transaction.
     ///
     /// # Errors
@@ -146,7 +147,7 @@ impl Executor {
                 tracing::debug!(
                     code,
                     ?lane,
-                    "a lane failed; one session applies all changes"
+                    "two sessions could not share the changes; one session applies all of them"
                 );
                 Ok(false)
             }
@@ -162,8 +163,8 @@ impl Executor {
         let Some(sets) = &planned.sets else {
             return Ok(());
         };
-        let savepoint = format!("set local {LANE_LOCK_TIMEOUT}; {SAVEPOINT}");
-        self.execute_sets(&savepoint, &sets.of(lane)).await?;
+        let savepoint = format!("set local {SHARED_BATCH_LOCK_TIMEOUT}; {SAVEPOINT}");
+        self.execute_sets(&savepoint, &sets.of_lane(lane)).await?;
         match lane {
             ApplyLane::First => {
                 self.execute_one_by_one(sets.remaining.iter().copied())
@@ -180,10 +181,12 @@ impl Executor {
             .await
     }
 
-    /// Whether the error is a lock timeout or a deadlock.
+    /// Returns whether the error is a lock timeout or a deadlock.
     pub(crate) fn is_lock_conflict(error: &StepError) -> bool {
-        let code = error.failure().map_or("", |failure| failure.code.as_str());
-        ["sql.55P03", "sql.40P01"].contains(&code)
+        let conflicts = ["55P03", "40P01"];
+        error
+            .sqlstate()
+            .is_some_and(|state| conflicts.contains(&state))
     }
 
     async fn run_sql(&self, sql: &str) -> Result<(), StepError> {
@@ -191,7 +194,8 @@ impl Executor {
         self.session.batch_execute(sql).await.at(what)
     }
 
-    /// Executes sets in their order after a savepoint, pipelined.
+    /// Executes a savepoint and then the sets in their order. Sends all statements before it waits for the first
+    /// answer.
     async fn execute_sets(
         &self,
         savepoint: &str,
@@ -212,7 +216,7 @@ impl Executor {
         }
         let what = format!("shard {}: applying changes", self.session.name());
         match begun {
-            Poll::Ready(done) => done,
+            Poll::Ready(result) => result,
             Poll::Pending => begin.await,
         }
         .at(what)?;
@@ -222,7 +226,7 @@ impl Executor {
             if count != statement.expected {
                 let expected = statement.expected;
                 return Err(StepError::refused(
-                    MISCOUNTED,
+                    StepCode::ApplyCount,
                     format!("{what}: affected {count} rows instead of {expected}"),
                     "",
                 ));
@@ -231,7 +235,7 @@ impl Executor {
         Ok(())
     }
 
-    /// Executes changes in their order, pipelined.
+    /// Executes changes in their order. Sends all statements before it waits for the first answer.
     async fn execute_one_by_one<'a>(
         &mut self,
         changes: impl Iterator<Item = &'a RowChange>,
@@ -255,7 +259,7 @@ impl Executor {
             let execution = self.session.execute_raw(statement, params.iter());
             running.push(start_execution(Box::pin(execution)).await);
         }
-        let mut wrong = None;
+        let mut first_wrong_count = None;
         for (execution, (change, ..)) in running.into_iter().zip(&prepared) {
             let what = format!(
                 "shard {}: applying a change of {}",
@@ -263,11 +267,11 @@ impl Executor {
                 change.target.name
             );
             let count = execution.await.at(what)?;
-            if count != 1 && wrong.is_none() {
-                wrong = Some((count, *change));
+            if count != 1 && first_wrong_count.is_none() {
+                first_wrong_count = Some((count, *change));
             }
         }
-        match wrong {
+        match first_wrong_count {
             None => Ok(()),
             Some((count, change)) => Err(self.row_count_error(count, change)),
         }
@@ -275,35 +279,36 @@ impl Executor {
 
     fn row_count_error(&self, count: u64, change: &RowChange) -> StepError {
         StepError::refused(
-            MISCOUNTED,
+            StepCode::ApplyCount,
             format!(
-                "shard {}: a replayed {} of {} affected {count} rows instead of one: the shards differ",
+                "shard {}: a captured {} of {} affected {count} rows instead of one: the shards differ",
                 self.session.name(),
                 change.operation_name(),
                 change.target.name
             ),
-            "another program wrote the moving rows there; `abort` it and plan it again",
+            "another program has written the moving rows on this shard; `abort` the migration and plan it again",
         )
     }
 }
 
-/// Sends the statement to the connection, so that statements execute in the order of the calls.
+/// Sends the statement, so that the server executes statements in the order of the calls. Does not wait for the answer.
 async fn start_execution(mut execution: StatementExecution<'_>) -> StatementExecution<'_> {
     match futures::poll!(execution.as_mut()) {
-        Poll::Ready(done) => Box::pin(std::future::ready(done)),
+        Poll::Ready(result) => Box::pin(std::future::ready(result)),
         Poll::Pending => execution,
     }
 }
 
 /// SQLSTATE classes of errors that a statement or its values cause, not the state of the server.
-const STATEMENT_ERROR_CLASSES: [&str; 5] = ["sql.0A", "sql.22", "sql.23", "sql.42", "sql.54"];
+const STATEMENT_ERROR_CLASSES: [&str; 5] = ["0A", "22", "23", "42", "54"];
 
-/// Whether the rows, their values or the statement caused the error: a wrong number of rows, a constraint, or a type
-/// that does not allow what a set does.
+/// Returns whether the rows, their values or the statement caused the error: a wrong number of rows, a violated
+/// constraint, or a type that a set cannot contain.
 fn is_statement_error(error: &StepError) -> bool {
-    let code = error.failure().map_or("", |failure| failure.code.as_str());
-    code == MISCOUNTED
-        || STATEMENT_ERROR_CLASSES
+    let is_of_class = |state: &str| {
+        STATEMENT_ERROR_CLASSES
             .iter()
-            .any(|class| code.starts_with(class))
+            .any(|class| state.starts_with(class))
+    };
+    error.has_code(StepCode::ApplyCount) || error.sqlstate().is_some_and(is_of_class)
 }

@@ -1,4 +1,4 @@
-//! The key by which changes of one row are recognized.
+//! The key of a row as it is in a change. Changes with the same key are changes of the same row.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -15,7 +15,10 @@ pub(super) struct RowKey<'a> {
 
 impl<'a> RowKey<'a> {
     fn values(self) -> impl Iterator<Item = Option<&'a TupleValue>> {
-        self.target.key.iter().map(move |at| self.row.0.get(*at))
+        self.target
+            .key
+            .iter()
+            .map(move |index| self.row.0.get(*index))
     }
 }
 

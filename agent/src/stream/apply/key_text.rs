@@ -1,6 +1,6 @@
-//! Converts keys that arrived in binary format to text: copy units and dirty keys use the text.
+//! Converts keys that arrived in binary format to text, because copy units and dirty keys use the text.
 //!
-//! The types are those that `plans::table::stream_format` allows as keys of a binary stream.
+//! The converted types are those that `plans::table::stream_format` permits as keys in a binary stream.
 
 use bytes::Bytes;
 use tokio_postgres::types::Type;
@@ -58,16 +58,16 @@ fn row_with_key_text(target: &ApplyTarget, mut tuple: Tuple) -> Tuple {
 
 /// Returns the text that the output function of the type prints.
 fn value_text(type_oid: u32, bytes: &[u8]) -> Option<String> {
-    let is = |list: &[Type]| list.iter().any(|one| one.oid() == type_oid);
-    if is(&[Type::INT8]) {
+    let is_one_of = |types: &[Type]| types.iter().any(|data_type| data_type.oid() == type_oid);
+    if is_one_of(&[Type::INT8]) {
         Some(i64::from_be_bytes(bytes.try_into().ok()?).to_string())
-    } else if is(&[Type::INT4]) {
+    } else if is_one_of(&[Type::INT4]) {
         Some(i32::from_be_bytes(bytes.try_into().ok()?).to_string())
-    } else if is(&[Type::INT2]) {
+    } else if is_one_of(&[Type::INT2]) {
         Some(i16::from_be_bytes(bytes.try_into().ok()?).to_string())
-    } else if is(&[Type::UUID]) {
+    } else if is_one_of(&[Type::UUID]) {
         Some(Uuid::from_slice(bytes).ok()?.hyphenated().to_string())
-    } else if is(&[Type::TEXT, Type::VARCHAR, Type::NAME]) {
+    } else if is_one_of(&[Type::TEXT, Type::VARCHAR, Type::NAME]) {
         String::from_utf8(bytes.to_vec()).ok()
     } else {
         None
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn a_key_in_binary_has_the_text_that_the_server_prints() {
-        for (kind, bytes, wanted) in [
+        for (data_type, bytes, expected) in [
             (Type::INT2, &[0x80, 0][..], Some("-32768")),
             (Type::INT4, &[0, 0, 0, 7], Some("7")),
             (Type::INT8, &[0xff; 8], Some("-1")),
@@ -93,7 +93,11 @@ mod tests {
             (Type::INT8, &[0; 4], None),
             (Type::NUMERIC, &[0; 8], None),
         ] {
-            assert_eq!(value_text(kind.oid(), bytes).as_deref(), wanted, "{kind}");
+            assert_eq!(
+                value_text(data_type.oid(), bytes).as_deref(),
+                expected,
+                "{data_type}"
+            );
         }
     }
 }

@@ -1,14 +1,15 @@
-//! Changes with their statements, prepared before the session is free.
+//! Changes with the statements that execute them. The agent prepares them while the session still executes others.
 
 use super::change::RowChange;
 use super::lane::ApplyLane;
-use super::net::NetChanges;
+use super::net_changes::NetChanges;
 use super::sets::{self, SetStatement};
 
-/// The minimum average number of changes per set: with fewer, planning a set costs more than it saves.
+/// The minimum average number of changes per set. With fewer changes, a set costs the server more than single
+/// statements, because it plans each set.
 const MIN_CHANGES_PER_SET: usize = 8;
 
-/// Changes with the statements of their sets.
+/// Changes, and how they are executed.
 #[derive(Debug)]
 pub(crate) struct PlannedChanges<'a> {
     pub(super) changes: &'a [RowChange],
@@ -19,20 +20,22 @@ pub(crate) struct PlannedChanges<'a> {
 /// The statements of the sets, and the changes that are executed one by one after them.
 #[derive(Debug)]
 pub(super) struct PlannedSets<'a> {
+    /// The statements of the first lane, or all statements if one session executes the changes.
     first: Vec<SetStatement>,
-    /// The statements of the second lane. One session may also execute them after the first ones, because their rows
-    /// are different.
+    /// The statements of the second lane. One session can also execute them after those of the first lane, because the
+    /// two lanes have different rows.
     second: Vec<SetStatement>,
     /// Changes of the first lane that are executed one by one after the sets.
     pub(super) remaining: Vec<&'a RowChange>,
 }
 
 impl PlannedSets<'_> {
+    /// Returns the statements of both lanes, those of the first lane first.
     pub(super) fn all(&self) -> Vec<&SetStatement> {
         self.first.iter().chain(&self.second).collect()
     }
 
-    pub(super) fn of(&self, lane: ApplyLane) -> Vec<&SetStatement> {
+    pub(super) fn of_lane(&self, lane: ApplyLane) -> Vec<&SetStatement> {
         match lane {
             ApplyLane::First => self.first.iter().collect(),
             ApplyLane::Second => self.second.iter().collect(),
@@ -43,7 +46,7 @@ impl PlannedSets<'_> {
 impl<'a> PlannedChanges<'a> {
     /// Plans the changes for one session.
     pub(crate) fn of(changes: &'a [RowChange]) -> Self {
-        let sets = net_if_worthwhile(changes).and_then(|net| {
+        let sets = net_changes_if_efficient(changes).and_then(|net| {
             let statements: Option<Vec<_>> = net.sets.iter().map(sets::set_statement).collect();
             Some(PlannedSets {
                 first: statements.filter(|statements| !statements.is_empty())?,
@@ -54,15 +57,15 @@ impl<'a> PlannedChanges<'a> {
         Self { changes, sets }
     }
 
-    /// Plans the changes for two sessions, if each change is in a set or belongs to the first session by the
-    /// definition of its table.
-    pub(crate) fn of_two_lanes(changes: &'a [RowChange]) -> Self {
+    /// Plans the changes for two sessions. This is possible if each change is in a set, or is of a table that excludes
+    /// sets: the first session executes those. Otherwise plans them for one session.
+    pub(crate) fn for_two_lanes(changes: &'a [RowChange]) -> Self {
         let is_divisible = |net: &NetChanges<'_>| {
             net.remaining
                 .iter()
-                .all(|change| change.target.never_by_sets)
+                .all(|change| change.target.excludes_sets)
         };
-        let Some(net) = net_if_worthwhile(changes).filter(is_divisible) else {
+        let Some(net) = net_changes_if_efficient(changes).filter(is_divisible) else {
             return Self::of(changes);
         };
         let (mut first, mut second) = (Vec::new(), Vec::new());
@@ -73,9 +76,10 @@ impl<'a> PlannedChanges<'a> {
                 }
             }
         }
-        let all = |statements: Vec<Option<_>>| statements.into_iter().collect::<Option<Vec<_>>>();
-        let sets = all(first)
-            .zip(all(second))
+        let collect_all =
+            |statements: Vec<Option<_>>| statements.into_iter().collect::<Option<Vec<_>>>();
+        let sets = collect_all(first)
+            .zip(collect_all(second))
             .map(|(first, second)| PlannedSets {
                 first,
                 second,
@@ -84,14 +88,15 @@ impl<'a> PlannedChanges<'a> {
         Self { changes, sets }
     }
 
-    /// Whether both sessions have statements.
+    /// Returns whether both lanes have statements.
     pub(crate) fn has_two_lanes(&self) -> bool {
         let both = |sets: &PlannedSets<'_>| !sets.first.is_empty() && !sets.second.is_empty();
         self.sets.as_ref().is_some_and(both)
     }
 }
 
-fn net_if_worthwhile(changes: &[RowChange]) -> Option<NetChanges<'_>> {
+/// Returns the net changes, if they can be computed and are sets of enough changes.
+fn net_changes_if_efficient(changes: &[RowChange]) -> Option<NetChanges<'_>> {
     let net = (changes.len() >= MIN_CHANGES_PER_SET)
         .then(|| NetChanges::of(changes))
         .flatten();

@@ -1,7 +1,8 @@
-//! Builds one statement for all rows of a set: each column is an array, which the server expands into rows.
+//! Builds one statement for all rows of a set. Each parameter is an array with the values of one column; the server
+//! expands the arrays into rows.
 //!
-//! Values keep the format in which they arrived: the input function of the type converts text (an explicit cast from
-//! text); binary values are sent as arrays of their type.
+//! Values keep the format in which they arrived. Text is sent as an array of text, and a cast calls the input function
+//! of the column's type. Binary values are sent as an array of the column's type.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -10,14 +11,15 @@ use bytes::{BufMut, Bytes, BytesMut};
 use plans::sql::quote_ident;
 use tokio_postgres::types::{IsNull, Kind, ToSql, Type, to_sql_checked};
 
-use super::net::{RowSet, SetOperation};
+use super::net_changes::{RowSet, SetOperation};
 use super::target::ApplyTarget;
 use crate::postgres::pgoutput::{Tuple, TupleValue};
 
-/// The condition that a row of the table is the row that was looked up.
-const AT_FOUND: &str = "t.ctid = found.ctid";
+/// The condition that a row of the table is the one that the lookup query has found.
+const IS_FOUND_ROW: &str = "t.ctid = found.ctid";
 
-/// The statement of a set, with its parameters in wire format: the server need not describe them first.
+/// The statement of a set. Its parameters are encoded and have known types, so the server need not describe the
+/// statement first.
 #[derive(Debug)]
 pub(super) struct SetStatement {
     pub(super) sql: String,
@@ -37,34 +39,34 @@ impl SetStatement {
     }
 }
 
-/// Builds the statement of a set; `None` if its values do not fit into arrays.
+/// Builds the statement of a set. `None` if the values of a column do not fit into one array.
 pub(super) fn set_statement(set: &RowSet<'_>) -> Option<SetStatement> {
     let target = set.target;
-    let mut statement = SetColumns {
+    let mut columns = SetColumns {
         target,
         rows: &set.rows,
         arrays: Vec::new(),
     };
     let table = target.name.sql();
     let sql = match set.operation {
-        SetOperation::Insert => statement.insert(&table)?,
-        SetOperation::Update => statement.update(&table)?,
+        SetOperation::Insert => columns.insert(&table)?,
+        SetOperation::Update => columns.update(&table)?,
         SetOperation::Delete => {
-            let found = statement.lookup()?;
+            let found = columns.lookup()?;
             format!(
-                "delete from {table} as t using {}, {found} where {AT_FOUND}",
-                statement.unnest_clause()
+                "delete from {table} as t using {}, {found} where {IS_FOUND_ROW}",
+                columns.unnest_clause()
             )
         }
         SetOperation::ProveMissing => {
-            let found = statement.lookup()?;
-            format!("select 1 from {}, {found}", statement.unnest_clause())
+            let found = columns.lookup()?;
+            format!("select 1 from {}, {found}", columns.unnest_clause())
         }
     };
     let rows = set.rows.len();
     Some(SetStatement {
         sql,
-        columns: statement.arrays,
+        columns: columns.arrays,
         expected: match set.operation {
             SetOperation::ProveMissing => 0,
             SetOperation::Insert | SetOperation::Update | SetOperation::Delete => {
@@ -75,7 +77,7 @@ pub(super) fn set_statement(set: &RowSet<'_>) -> Option<SetStatement> {
     })
 }
 
-/// The columns of a statement, in the order of its parameters.
+/// The columns of a set's rows that a statement uses, in the order of its parameters.
 struct SetColumns<'a> {
     target: &'a ApplyTarget,
     rows: &'a [Cow<'a, Tuple>],
@@ -83,31 +85,31 @@ struct SetColumns<'a> {
 }
 
 impl SetColumns<'_> {
-    /// Adds a column to the parameters; returns the expression of its value.
+    /// Adds a column to the parameters. Returns the SQL expression of its value.
     fn add_column(&mut self, index: usize) -> Option<String> {
-        let known = self.target.known.get(index)?.as_ref()?;
-        let column = |row: &Cow<'_, Tuple>| row.0.get(index).map(value_form);
+        let definition = self.target.downstream_columns.get(index)?.as_ref()?;
+        let column = |row: &Cow<'_, Tuple>| row.0.get(index).map(format_of);
         let mut forms = self.rows.iter().map(column);
-        let form = forms.try_fold(ValueForm::Null, |one, other| one.combine(other?))?;
+        let form = forms.try_fold(ArrivedFormat::Null, |one, other| one.combine(other?))?;
         let number = self.arrays.len() + 1;
         let (kind, value) = match form {
-            ValueForm::Null | ValueForm::Text => {
-                let value = format!("(u.c{number})::{}", known.type_name);
+            ArrivedFormat::Null | ArrivedFormat::Text => {
+                let value = format!("(u.c{number})::{}", definition.type_name);
                 (Type::TEXT_ARRAY, value)
             }
-            ValueForm::Binary => (known.array.clone()?, format!("u.c{number}")),
+            ArrivedFormat::Binary => (definition.array_type.clone()?, format!("u.c{number}")),
         };
         self.arrays.push(ColumnArray::of(self.rows, index, kind)?);
         Some(value)
     }
 
-    /// Adds a column to the parameters; returns the condition that the table's column has its value.
+    /// Adds a column to the parameters. Returns the condition that the table's column has its value.
     fn equality(&mut self, index: usize) -> Option<String> {
         let value = self.add_column(index)?;
         Some(format!("t.{} = {value}", self.target.column(index)))
     }
 
-    /// Adds the key columns; returns a lateral query that finds the ctid of each row.
+    /// Adds the key columns to the parameters. Returns a lateral query that finds the ctid of each row.
     fn lookup(&mut self) -> Option<String> {
         let target = self.target;
         let values: Option<Vec<_>> = target
@@ -125,14 +127,18 @@ impl SetColumns<'_> {
     fn unnest_clause(&self) -> String {
         let numbers = 1..=self.arrays.len();
         let names: Vec<_> = numbers.clone().map(|n| format!("c{n}")).collect();
-        let places: Vec<_> = numbers.map(|n| format!("${n}")).collect();
-        format!("unnest({}) as u ({})", places.join(", "), names.join(", "))
+        let parameters: Vec<_> = numbers.map(|n| format!("${n}")).collect();
+        format!(
+            "unnest({}) as u ({})",
+            parameters.join(", "),
+            names.join(", ")
+        )
     }
 
     fn insert(&mut self, table: &str) -> Option<String> {
         let (mut columns, mut values) = (Vec::new(), Vec::new());
         for index in 0..self.target.relation.columns.len() {
-            if self.target.carried[index] {
+            if self.target.is_written[index] {
                 columns.push(self.target.column(index));
                 values.push(self.add_column(index)?);
             }
@@ -145,33 +151,35 @@ impl SetColumns<'_> {
         ))
     }
 
-    /// Builds an UPDATE that sets every column that the rows have and that an UPDATE may set. It compares the other
+    /// Builds an UPDATE. It sets every column that the rows have and that an UPDATE may set, and compares the other
     /// columns.
     fn update(&mut self, table: &str) -> Option<String> {
         let target = self.target;
         let found = self.lookup()?;
-        let (mut set, mut matched) = (Vec::new(), vec![AT_FOUND.to_owned()]);
+        let (mut set, mut conditions) = (Vec::new(), vec![IS_FOUND_ROW.to_owned()]);
         for index in 0..target.relation.columns.len() {
             let lacks = |row: &Cow<'_, Tuple>| row.0[index] == TupleValue::UnchangedToast;
             let is_key = target.key.contains(&index);
-            // All rows of a set lack the same columns.
-            if is_key || !target.carried[index] || self.rows.first().is_some_and(lacks) {
+            // All rows of a set lack the same columns, so the first row shows what is missing.
+            if is_key || !target.is_written[index] || self.rows.first().is_some_and(lacks) {
                 continue;
             }
-            if target.settable[index] {
+            if target.is_settable[index] {
                 let value = self.add_column(index)?;
                 let column = quote_ident(&target.relation.columns[index].name);
                 set.push(format!("{column} = {value}"));
             } else {
-                matched.push(self.equality(index)?);
+                conditions.push(self.equality(index)?);
             }
         }
-        let (from, matched) = (self.unnest_clause(), matched.join(" and "));
+        let (from, conditions) = (self.unnest_clause(), conditions.join(" and "));
         Some(if set.is_empty() {
-            format!("select 1 from {table} as t, {from}, {found} where {matched} for update of t")
+            format!(
+                "select 1 from {table} as t, {from}, {found} where {conditions} for update of t"
+            )
         } else {
             format!(
-                "update {table} as t set {} from {from}, {found} where {matched}",
+                "update {table} as t set {} from {from}, {found} where {conditions}",
                 set.join(", ")
             )
         })
@@ -180,14 +188,14 @@ impl SetColumns<'_> {
 
 /// The format in which the values of a column arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ValueForm {
+enum ArrivedFormat {
     Null,
     Text,
     Binary,
 }
 
-impl ValueForm {
-    /// Combines two formats; `None` if they are text and binary, which do not fit into one array.
+impl ArrivedFormat {
+    /// Returns the format of an array with values of both formats; `None` if one is text and the other binary.
     fn combine(self, other: Self) -> Option<Self> {
         match (self, other) {
             (Self::Null, form) | (form, Self::Null) => Some(form),
@@ -196,15 +204,15 @@ impl ValueForm {
     }
 }
 
-fn value_form(value: &TupleValue) -> ValueForm {
+fn format_of(value: &TupleValue) -> ArrivedFormat {
     match value {
-        TupleValue::Null | TupleValue::UnchangedToast | TupleValue::LeftOut => ValueForm::Null,
-        TupleValue::Text(_) => ValueForm::Text,
-        TupleValue::Binary(_) => ValueForm::Binary,
+        TupleValue::Null | TupleValue::UnchangedToast | TupleValue::LeftOut => ArrivedFormat::Null,
+        TupleValue::Text(_) => ArrivedFormat::Text,
+        TupleValue::Binary(_) => ArrivedFormat::Binary,
     }
 }
 
-/// One column of a set's rows, as an array in binary format.
+/// One column of a set's rows, as a parameter in the binary format of PostgreSQL arrays.
 #[derive(Debug)]
 struct ColumnArray {
     kind: Type,
@@ -225,11 +233,11 @@ impl ColumnArray {
             .map(|value| LENGTH_BYTES + value.map_or(0, Bytes::len))
             .sum();
         let mut bytes = BytesMut::with_capacity(5 * LENGTH_BYTES + size);
-        bytes.put_i32(1); // dimensions
+        bytes.put_i32(1); // number of dimensions
         bytes.put_i32(1); // there may be nulls
         bytes.put_u32(member.oid());
         bytes.put_i32(i32::try_from(rows.len()).ok()?);
-        bytes.put_i32(1); // number of the first
+        bytes.put_i32(1); // index of the first element
         for value in values() {
             match value {
                 Some(value) => {

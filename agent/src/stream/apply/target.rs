@@ -1,47 +1,52 @@
-//! Maps a relation of the stream to a table of the move: how a row is found, and which columns are written.
+//! Maps a relation of the stream to a table of the move: how statements find a row, and which columns they write.
 //!
-//! A row is found by its identity. If only the whole row is an identity, any of several equal rows is taken: they
-//! cannot be distinguished on either shard.
+//! Statements find a row by its identity. If only the whole row is an identity, a statement finds any one of several
+//! equal rows, because these cannot be distinguished on either shard.
 
 use std::borrow::Cow;
 
+use plans::failure::StepCode;
 use plans::sql::quote_ident;
 use plans::table::{Format, MovingTable, TableName, lookup};
 
-use super::known::{KnownColumn, KnownTable};
+use super::downstream_table::{DownstreamColumn, DownstreamTable};
 use super::param::{StatementParam, as_param};
 use crate::error::StepError;
 use crate::postgres::pgoutput::{OldRow, Relation, Tuple, TupleValue};
 
-/// The alias of a looked-up row in statements.
+/// The alias under which a lookup query reads the table.
 pub(super) const FOUND: &str = "shardwright_row";
 
-/// A relation as the stream describes it, with its table.
+/// A table of the move, with the relation as the stream describes it. Positions and columns of the tuple are those of
+/// the relation.
 #[derive(Debug)]
 pub(super) struct ApplyTarget {
     /// The index of the table among the move's tables.
     pub(super) table: usize,
     pub(super) name: TableName,
-    /// The positions in the tuple of the key columns: those of the identity, or all carried columns.
+    /// The positions of the key columns in the tuple: the columns of the identity, or all written columns if the table
+    /// has no identity.
     pub(super) key: Vec<usize>,
-    /// The number of leading key columns that the index of the identity contains in its order.
+    /// The number of key columns with which the index of the identity begins, in the same order.
     pub(super) ordered_columns: usize,
-    /// Set if only the whole row is an identity: the positions of the shard key's columns, which narrow the search.
+    /// For a table without an identity: the positions of the shard key's columns, which narrow the search for a row.
+    /// `None` for other tables.
     pub(super) whole_row_key: Option<Vec<usize>>,
-    /// Whether the plan has each column of the tuple; other columns were dropped on both shards since.
-    pub(super) carried: Vec<bool>,
-    /// Whether an UPDATE may set each column of the tuple.
-    pub(super) settable: Vec<bool>,
-    /// The positions of columns that no UPDATE may set and that are not in the key.
-    pub(super) fixed: Vec<usize>,
-    /// The downstream definition of each column of the tuple.
-    pub(super) known: Vec<Option<KnownColumn>>,
-    /// Whether changes may be executed by sets.
-    pub(super) by_sets: bool,
-    /// Whether the table's definition excludes sets in general. If two sessions share changes, the first one executes
-    /// all changes of such a table.
-    pub(super) never_by_sets: bool,
-    /// Whether values beyond the key must be unique: the order of changes of different rows can matter then.
+    /// For each column of the tuple: whether the stream writes it, because the plan has it. The other columns were
+    /// dropped on both shards after the change.
+    pub(super) is_written: Vec<bool>,
+    /// For each column of the tuple: whether an UPDATE may set it.
+    pub(super) is_settable: Vec<bool>,
+    /// The positions of the written columns that no UPDATE may set, without those of the key.
+    pub(super) unsettable: Vec<usize>,
+    /// For each column of the tuple: its definition on the downstream shard.
+    pub(super) downstream_columns: Vec<Option<DownstreamColumn>>,
+    /// Whether changes of the table may be executed by sets.
+    pub(super) allows_sets: bool,
+    /// Whether no change of the table can ever be executed by sets. If two sessions share changes, the first one
+    /// executes all changes of such a table.
+    pub(super) excludes_sets: bool,
+    /// See [`DownstreamTable::has_other_unique_keys`]: the order of changes of different rows can then matter.
     pub(super) has_other_unique_keys: bool,
     pub(super) relation: Relation,
 }
@@ -55,70 +60,84 @@ impl ApplyTarget {
         table: usize,
         plan: &MovingTable,
         relation: Relation,
-        downstream_table: &KnownTable,
+        downstream_table: &DownstreamTable,
         format: Format,
     ) -> Result<Self, StepError> {
-        let found: Vec<&str> = relation.columns.iter().map(|c| c.name.as_str()).collect();
-        let positions = |names: &[&str]| -> Vec<usize> {
-            let at = |name: &&str| found.iter().position(|found| found == name);
-            names.iter().filter_map(at).collect()
+        let names: Vec<&str> = relation.columns.iter().map(|c| c.name.as_str()).collect();
+        let positions = |wanted: &[&str]| -> Vec<usize> {
+            let position = |name: &&str| names.iter().position(|found| found == name);
+            wanted.iter().filter_map(position).collect()
         };
         let identity: Vec<&str> = plan.identity.iter().map(String::as_str).collect();
-        let written: Vec<&str> = plan.written_columns().map(|c| c.name.as_str()).collect();
-        let whole = identity.is_empty();
-        let key = positions(if whole { &written } else { &identity });
-        if !whole && key.len() != identity.len() {
+        let planned: Vec<&str> = plan.written_columns().map(|c| c.name.as_str()).collect();
+        let has_no_identity = identity.is_empty();
+        let key = positions(if has_no_identity { &planned } else { &identity });
+        if !has_no_identity && key.len() != identity.len() {
             return Err(StepError::refused(
-                "schema.drift",
+                StepCode::SchemaDrift,
                 format!(
-                    "table {}: the relation in the stream lacks a column of the identity",
+                    "table {}: the changes in the stream lack a column of the identity",
                     plan.table
                 ),
-                "`abort` it and plan it again",
+                "`abort` the migration and plan it again",
             ));
         }
-        let carried: Vec<bool> = found.iter().map(|name| written.contains(name)).collect();
+        let is_written: Vec<bool> = names.iter().map(|name| planned.contains(name)).collect();
         let column = |name: &&str| {
             let mut columns = downstream_table.columns.iter();
             columns.find(|known| known.name == *name).cloned()
         };
-        let known: Vec<Option<KnownColumn>> = found.iter().map(column).collect();
-        let settable = known.iter().zip(&carried).map(|(known, carried)| {
-            let always = known.as_ref().is_some_and(|known| known.generated_always);
-            *carried && !always
-        });
-        let settable: Vec<bool> = settable.collect();
-        let fixed =
-            (0..found.len()).filter(|at| carried[*at] && !settable[*at] && !key.contains(at));
-        let fixed = fixed.collect();
-        let by_sets = known.iter().zip(&carried).all(|(known, carried)| {
-            let fits = known.as_ref().is_some_and(|known| known.fits_array(format));
-            !carried || fits
-        });
-        let is_never_array = known.iter().zip(&carried).any(|(known, carried)| {
-            let known = known.as_ref().filter(|_| *carried);
-            known.is_some_and(|known| known.is_never_array(format))
-        });
+        let downstream_columns: Vec<Option<DownstreamColumn>> = names.iter().map(column).collect();
+        let is_settable = downstream_columns
+            .iter()
+            .zip(&is_written)
+            .map(|(column, is_written)| {
+                let always = column
+                    .as_ref()
+                    .is_some_and(|column| column.is_generated_always);
+                *is_written && !always
+            });
+        let is_settable: Vec<bool> = is_settable.collect();
+        let unsettable = (0..names.len())
+            .filter(|index| is_written[*index] && !is_settable[*index] && !key.contains(index))
+            .collect();
+        let fits_arrays = downstream_columns
+            .iter()
+            .zip(&is_written)
+            .all(|(column, is_written)| {
+                let fits = column
+                    .as_ref()
+                    .is_some_and(|column| column.fits_array(format));
+                !is_written || fits
+            });
+        let is_never_array =
+            downstream_columns
+                .iter()
+                .zip(&is_written)
+                .any(|(column, is_written)| {
+                    let column = column.as_ref().filter(|_| *is_written);
+                    column.is_some_and(|column| column.is_never_array(format))
+                });
         Ok(Self {
             table,
             name: plan.table.clone(),
-            never_by_sets: whole || is_never_array,
+            excludes_sets: has_no_identity || is_never_array,
             ordered_columns: plan.ordered_columns(),
-            settable,
-            fixed,
-            by_sets: by_sets && !whole,
+            is_settable,
+            unsettable,
+            allows_sets: fits_arrays && !has_no_identity,
             has_other_unique_keys: downstream_table.has_other_unique_keys,
-            known,
-            whole_row_key: whole.then(|| positions(&plan.key_names())),
+            downstream_columns,
+            whole_row_key: has_no_identity.then(|| positions(&plan.key_names())),
             key,
-            carried,
+            is_written,
             relation,
         })
     }
 
-    /// Whether changes of different rows have the same effect in any order.
+    /// Returns whether changes of different rows have the same effect in any order.
     pub(super) fn is_order_independent(&self) -> bool {
-        self.by_sets && !self.has_other_unique_keys
+        self.allows_sets && !self.has_other_unique_keys
     }
 
     /// Returns the quoted name of a column.
@@ -141,7 +160,8 @@ impl ApplyTarget {
         }
     }
 
-    /// Returns the key of a row in the form that the comparison uses; `None` if the row lacks a key value.
+    /// Returns the key of a row as a JSON array of text, as the comparison writes it. `None` if the row lacks a key
+    /// value.
     pub(super) fn key_text(&self, row: &Tuple) -> Option<String> {
         let mut key = Vec::with_capacity(self.key.len());
         for index in &self.key {
@@ -158,7 +178,7 @@ impl ApplyTarget {
         Some(serde_json::json!(key).to_string())
     }
 
-    /// Whether the row has all key values.
+    /// Returns whether the row has all key values.
     pub(super) fn is_identified(&self, row: &Tuple) -> bool {
         self.key.iter().all(|index| match row.0.get(*index) {
             Some(TupleValue::Text(_)) => true,
@@ -168,22 +188,29 @@ impl ApplyTarget {
         })
     }
 
-    /// The error for a change that lacks values that identify its row or that an INSERT writes.
+    /// Returns the error for a change that lacks key values, or values that an INSERT writes.
     pub(super) fn incomplete_row_error(&self) -> StepError {
         StepError::refused(
-            "capture.incomplete_row",
+            StepCode::CaptureIncompleteRow,
             format!(
-                "table {}: a change arrived without values that identify its row or that it writes",
+                "table {}: a change in the stream lacks values that identify its row, or that an INSERT writes",
                 self.name
             ),
-            "set REPLICA IDENTITY FULL on the table, then `abort` it and plan it again",
+            "set REPLICA IDENTITY FULL on the table, then `abort` the migration and plan it again",
         )
     }
 
-    /// Whether the first key column is known to be no array.
-    fn is_scalar(&self) -> bool {
-        let first = self.key.first().and_then(|index| self.known.get(*index));
-        first.is_some_and(|known| known.as_ref().is_some_and(|known| known.array.is_some()))
+    /// Returns whether the first key column is known not to be an array.
+    fn has_scalar_first_key(&self) -> bool {
+        let first = self
+            .key
+            .first()
+            .and_then(|index| self.downstream_columns.get(*index));
+        first.is_some_and(|column| {
+            column
+                .as_ref()
+                .is_some_and(|column| column.array_type.is_some())
+        })
     }
 
     /// Returns the query for the ctid of the one row with these values of its identity.
@@ -195,7 +222,12 @@ impl ApplyTarget {
         format!(
             "select {FOUND}.ctid from only {} {FOUND} {}",
             self.name.sql(),
-            lookup(&columns, values, self.ordered_columns, self.is_scalar())
+            lookup(
+                &columns,
+                values,
+                self.ordered_columns,
+                self.has_scalar_first_key()
+            )
         )
     }
 
@@ -214,9 +246,10 @@ impl ApplyTarget {
             let mut values = Vec::with_capacity(self.key.len());
             for index in &self.key {
                 params.push(row.0.get(*index).and_then(as_param)?);
-                // In a list the server cannot infer the type of a parameter.
-                let known = self.known.get(*index).and_then(Option::as_ref);
-                let cast = known.map_or_else(String::new, |known| format!("::{}", known.type_name));
+                // The cast is necessary because the server cannot infer the type of a parameter in a lookup query.
+                let column = self.downstream_columns.get(*index).and_then(Option::as_ref);
+                let cast =
+                    column.map_or_else(String::new, |column| format!("::{}", column.type_name));
                 values.push(format!("${}{cast}", params.len()));
             }
             return Some(format!("ctid = ({})", self.lookup_query(&values)));
@@ -239,22 +272,23 @@ impl ApplyTarget {
         ))
     }
 
-    /// Returns the new row of an UPDATE, with unchanged large values taken from the old row as far as that has them.
+    /// Returns the new row of an UPDATE. Unchanged large values, which the stream did not send, are taken from the old
+    /// row if it has them.
     pub(super) fn complete_row<'a>(&self, old: &OldRow, new: &'a Tuple) -> Cow<'a, Tuple> {
         if !new.0.contains(&TupleValue::UnchangedToast) {
             return Cow::Borrowed(new);
         }
-        let (before, has): (_, fn(bool) -> bool) = match old {
+        let (before, has_value): (_, fn(bool) -> bool) = match old {
             OldRow::Absent => return Cow::Borrowed(new),
             OldRow::Full(before) => (before, |_| true),
-            // Such an old row has NULL in the other columns in place of their values.
+            // Here the old row has only key values; its other columns are NULL.
             OldRow::Key(before) => (before, |is_key| is_key),
         };
         let columns = self.relation.columns.iter().enumerate();
         let values = columns
             .zip(&new.0)
             .map(|((index, column), value)| match value {
-                TupleValue::UnchangedToast if has(column.key) => {
+                TupleValue::UnchangedToast if has_value(column.key) => {
                     before.0.get(index).unwrap_or(value).clone()
                 }
                 TupleValue::Null
@@ -266,11 +300,11 @@ impl ApplyTarget {
         Cow::Owned(Tuple(values.collect()))
     }
 
-    /// Whether the row has every value that an INSERT writes.
+    /// Returns whether the row has every value that an INSERT writes.
     pub(super) fn is_complete(&self, row: &Tuple) -> bool {
-        let values = row.0.iter().zip(&self.carried);
+        let values = row.0.iter().zip(&self.is_written);
         values
-            .filter(|(_, carried)| **carried)
+            .filter(|(_, is_written)| **is_written)
             .all(|(value, _)| as_param(value).is_some())
     }
 }

@@ -1,22 +1,24 @@
-//! Measures how long one commit has been waiting. The functions read no clock: the caller passes the time.
+//! Measures how long one commit has been waiting, and how long the walsender has been absent. The functions read no
+//! clock: the caller passes the time.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Waiting commits, with the time of the probe that first found each.
+/// The commits that the last probe found waiting, each with the time of the probe that first found it.
 #[derive(Debug, Default)]
-pub(super) struct HangingCommits(HashMap<String, Instant>);
+pub(super) struct WaitingCommits(HashMap<String, Instant>);
 
-impl HangingCommits {
-    /// Records the commits that a probe found waiting; returns how long the oldest of them has been known.
+impl WaitingCommits {
+    /// Records the commits that a probe found waiting. Returns the time since the first probe that found the oldest of
+    /// them.
     pub(super) fn observe(&mut self, waiting: &[String], now: Instant) -> Duration {
-        let before = std::mem::take(&mut self.0);
+        let known = std::mem::take(&mut self.0);
         self.0 = waiting
             .iter()
             .map(|commit| {
-                let since = before.get(commit).copied().unwrap_or(now);
+                let since = known.get(commit).copied().unwrap_or(now);
                 (commit.clone(), since)
             })
             .collect();
@@ -30,12 +32,13 @@ impl HangingCommits {
     }
 }
 
-/// The time since which consecutive probes have not found something, such as the walsender.
+/// The time of the first of the consecutive probes that did not find a thing, for example the walsender. `None` if the
+/// last probe found it.
 #[derive(Debug, Default)]
-pub(super) struct AbsentSince(Option<Instant>);
+pub(super) struct AbsenceTimer(Option<Instant>);
 
-impl AbsentSince {
-    /// Records whether a probe found it; returns how long it has been missing.
+impl AbsenceTimer {
+    /// Records whether a probe found the thing. Returns how long it has been missing.
     pub(super) fn observe(&mut self, found: bool, now: Instant) -> Duration {
         if found {
             self.0 = None;
@@ -52,29 +55,29 @@ impl AbsentSince {
 
 #[cfg(test)]
 mod tests {
-    use super::{AbsentSince, HangingCommits};
+    use super::{AbsenceTimer, WaitingCommits};
     use std::time::Duration;
     use tokio::time::Instant;
 
     #[test]
-    fn only_one_and_the_same_commit_that_waits_is_a_hang() {
-        let (mut hangs, start) = (HangingCommits::default(), Instant::now());
+    fn many_commits_that_wait_shortly_are_no_long_wait() {
+        let (mut commits, start) = (WaitingCommits::default(), Instant::now());
         let second = |n| start + Duration::from_secs(n);
         let (a, b) = (["a".to_owned()], ["b".to_owned()]);
-        assert_eq!(hangs.observe(&a, second(0)), Duration::ZERO);
-        assert_eq!(hangs.observe(&a, second(1)), Duration::from_secs(1));
+        assert_eq!(commits.observe(&a, second(0)), Duration::ZERO);
+        assert_eq!(commits.observe(&a, second(1)), Duration::from_secs(1));
         assert_eq!(
-            hangs.observe(&b, second(2)),
+            commits.observe(&b, second(2)),
             Duration::ZERO,
-            "many short waits are none"
+            "another commit waits now"
         );
-        assert_eq!(hangs.observe(&[], second(3)), Duration::ZERO);
-        assert_eq!(hangs.observe(&b, second(4)), Duration::ZERO);
+        assert_eq!(commits.observe(&[], second(3)), Duration::ZERO);
+        assert_eq!(commits.observe(&b, second(4)), Duration::ZERO);
     }
 
     #[test]
-    fn an_absence_is_counted_from_the_first_probe_that_found_it() {
-        let (mut absence, start) = (AbsentSince::default(), Instant::now());
+    fn an_absence_begins_with_the_first_probe_that_finds_nothing() {
+        let (mut absence, start) = (AbsenceTimer::default(), Instant::now());
         let second = |n| start + Duration::from_secs(n);
         assert_eq!(absence.observe(false, second(0)), Duration::ZERO);
         assert_eq!(absence.observe(false, second(2)), Duration::from_secs(2));

@@ -1,53 +1,54 @@
-//! The keeper, the agent's side of dual-write. It adds the stream's name to `synchronous_standby_names` of the upstream
-//! shard when the stream is level, which means that the stream has almost no lag. It removes the name when the stream
-//! does not apply changes directly, is held, or confirms nothing for too long.
+//! The keeper of dual-write: a task of the agent. It adds the stream's name to `synchronous_standby_names` of the
+//! upstream shard when the stream is *level*, which means that the stream has almost no lag. It removes the name when
+//! the stream does not apply changes directly, is paused, or confirms nothing for too long.
 //!
-//! Order of a change: the watchdog is started, then the previous value is recorded, then the setting is changed.
-//! The keeper ends with its stream and then removes the name at once. This is safe also in a cutover: the old owner is
-//! sealed, so no further write to the moving keys can commit on it.
+//! Order when the name is added: the keeper starts the watchdog, then records the previous value of the setting, then
+//! changes the setting. The keeper ends with its stream, and then removes the name at once. This is safe also in a
+//! cutover: the old owner is sealed, so no further write to the moving keys can commit on it.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::wire::{DualWriteState, StreamMode};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::hang::{AbsentSince, HangingCommits};
-use super::{DualWrite, PROBE_INTERVAL, ROLE, RunningWatchdog};
+use super::hang::{AbsenceTimer, WaitingCommits};
+use super::{DualWrite, PROBE_INTERVAL, RunningWatchdog, STANDBY_ROLE};
 use crate::error::{StepError, WithIntent};
 use crate::shard::database::Shard;
 use crate::shard::dual_write::{self, OwnershipProof, StandbyStatus};
 use crate::shard::epoch::EpochToken;
-use crate::stream::{StreamCommands, StreamObservation};
+use crate::stream::{StreamObservation, StreamSettings};
 
-/// A stream that lags by no more than this is level: it confirms the rest before a writer notices.
-const LEVEL_BYTES: u64 = 64 << 10;
-/// The number of probes in a row that must find the stream level.
+/// The maximum lag of a level stream. The stream confirms so few bytes before a writer notices the wait.
+const MAX_LEVEL_LAG_BYTES: u64 = 64 << 10;
+/// The keeper adds the name after this number of probes in a row that found the stream level.
 const LEVEL_PROBES: u32 = 2;
-/// The number of probes in a row that must find the walsender to be a synchronous standby before the keeper reports
-/// that commits wait. The probe reads the state of the walsender, but the checkpointer makes commits wait. Both
-/// processes reload the setting independently, so the walsender may do it earlier.
-const COUNTED_PROBES: u32 = 2;
-/// The time that the end of a stream waits for the removal of the name; afterwards the removal continues in the
-/// background.
+/// The keeper reports that commits are synchronous after this number of probes in a row that found the walsender to be
+/// a synchronous standby. A probe reads the state of the walsender, but commits wait only when the checkpointer has
+/// loaded the setting. Both processes reload the setting independently, so the walsender may do it earlier.
+const SYNCHRONOUS_PROBES: u32 = 2;
+/// The maximum time for which the end of a stream waits for the removal of the name. Afterwards the removal continues
+/// in the background.
 const END_TIMEOUT: Duration = Duration::from_secs(5);
-/// The number of attempts to remove the name at the end; afterwards the watchdog removes it.
+/// The maximum number of attempts to remove the name at the end. If all fail, the watchdog removes it.
 const END_ATTEMPTS: u32 = 20;
 
 // Reasons why dual-write is not synchronous any more.
 
-/// The stream is held (`hold_count`) so that it stops at an exact point; this is not the hold after the flip.
-const HELD: &str = "a comparison reads one exact point";
+/// The stream is paused (`pause_count`), so it confirms nothing.
+const PAUSED_AT_POINT: &str = "the stream is paused at the exact point that a comparison reads";
 const SPOOLED: &str =
     "changes are spooled: the downstream shard is unavailable, or the migration is paused";
-const HANGS: &str = "the downstream shard has confirmed nothing for too long";
-const REMOVED: &str = "the stream's name is not in force in synchronous_standby_names";
-const CONTENDED: &str = "commits on the downstream shard wait for another dual-write";
+const CONFIRMS_NOTHING: &str = "the downstream shard has confirmed nothing for too long";
+const NOT_IN_FORCE: &str = "the stream's name is not in force in synchronous_standby_names";
+const CONTENDED: &str = "commits on the downstream shard wait for a stream, so the two streams could wait for each other";
 
 /// The configuration of a keeper.
 #[derive(Debug)]
@@ -58,40 +59,40 @@ pub(crate) struct KeeperSpec {
     pub(crate) token: EpochToken,
     pub(crate) dual_write: DualWrite,
     pub(crate) observations: watch::Receiver<StreamObservation>,
-    pub(crate) commands: Arc<StreamCommands>,
+    pub(crate) settings: Arc<StreamSettings>,
     /// Cancelled to end the keeper: when the stream has ended, or by [`DualWriteKeeper::end`].
-    pub(crate) ended: CancellationToken,
+    pub(crate) stop: CancellationToken,
 }
 
 /// A running keeper.
 #[derive(Debug)]
 pub(crate) struct DualWriteKeeper {
-    ended: CancellationToken,
+    stop: CancellationToken,
     task: JoinHandle<()>,
     state: watch::Receiver<DualWriteState>,
 }
 
 impl DualWriteKeeper {
-    /// Starts a keeper, which ends when `spec.ended` is cancelled.
+    /// Starts a keeper, which ends when `spec.stop` is cancelled.
     pub(crate) fn start(spec: KeeperSpec) -> Self {
         let (publish, state) = watch::channel(DualWriteState::Asynchronous);
-        let ended = spec.ended.clone();
-        let name = spec.upstream.application_name(ROLE);
+        let stop = spec.stop.clone();
+        let name = spec.upstream.application_name(STANDBY_ROLE);
         let work = KeeperTask {
             spec,
             name,
             publish,
             session: None,
             watchdog: None,
-            hangs: HangingCommits::default(),
-            absence: AbsentSince::default(),
+            waiting_commits: WaitingCommits::default(),
+            walsender_absence: AbsenceTimer::default(),
             level_probes: 0,
-            counted_probes: 0,
+            synchronous_probes: 0,
             not_before: Instant::now(),
             name_is_set: false,
         };
         Self {
-            ended,
+            stop,
             task: tokio::spawn(work.run()),
             state,
         }
@@ -102,9 +103,10 @@ impl DualWriteKeeper {
         self.state.borrow().clone()
     }
 
-    /// Makes the keeper remove the name while the stream continues.
+    /// Ends the keeper while the stream continues. Waits until the keeper has removed the name, but not longer than
+    /// [`END_TIMEOUT`].
     pub(crate) async fn end(self) {
-        self.ended.cancel();
+        self.stop.cancel();
         let _ = tokio::time::timeout(END_TIMEOUT, self.task).await;
     }
 }
@@ -116,33 +118,33 @@ struct KeeperTask {
     publish: watch::Sender<DualWriteState>,
     session: Option<Connected>,
     watchdog: Option<RunningWatchdog>,
-    hangs: HangingCommits,
-    absence: AbsentSince,
+    waiting_commits: WaitingCommits,
+    walsender_absence: AbsenceTimer,
     /// The number of probes in a row that found the stream level.
     level_probes: u32,
     /// The number of probes in a row that found the walsender to be a synchronous standby.
-    counted_probes: u32,
-    /// After a problem, the name is not added before this time.
+    synchronous_probes: u32,
+    /// The name is not added before this time. It is later after a problem.
     not_before: Instant,
-    /// Whether the name is in the setting, as far as the keeper knows.
+    /// Whether the keeper assumes that the name is in the setting.
     name_is_set: bool,
 }
 
 impl KeeperTask {
     async fn run(mut self) {
-        let (ended, commands) = (self.spec.ended.clone(), self.spec.commands.clone());
+        let (stop, settings) = (self.spec.stop.clone(), self.spec.settings.clone());
         loop {
             tokio::select! {
                 biased;
-                () = ended.cancelled() => break,
-                () = commands.changed.notified() => {}
+                () = stop.cancelled() => break,
+                () = settings.changed.notified() => {}
                 () = tokio::time::sleep(PROBE_INTERVAL) => {}
             }
             if let Err(error) = self.probe_and_react().await {
                 if error.is_superseded() {
                     break;
                 }
-                tracing::debug!(%error, "the keeper of dual-write could not probe the shard");
+                tracing::debug!(%error, "the keeper of dual-write could not read the state of the shard");
                 self.session = None;
             }
         }
@@ -153,9 +155,9 @@ impl KeeperTask {
         self.connect().await?;
         let status = dual_write::probe(self.client()?, &self.name).await?;
         if self.name_is_set {
-            self.check_synchronous(&status).await
+            self.remove_name_if_needed(&status).await
         } else {
-            self.wait_for_level(&status).await
+            self.add_name_if_level(&status).await
         }
     }
 
@@ -175,7 +177,7 @@ impl KeeperTask {
         let session = self.session.as_ref();
         session.ok_or_else(|| {
             StepError::passing(
-                "dual_write.session",
+                StepCode::DualWriteSession,
                 "the keeper of dual-write has no session",
             )
         })
@@ -183,47 +185,47 @@ impl KeeperTask {
 
     /// Returns the reason why commits must not wait for the stream now, so that its name must not be in the setting;
     /// `None` if they may wait.
-    fn reason_to_leave(&self) -> Option<&'static str> {
-        let commands = &self.spec.commands;
-        if commands.hold_count.load(Ordering::SeqCst) > 0 {
-            return Some(HELD);
+    fn reason_against_synchronous(&self) -> Option<&'static str> {
+        let settings = &self.spec.settings;
+        if settings.pause_count.load(Ordering::SeqCst) > 0 {
+            return Some(PAUSED_AT_POINT);
         }
-        // True if the stream applies changes directly, without the spool.
-        let live = self.spec.observations.borrow().status.mode == StreamMode::Live;
-        (!live || !commands.apply.load(Ordering::SeqCst)).then_some(SPOOLED)
+        let applies_directly = self.spec.observations.borrow().status.mode == StreamMode::Live;
+        (!applies_directly || !settings.apply.load(Ordering::SeqCst)).then_some(SPOOLED)
     }
 
-    /// Decides, while the name is in the setting, whether it must be removed.
-    async fn check_synchronous(&mut self, status: &StandbyStatus) -> Result<(), StepError> {
+    /// Removes the name if commits must not wait for the stream any more. Otherwise reports whether commits are
+    /// synchronous, and makes sure that the watchdog runs.
+    async fn remove_name_if_needed(&mut self, status: &StandbyStatus) -> Result<(), StepError> {
         let (now, limit) = (Instant::now(), self.spec.dual_write.limit);
-        let hung = self
-            .hangs
+        let longest_wait = self
+            .waiting_commits
             .observe(&status.waiting_commits, now)
-            .max(self.absence.observe(status.is_streaming, now));
-        if let Some(why) = self.reason_to_leave() {
-            return self.take_name_out(why).await;
+            .max(self.walsender_absence.observe(status.is_streaming, now));
+        if let Some(why) = self.reason_against_synchronous() {
+            return self.remove_name(why).await;
         }
-        if hung >= limit {
+        if longest_wait >= limit {
             self.not_before = now + limit;
-            return self.take_name_out(HANGS).await;
+            return self.remove_name(CONFIRMS_NOTHING).await;
         }
         if !status.is_named {
             self.not_before = now + limit;
-            self.counted_probes = 0;
-            self.publish_degraded(REMOVED);
+            self.synchronous_probes = 0;
+            self.publish_degraded(NOT_IN_FORCE);
             // Nevertheless the configuration file may contain the name, and the server may load it later.
-            return self.take_name_out(REMOVED).await;
+            return self.remove_name(NOT_IN_FORCE).await;
         }
-        self.counted_probes = if status.is_synchronous {
-            self.counted_probes + 1
+        self.synchronous_probes = if status.is_synchronous {
+            self.synchronous_probes + 1
         } else {
             0
         };
-        if self.counted_probes >= COUNTED_PROBES {
+        if self.synchronous_probes >= SYNCHRONOUS_PROBES {
             self.publish.send_if_modified(|state| {
-                let new = *state != DualWriteState::Synchronous;
+                let has_changed = *state != DualWriteState::Synchronous;
                 *state = DualWriteState::Synchronous;
-                new
+                has_changed
             });
         }
         if self
@@ -237,16 +239,15 @@ impl KeeperTask {
     }
 
     /// Adds the name when enough probes in a row have found the stream level.
-    async fn wait_for_level(&mut self, status: &StandbyStatus) -> Result<(), StepError> {
-        // Whether commits may wait for the stream.
-        let fit = self.reason_to_leave().is_none()
+    async fn add_name_if_level(&mut self, status: &StandbyStatus) -> Result<(), StepError> {
+        let may_wait = self.reason_against_synchronous().is_none()
             && status.is_streaming
-            && status.lag_bytes <= LEVEL_BYTES;
-        self.level_probes = if fit { self.level_probes + 1 } else { 0 };
+            && status.lag_bytes <= MAX_LEVEL_LAG_BYTES;
+        self.level_probes = if may_wait { self.level_probes + 1 } else { 0 };
         if self.level_probes < LEVEL_PROBES || Instant::now() < self.not_before {
             return Ok(());
         }
-        if self.is_contended().await? {
+        if self.is_in_contention().await? {
             self.not_before = Instant::now() + self.spec.dual_write.limit;
             self.mark_asynchronous(CONTENDED);
             return Ok(());
@@ -259,35 +260,35 @@ impl KeeperTask {
             self.watchdog =
                 Some(RunningWatchdog::start(&self.spec, self.spec.dual_write.limit).await?);
         }
-        // If the change fails before its end, the name may be in the setting: the keeper assumes that it is.
+        // Set before the addition: if the addition fails, the setting may nevertheless contain the name.
         self.name_is_set = true;
-        self.counted_probes = 0;
-        self.hangs.clear();
-        self.absence.clear();
+        self.synchronous_probes = 0;
+        self.waiting_commits.clear();
+        self.walsender_absence.clear();
         let upstream = &self.spec.upstream.name;
         dual_write::add_name(self.client()?, &self.spec.token, &self.name).await?;
-        // The state may have changed while the name was added. For each reason the keeper removes the name, and reports
-        // `CONTENDED`.
-        if self.reason_to_leave().is_some() || self.is_contended().await? {
+        // The situation may have changed while the name was added. Then the keeper removes the name again. It reports
+        // `CONTENDED` for every reason.
+        if self.reason_against_synchronous().is_some() || self.is_in_contention().await? {
             self.not_before = Instant::now() + random_delay(self.spec.dual_write.limit);
-            return self.take_name_out(CONTENDED).await;
+            return self.remove_name(CONTENDED).await;
         }
         tracing::info!(shard = %upstream, "dual-write is synchronous");
         Ok(())
     }
 
-    /// Returns whether commits on the downstream shard wait for a stream of Shardwright. With this stream's name on the
-    /// upstream shard, the two streams could then wait for each other until the limit.
-    async fn is_contended(&self) -> Result<bool, StepError> {
-        let other = &self.spec.downstream;
-        let session = other.session("dual-write-check").await?;
-        let waits = dual_write::commits_wait_for_us(&session).await;
+    /// Returns whether commits on the downstream shard wait for a stream of Shardwright. If commits on the upstream
+    /// shard waited for this stream too, the two streams could wait for each other until the limit.
+    async fn is_in_contention(&self) -> Result<bool, StepError> {
+        let downstream = &self.spec.downstream;
+        let session = downstream.session("dual-write-check").await?;
+        let commits_wait = dual_write::commits_wait_for_streams(&session).await;
         session.close().await;
-        waits
+        commits_wait
     }
 
     /// Removes the name from the setting. `why` is reported as the reason why commits are asynchronous.
-    async fn take_name_out(&mut self, why: &str) -> Result<(), StepError> {
+    async fn remove_name(&mut self, why: &str) -> Result<(), StepError> {
         dual_write::remove_names(self.client()?, &self.spec.token, OwnershipProof::Owner).await?;
         self.mark_asynchronous(why);
         Ok(())
@@ -316,7 +317,7 @@ impl KeeperTask {
 
     /// Ends the dual-write of this stream.
     async fn finish(mut self) {
-        if self.name_is_set && !self.retry_take_name_out().await {
+        if self.name_is_set && !self.retry_remove_name().await {
             // The watchdog will find that the walsender has ended, and remove the name.
             return;
         }
@@ -327,16 +328,15 @@ impl KeeperTask {
 
     /// Tries to remove the name [`END_ATTEMPTS`] times. Returns whether the name is removed, or a newer owner of the
     /// migration removes it.
-    async fn retry_take_name_out(&mut self) -> bool {
+    async fn retry_remove_name(&mut self) -> bool {
         for _ in 0..END_ATTEMPTS {
-            let out = async {
+            let removal = async {
                 self.connect().await?;
                 dual_write::remove_names(self.client()?, &self.spec.token, OwnershipProof::Owner)
                     .await
             };
-            match out.await {
+            match removal.await {
                 Ok(_) => return true,
-                // The newer owner of the migration removes the name.
                 Err(error) if error.is_superseded() => return true,
                 Err(error) => {
                     tracing::debug!(%error, "removing the name from synchronous_standby_names failed")
@@ -349,14 +349,14 @@ impl KeeperTask {
     }
 }
 
-/// Returns a random time below `limit`, so that two streams that contended do not try again at the same time.
+/// Returns a random time below `limit`, so that the keepers of two streams do not try again at the same time.
 fn random_delay(limit: Duration) -> Duration {
     limit.mul_f64(rand::random::<f64>())
 }
 
 fn now_ms() -> i64 {
-    let since = SystemTime::now()
+    let since_epoch = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+    i64::try_from(since_epoch.as_millis()).unwrap_or(i64::MAX)
 }

@@ -3,9 +3,9 @@
 //!
 //! The keeper runs concurrently with the stream. It adds the stream's name to `synchronous_standby_names` and removes
 //! it again.
-//! If nothing is confirmed for longer than the limit, the name is removed and writes continue. The keeper does this,
-//! or the watchdog, a separate process, if the keeper has ended or is stopped.
-//! The confirmation itself is not in this module, because it is a task of the stream.
+//! If the stream confirms nothing for longer than the limit, the name is removed, and writes continue without the wait.
+//! The keeper removes the name; if the agent's process has ended or is stopped, the watchdog does, a separate process.
+//! The stream itself confirms commits, outside of this module.
 
 mod hang;
 mod keeper;
@@ -14,6 +14,7 @@ mod watchdog;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use plans::failure::StepCode;
 use tokio::process::{Child, ChildStdin};
 
 use crate::error::StepError;
@@ -23,18 +24,18 @@ use crate::shard::epoch::EpochToken;
 
 pub(crate) use keeper::{DualWriteKeeper, KeeperSpec};
 #[cfg(test)]
-pub(crate) use watchdog::ENVIRONMENT;
-pub use watchdog::watch_for_ever;
+pub(crate) use watchdog::TASK_VARIABLE;
+pub use watchdog::run_watchdog;
 
 /// The role in the `application_name` of a walsender that is a synchronous standby.
-pub(crate) const ROLE: &str = "dual-write";
+pub(crate) const STANDBY_ROLE: &str = "dual-write";
 /// The interval between two probes of the shard whose commits wait.
 const PROBE_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The configuration of a stream's synchronous dual-write.
 #[derive(Debug, Clone)]
 pub(crate) struct DualWrite {
-    /// A commit waits for the downstream shard not much longer than this.
+    /// The name is removed when a commit has waited for the downstream shard for this time.
     pub(crate) limit: Duration,
     pub(crate) watchdog: WatchdogProgram,
 }
@@ -62,11 +63,12 @@ impl WatchdogProgram {
 struct RunningWatchdog {
     process: Child,
     /// The watchdog's standard input. A line on it requests the watchdog to end; the end of the input does not.
-    commands: ChildStdin,
+    stdin: ChildStdin,
 }
 
-/// Removes names of this migration from a shard's setting that an earlier owner of the migration left there.
-pub(crate) async fn repair(
+/// Opens a session on a shard, and removes the names of this migration from its `synchronous_standby_names`. Logs a
+/// warning if an earlier owner of the migration had left one.
+pub(crate) async fn connect_and_remove_names(
     shard: &Shard,
     token: &EpochToken,
     proof: OwnershipProof,
@@ -76,7 +78,7 @@ pub(crate) async fn repair(
         .await
         .map_err(|error| {
             StepError::passing(
-                "dual_write.session",
+                StepCode::DualWriteSession,
                 format!("shard {}: {error}", shard.name),
             )
         })?;

@@ -1,4 +1,5 @@
-//! The watchdog: a separate process that outlives the agent and removes the stream's name when nothing is confirmed.
+//! The watchdog: a separate process that outlives the agent. It removes the stream's name when the stream confirms
+//! nothing for too long.
 //!
 //! It never adds a name. It ends when
 //! - the agent requests it,
@@ -11,6 +12,7 @@ use std::time::Duration;
 
 use connect::Connected;
 use futures::future::BoxFuture;
+use plans::failure::StepCode;
 use plans::fleet::ShardRef;
 use plans::id::{Epoch, MapVersion, MigrationId};
 use serde::{Deserialize, Serialize};
@@ -19,23 +21,23 @@ use tokio::process::Command;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::hang::{AbsentSince, HangingCommits};
+use super::hang::{AbsenceTimer, WaitingCommits};
 use super::keeper::KeeperSpec;
-use super::{PROBE_INTERVAL, ROLE, RunningWatchdog};
+use super::{PROBE_INTERVAL, RunningWatchdog, STANDBY_ROLE};
 use crate::error::{StepError, WithIntent};
 use crate::shard::database::Shard;
 use crate::shard::dual_write::{self, OwnershipProof};
 use crate::shard::epoch::{self, EpochToken};
 
-/// The environment variable with the task, as JSON.
-pub(crate) const ENVIRONMENT: &str = "SHARDWRIGHT_WATCH_DUAL_WRITE";
+/// The environment variable with the watchdog's task, as JSON.
+pub(crate) const TASK_VARIABLE: &str = "SHARDWRIGHT_WATCH_DUAL_WRITE";
 /// The line by which the watchdog reports that it watches.
 const READY: &str = "watching";
 /// The line by which the agent requests the watchdog to end.
 const END_LINE: &[u8] = b"over\n";
 /// The time limit for the start and the end of a watchdog.
 const START_END_TIMEOUT: Duration = Duration::from_secs(5);
-/// If the agent has ended, the watchdog gives up a shard that has been unreachable for this time.
+/// If the agent has ended, the watchdog ends when the shard has been unreachable for this time.
 const UNREACHABLE_LIMIT: Duration = Duration::from_secs(3600);
 /// The interval between two attempts to reach the shard.
 const RECONNECT_INTERVAL: Duration = Duration::from_millis(500);
@@ -46,6 +48,7 @@ struct WatchdogTask {
     shard: ShardRef,
     migration: MigrationId,
     epoch: Epoch,
+    /// See [`super::DualWrite::limit`].
     limit_ms: u64,
 }
 
@@ -70,7 +73,7 @@ impl RunningWatchdog {
         let program = &spec.dual_write.watchdog;
         let mut process = Command::new(&program.path)
             .args(&program.arguments)
-            .env(ENVIRONMENT, serde_json::json!(task).to_string())
+            .env(TASK_VARIABLE, serde_json::json!(task).to_string())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -78,9 +81,9 @@ impl RunningWatchdog {
             .process_group(0)
             .spawn()
             .at(&what)?;
-        let (stdin, stdout) = (process.stdin.take(), process.stdout.take());
-        let (Some(commands), Some(output)) = (stdin, stdout) else {
-            return Err(StepError::passing("dual_write.watchdog", what));
+        let pipes = (process.stdin.take(), process.stdout.take());
+        let (Some(stdin), Some(output)) = pipes else {
+            return Err(StepError::passing(StepCode::DualWriteWatchdog, what));
         };
         let ready = async {
             let mut lines = BufReader::new(output).lines();
@@ -94,11 +97,11 @@ impl RunningWatchdog {
         if tokio::time::timeout(START_END_TIMEOUT, ready).await != Ok(true) {
             let _ = process.start_kill();
             return Err(StepError::passing(
-                "dual_write.watchdog",
+                StepCode::DualWriteWatchdog,
                 format!("{what}: the watchdog did not report that it watches"),
             ));
         }
-        Ok(Self { process, commands })
+        Ok(Self { process, stdin })
     }
 
     pub(super) fn is_running(&mut self) -> bool {
@@ -107,8 +110,8 @@ impl RunningWatchdog {
 
     /// Requests the watchdog to end, and waits until it has ended.
     pub(super) async fn end(mut self) {
-        let _ = self.commands.write_all(END_LINE).await;
-        let _ = self.commands.flush().await;
+        let _ = self.stdin.write_all(END_LINE).await;
+        let _ = self.stdin.flush().await;
         if tokio::time::timeout(START_END_TIMEOUT, self.process.wait())
             .await
             .is_err()
@@ -118,23 +121,23 @@ impl RunningWatchdog {
     }
 }
 
-/// Whether the agent still runs: when it ends, the watchdog's standard input is closed.
+/// Whether the agent still runs. When it ends, the watchdog's standard input is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AgentPresence {
     Present,
     Gone,
 }
 
-/// Watches the stream of the task in the environment, until the watchdog must end.
+/// Runs the watchdog for the task in the environment, until it must end.
 ///
 /// # Errors
 /// An error if the environment has no valid task. After an error of the shard the watchdog tries again.
-pub fn watch_for_ever() -> BoxFuture<'static, anyhow::Result<()>> {
+pub fn run_watchdog() -> BoxFuture<'static, anyhow::Result<()>> {
     Box::pin(watch())
 }
 
 async fn watch() -> anyhow::Result<()> {
-    let text = std::env::var(ENVIRONMENT)?;
+    let text = std::env::var(TASK_VARIABLE)?;
     let task: WatchdogTask = serde_json::from_str(&text)?;
     let shard = Shard::new(&task.shard, &task.migration, task.epoch)?;
     let token = EpochToken {
@@ -143,18 +146,18 @@ async fn watch() -> anyhow::Result<()> {
         until: MapVersion(i64::MAX),
     };
     let mut state = WatchdogState {
-        name: shard.application_name(ROLE),
+        name: shard.application_name(STANDBY_ROLE),
         shard,
         token,
         limit: Duration::from_millis(task.limit_ms),
         session: None,
-        hangs: HangingCommits::default(),
-        absence: AbsentSince::default(),
-        unreachable: AbsentSince::default(),
+        waiting_commits: WaitingCommits::default(),
+        walsender_absence: AbsenceTimer::default(),
+        shard_absence: AbsenceTimer::default(),
     };
-    let mut ready = tokio::io::stdout();
-    ready.write_all(format!("{READY}\n").as_bytes()).await?;
-    ready.flush().await?;
+    let mut stdout = tokio::io::stdout();
+    stdout.write_all(format!("{READY}\n").as_bytes()).await?;
+    stdout.flush().await?;
     let mut message = receive_agent_message();
     let mut agent = AgentPresence::Present;
     loop {
@@ -166,19 +169,20 @@ async fn watch() -> anyhow::Result<()> {
             },
             () = tokio::time::sleep(PROBE_INTERVAL) => {}
         }
-        if state.probe_and_react(agent).await {
+        if state.probe_or_reconnect(agent).await {
             return Ok(());
         }
     }
 }
 
-/// The message of the agent.
+/// The only message that the agent sends to the watchdog.
 enum AgentMessage {
     /// The watchdog must end.
     EndWatch,
 }
 
-/// Receives the message of the agent. A separate thread reads it, since a read of standard input cannot be cancelled.
+/// Returns the channel for the message of the agent. A separate thread reads it, since a read of standard input cannot
+/// be cancelled. If the input ends without the message, the channel is closed.
 fn receive_agent_message() -> oneshot::Receiver<AgentMessage> {
     let (send, message) = oneshot::channel();
     std::thread::spawn(move || {
@@ -199,20 +203,20 @@ struct WatchdogState {
     name: String,
     limit: Duration,
     session: Option<Connected>,
-    hangs: HangingCommits,
-    /// Since when probes have not found the walsender.
-    absence: AbsentSince,
-    /// Since when the shard cannot be reached.
-    unreachable: AbsentSince,
+    waiting_commits: WaitingCommits,
+    /// The time for which probes have not found the walsender.
+    walsender_absence: AbsenceTimer,
+    /// The time for which the shard has been unreachable.
+    shard_absence: AbsenceTimer,
 }
 
 impl WatchdogState {
-    /// Probes the shard, and removes the name if nothing is confirmed. Returns true if the watchdog must end.
-    async fn probe_and_react(&mut self, agent: AgentPresence) -> bool {
-        let must_end = self.probe(agent).await;
-        let reached = !matches!(&must_end, Err(error) if !error.is_superseded());
-        let unreachable_for = self.unreachable.observe(reached, Instant::now());
-        match must_end {
+    /// Probes the shard once, and handles an error. Returns whether the watchdog must end.
+    async fn probe_or_reconnect(&mut self, agent: AgentPresence) -> bool {
+        let probed = self.probe_and_react(agent).await;
+        let reached = !matches!(&probed, Err(error) if !error.is_superseded());
+        let unreachable_for = self.shard_absence.observe(reached, Instant::now());
+        match probed {
             Ok(must_end) => must_end,
             Err(error) if error.is_superseded() => true,
             Err(_) => {
@@ -223,8 +227,9 @@ impl WatchdogState {
         }
     }
 
-    /// Probes the shard once. Returns whether the watchdog must end.
-    async fn probe(&mut self, agent: AgentPresence) -> Result<bool, StepError> {
+    /// Probes the shard once. Removes the name if the stream confirms nothing for too long. If the agent has ended and
+    /// the name is not in force, removes it from the configuration file. Returns whether the watchdog must end.
+    async fn probe_and_react(&mut self, agent: AgentPresence) -> Result<bool, StepError> {
         let shard = self.shard.name.clone();
         let what = format!("shard {shard}: watching dual-write");
         if self.session.is_none() {
@@ -240,8 +245,8 @@ impl WatchdogState {
         }
         let status = dual_write::probe(session, &self.name).await?;
         if !status.is_named {
-            self.hangs.clear();
-            self.absence.clear();
+            self.waiting_commits.clear();
+            self.walsender_absence.clear();
             if agent == AgentPresence::Present {
                 return Ok(false);
             }
@@ -250,9 +255,9 @@ impl WatchdogState {
             return Ok(true);
         }
         let now = Instant::now();
-        let waited = self.hangs.observe(&status.waiting_commits, now);
-        let hung = waited.max(self.absence.observe(status.is_streaming, now));
-        if hung >= self.limit {
+        let waited = self.waiting_commits.observe(&status.waiting_commits, now);
+        let longest_wait = waited.max(self.walsender_absence.observe(status.is_streaming, now));
+        if longest_wait >= self.limit {
             dual_write::remove_names(session, &self.token, OwnershipProof::Owner).await?;
         }
         Ok(false)

@@ -13,7 +13,7 @@ const HINTS: [Option<&str>; 11] = [
     None,
     Some("`abort` it and plan it again"),
     Some("grant the missing privilege to the agent's role, then `resume`"),
-    Some("make both sides equal, then `resume`; or `abort` the migration"),
+    Some("make the tables equal on both shards, then `resume`; or `abort` the migration"),
     Some("something else wrote to the moving rows there; `abort` it and plan it again"),
     Some("find the cause, then `resume`: before the flip the agent creates the guards again"),
     Some("a roll back is not possible any more: `finish`"),
@@ -155,8 +155,8 @@ fn what_mends_it_stays_where_the_command_behind_it_goes() {
     );
     let shown = |hint| fit(&failure(hint), &in_hold).hint.unwrap();
     assert_eq!(
-        shown("make both sides equal, then `resume`; or `abort` the migration"),
-        "make both sides equal, then `resume`"
+        shown("make the tables equal on both shards, then `resume`; or `abort` the migration"),
+        "make the tables equal on both shards, then `resume`"
     );
     assert_eq!(
         shown("start that agent again, or `abort` it"),

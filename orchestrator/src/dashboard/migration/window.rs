@@ -3,6 +3,7 @@
 use crate::view::MigrationView;
 use crate::view::figures::count;
 use askama::Template;
+use plans::id::{AttemptNo, MapVersion};
 use plans::request::Mode;
 use plans::step::StepKind;
 use plans::step::cutover::{CutoverResult, WriteBlockTimes};
@@ -21,8 +22,8 @@ struct WindowView {
     title: &'static str,
     total: String,
     budget: u32,
-    attempt: i64,
-    map_version: i64,
+    attempt: AttemptNo,
+    map_version: MapVersion,
     dirty_keys: String,
     /// The number of refused writes; empty if they were not counted.
     refused: String,

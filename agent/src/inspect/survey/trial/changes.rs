@@ -25,9 +25,9 @@ pub(super) async fn run(
         let (mut deletes, mut inserts) = (Vec::new(), Vec::new());
         let mut updates: Vec<RowChange> = Vec::new();
         for row in rows {
-            deletes.push(applier.delete_read(table_index, row.clone())?);
-            inserts.push(applier.insert_read(table_index, row.clone())?);
-            updates.push(applier.update_read(table_index, row.clone())?);
+            deletes.push(applier.delete_of_read_row(table_index, row.clone())?);
+            inserts.push(applier.insert_of_read_row(table_index, row.clone())?);
+            updates.push(applier.update_to_read_row(table_index, row.clone())?);
         }
         for changes in [&deletes, &inserts, &updates] {
             executor.execute(&PlannedChanges::of(changes)).await?;
@@ -41,7 +41,7 @@ async fn read_rows(
     table: &MovingTable,
 ) -> Result<Vec<RepairValues>, StepError> {
     let session = executor.session();
-    let moving = MovingRows::of_rows(table, "true".to_owned());
+    let moving = MovingRows::matching(table, "true".to_owned());
     let keys = compare::read_keys(session, &moving, CHANGED_ROWS).await?;
     let rows = compare::read_rows(session, &moving, &keys).await?;
     Ok(rows.into_iter().map(|(_, values)| values).collect())

@@ -27,7 +27,7 @@ const PROBE: &str = "
     drop schema shardwright_trial";
 
 impl RunningTrial<'_> {
-    /// Tries it on the source, in a separate transaction that is rolled back.
+    /// Runs [`PROBE`] on the source, in a separate transaction that is rolled back.
     pub(super) async fn probe_event_triggers_on_source(&mut self) -> Result<(), TrialEnd> {
         let shard = self.source.name.clone();
         let Some(triggers) = enabled_event_triggers(&self.source_session).await? else {
@@ -47,7 +47,7 @@ impl RunningTrial<'_> {
         }
     }
 
-    /// Tries it on the target, with the event triggers that it has at this point of the trial.
+    /// Runs [`PROBE`] on the target, with the event triggers that the target has at this point of the trial.
     pub(super) async fn probe_event_triggers_on_target(&mut self) -> Result<(), TrialEnd> {
         let shard = self.target_name();
         let Some(triggers) = enabled_event_triggers(self.target_session()).await? else {

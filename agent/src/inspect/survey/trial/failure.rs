@@ -1,6 +1,7 @@
 //! Converts the failures of a trial to findings.
 
 use plans::doctor::Finding;
+use plans::failure::StepCode;
 use plans::fleet::ShardRef;
 use plans::id::ShardName;
 use plans::table::MovingTable;
@@ -61,7 +62,7 @@ const UNRESOLVED_NAMES: [SqlState; 4] = [
     SqlState::AMBIGUOUS_FUNCTION,
 ];
 
-/// The reason why a trial ends.
+/// The reason for which a trial ends.
 pub(super) enum TrialEnd {
     /// A step of the move would fail, and the steps after it could not be tried.
     Step(Box<TrialFailure>),
@@ -113,7 +114,7 @@ fn failure_of(
 ) -> TrialEnd {
     let Some(state) = error.code().filter(|state| !is_environmental(state.code())) else {
         let message = format!("{object}: {problem}");
-        return TrialEnd::Trial(StepError::passing("trial", message));
+        return TrialEnd::Trial(StepError::passing(StepCode::Trial, message));
     };
     let function_name = UNRESOLVED_NAMES
         .contains(state)
@@ -135,8 +136,8 @@ pub(super) fn step_failure(
     let Some(failure) = error.failure() else {
         return TrialEnd::Trial(error);
     };
-    let state = failure.code.strip_prefix("sql.");
-    if failure.code == "connection" || state.is_some_and(is_environmental) {
+    let state = failure.sqlstate();
+    if failure.has_code(StepCode::Connection) || state.is_some_and(is_environmental) {
         return TrialEnd::Trial(error);
     }
     let remedy = match state {
@@ -153,13 +154,13 @@ pub(super) fn step_failure(
 /// Reports that the schemas differ after the target's schema was created.
 pub(super) fn schema_difference(shard: &str, error: StepError) -> TrialEnd {
     match error.failure() {
-        Some(failure) if failure.code == crate::schema::compare::DIFFERENT => {
+        Some(failure) if failure.has_code(StepCode::SchemaDifferent) => {
             Finding::new(
                 FAILED,
                 format!("shard {shard}, schema"),
                 failure.message.clone(),
-                "make what it names the same on both: often a default of the target's database or of a role there, or an extension of another version; \
-                 where only an expression reads in another way, its IS DISTINCT FROM finds another operator without a search path: write not (a OPERATOR(schema.=) b)",
+                "make these objects the same on both shards. Frequent causes are a default of the target's database or of a role there, and an extension of another version. \
+                 If only an expression differs, its IS DISTINCT FROM finds another operator without a search path: write not (a OPERATOR(schema.=) b)",
             )
             .into()
         }
@@ -172,8 +173,8 @@ pub(super) fn row_difference(shard: &str, table: &MovingTable) -> TrialEnd {
     Finding::new(
         FAILED,
         format!("shard {shard}, table {}", table.table),
-        "step verify: rows that were copied are not found by their identity, or read in another way there",
-        "give the table's identity types whose text the two servers read and print alike; or list it under `ignore`",
+        "step verify: the target does not find copied rows by their identity, or prints their values differently",
+        "give the identity columns types whose text both servers read and print in the same way; or list the table under `ignore`",
     )
     .into()
 }
@@ -183,8 +184,8 @@ pub(super) fn generated_value_difference(shard: &str, table: &MovingTable) -> Tr
     Finding::new(
         FAILED,
         format!("shard {shard}, table {}", table.table),
-        "step verify: the target generates other values than the source has, as long as other tables are empty there",
-        "a generated column takes its value from the row alone: drop its expression (alter table ... alter column ... drop expression) and fill it by a trigger",
+        "step verify: while other tables of the target are empty, it generates other values than the source has",
+        "a generated column must depend on its own row only: drop its expression (alter table ... alter column ... drop expression) and fill it by a trigger",
     )
     .into()
 }
@@ -194,8 +195,8 @@ pub(super) fn unfinished_finding(shard: &ShardName, error: &StepError) -> Findin
     Finding::new(
         UNFINISHED,
         format!("shard {shard}"),
-        format!("the trial did not come to its end: {error}"),
-        "plan again; or say `trial: skip`, and what a trial would find is found by the steps",
+        format!("the trial did not complete: {error}"),
+        "plan again; or set `trial: skip` in the request: then a step of the migration fails if it meets a problem",
     )
 }
 
@@ -235,7 +236,7 @@ const EVENT_TRIGGER_REMEDY: &str = "alter event trigger ... disable for the time
 const UNDEFINED_TABLE_REMEDY: &str = "every session of a move has an empty search_path: name what is missing with its schema, or give the function that uses it a path of its own: \
      alter function ... set search_path = ...; where it has its schema already, the table comes before the one that its expression reads: write the function in plpgsql, or drop the expression";
 /// The remedy for objects whose names already exist on the target.
-const DUPLICATE_REMEDY: &str = "drop it on the target, or choose an empty database; or create all tables there yourself and say `schema: existing`";
+const DUPLICATE_REMEDY: &str = "drop it on the target, or choose an empty database; or create all tables there yourself and set `schema: existing` in the request";
 
 /// The remedy for a CHECK constraint that a row satisfies only together with rows of other tables.
 const CHECK_REMEDY: &str = "tables are copied in no order, and this check reads another one: make it NOT VALID on the source, which still checks what is written: \
@@ -260,7 +261,7 @@ fn remedy(state: &SqlState) -> &'static str {
         }
         state if *state == SqlState::CHECK_VIOLATION => CHECK_REMEDY,
         state if *state == SqlState::CHARACTER_NOT_IN_REPERTOIRE => ENCODING_REMEDY,
-        _ => "make the source such that the target takes it, or make the target as the source is",
+        _ => "change the source so that the target accepts it, or make the target like the source",
     }
 }
 

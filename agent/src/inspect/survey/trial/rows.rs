@@ -79,8 +79,8 @@ impl RunningTrial<'_> {
             return false;
         }
         let (source_session, target_session) = self.sessions();
-        let source_sample = MovingRows::of_rows(table, sample.condition());
-        let copy = MovingRows::of_rows(&self.copies[index], "true".to_owned());
+        let source_sample = MovingRows::matching(table, sample.condition());
+        let copy = MovingRows::matching(&self.copies[index], "true".to_owned());
         let digests = tokio::try_join!(
             compare::digest(source_session, &source_sample, &ChunkScope::Whole),
             compare::digest(target_session, &copy, &ChunkScope::Whole)
@@ -138,8 +138,8 @@ impl RunningTrial<'_> {
         sample: &RowSample,
     ) -> Result<bool, StepError> {
         let (source_session, target_session) = self.sessions();
-        let source_sample = MovingRows::of_rows(table, sample.condition());
-        let copy = MovingRows::of_rows(copy, "true".to_owned());
+        let source_sample = MovingRows::matching(table, sample.condition());
+        let copy = MovingRows::matching(copy, "true".to_owned());
         let (source_digest, target_digest) = tokio::try_join!(
             compare::digest(source_session, &source_sample, &ChunkScope::Whole),
             compare::digest(target_session, &copy, &ChunkScope::Whole)

@@ -16,7 +16,8 @@ impl RunningTrial<'_> {
         self.execute_on_both("release savepoint trial").await
     }
 
-    /// Records what failed since the savepoint, and rolls back to it. Fails if the trial itself failed.
+    /// Records the failure of a step since the savepoint, and rolls back to the savepoint. Fails if the trial itself
+    /// failed.
     pub(super) async fn roll_back_to_savepoint(
         &mut self,
         trial_end: TrialEnd,

@@ -12,7 +12,7 @@ use crate::shard::user_code;
 
 impl RunningTrial<'_> {
     /// Creates a table like each table of the target, with its columns, defaults, checks, generated columns and
-    /// indexes. It has no foreign keys and triggers, which do not fire anyway when the agent copies and applies.
+    /// indexes. The new table has no foreign keys and triggers, which do not fire when the agent copies and applies.
     pub(super) async fn create_scratch_tables(&mut self) -> Result<(), TrialEnd> {
         let schema = format!("shardwright_trial_{}", Uuid::new_v4().simple());
         let action = format!("shard {}: setting up a trial", self.target_name());

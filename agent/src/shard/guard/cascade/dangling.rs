@@ -1,18 +1,16 @@
 //! Checks that the stream has followed for the rows that cascades have skipped.
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::names::SCHEMA;
 use plans::sql::quote_ident;
 use plans::table::{MovingTable, TableKey};
 
 use super::{count_skipped, keys};
 use crate::error::{StepError, WithIntent};
-use crate::shard::epoch::{self, EpochProof, EpochToken};
+use crate::shard::epoch::{self, AttemptCount, EpochProof, EpochToken};
 use crate::shard::guard::GuardedRows;
 use crate::shard::user_code;
-
-/// Failure code: a cutover waits until the stream has followed for skipped rows.
-pub(crate) const CASCADE_CODE: &str = "cutover.cascade";
 
 /// Returns which rows on the new owner refer to missing rows, by its committed rows at present; `None` if no row was
 /// skipped or none does.
@@ -34,17 +32,17 @@ pub(crate) async fn find_unfollowed(
 /// [`super::refuse_skips`], which counted them.
 ///
 /// # Errors
-/// [`CASCADE_CODE`], to be tried again, with a table and its foreign key.
+/// `cutover.cascade`, to be tried again, with a table and its foreign key.
 pub(crate) async fn check_and_reset(
     client: &Connected,
     token: &EpochToken,
-    count: i64,
+    count: AttemptCount,
     guarded: GuardedRows<'_>,
 ) -> Result<(), StepError> {
     let shard = client.name();
     let what = format!("shard {shard}: searching for rows that refer to missing rows");
     if let Some(found) = find_dangling(client, guarded, &what).await? {
-        return Err(StepError::not_yet(CASCADE_CODE, found));
+        return Err(StepError::not_yet(StepCode::CutoverCascade, found));
     }
     let counter = quote_ident(&token.migration.skipped());
     let sql = format!("select pg_catalog.setval('{SCHEMA}.{counter}', 1, false)");

@@ -39,18 +39,18 @@ pub(crate) async fn find_differences(
     upstream: &Connected,
     downstream: &Connected,
     moving: &MovingRows<'_>,
-    part: &ChunkScope,
+    scope: &ChunkScope,
     max_named: usize,
 ) -> Result<RowDifferences, StepError> {
-    let (upstream_rows, downstream_rows) = tokio::try_join!(
-        class_digests(upstream, moving, part),
-        class_digests(downstream, moving, part)
+    let (upstream_digests, downstream_digests) = tokio::try_join!(
+        class_digests(upstream, moving, scope),
+        class_digests(downstream, moving, scope)
     )?;
     let mut found = RowDifferences::default();
-    for group in differing_classes(&upstream_rows, &downstream_rows, ROWS_AT_ONCE) {
+    for group in differing_classes(&upstream_digests, &downstream_digests, ROWS_AT_ONCE) {
         let (upstream_rows, downstream_rows) = tokio::try_join!(
-            hashes(upstream, moving, part, &group),
-            hashes(downstream, moving, part, &group)
+            hashes(upstream, moving, scope, &group),
+            hashes(downstream, moving, scope, &group)
         )?;
         let changed = compare_hashes(&upstream_rows, &downstream_rows, &mut found, max_named);
         for keys in changed.chunks(KEYS_AT_ONCE) {
@@ -109,22 +109,22 @@ fn difference(key: &str, kind: DifferenceKind) -> RowDifference {
 
 /// Returns the hash of each row of the given sub-chunks, by the row's key.
 async fn hashes(
-    side: &Connected,
+    session: &Connected,
     moving: &MovingRows<'_>,
-    part: &ChunkScope,
+    scope: &ChunkScope,
     group: &[i64],
 ) -> Result<BTreeMap<String, String>, StepError> {
-    let rows = side
+    let rows = session
         .query(
             &format!(
                 "select {key}, {hash} from only {name} t
-                 where {predicate} and {part} and {classes} {grouped}",
+                 where {predicate} and {in_scope} and {classes} {grouped}",
                 key = moving.key_array(),
                 hash = moving.hash(),
                 grouped = group_clause(moving),
                 name = moving.name(),
                 predicate = moving.predicate,
-                part = part.sql(moving),
+                in_scope = scope.sql(moving),
                 classes = classes_condition(moving),
             ),
             &[&group],
@@ -132,14 +132,15 @@ async fn hashes(
         .await
         .at(format_args!(
             "shard {}: comparing rows of {}",
-            side.name(),
+            session.name(),
             moving.table.table
         ))?;
     let key = |row: &Row| canonical_key(&parse_key(row.get(0)));
     Ok(rows.iter().map(|row| (key(row), row.get(1))).collect())
 }
 
-/// Equal rows of a table without a key are one row of the result, whose hash includes their number.
+/// Returns the GROUP BY clause of a query for keys and hashes. In a table without a key, equal rows become one row of
+/// the result, whose hash includes their number.
 fn group_clause(moving: &MovingRows<'_>) -> &'static str {
     if moving.has_no_key() {
         "group by 1"
@@ -161,12 +162,13 @@ async fn differing_columns(
     )?;
     let names = moving.table.columns.iter().map(|column| &column.name);
     let named_difference = |key: &String| {
-        let (upstream_rows, downstream_rows) = (upstream_rows.get(key), downstream_rows.get(key));
-        let same = |at: usize| {
-            upstream_rows.and_then(|h| h.get(at)) == downstream_rows.and_then(|t| t.get(at))
+        let (upstream_row, downstream_row) = (upstream_rows.get(key), downstream_rows.get(key));
+        let is_equal = |index: usize| {
+            let upstream_hash = upstream_row.and_then(|hashes| hashes.get(index));
+            upstream_hash == downstream_row.and_then(|hashes| hashes.get(index))
         };
         let columns = names.clone().enumerate();
-        let columns = columns.filter(|(at, _)| !same(*at));
+        let columns = columns.filter(|(index, _)| !is_equal(*index));
         difference(
             key,
             DifferenceKind::Changed {
@@ -179,7 +181,7 @@ async fn differing_columns(
 
 /// Returns a hash of each column of the rows with these keys, by key.
 async fn hashes_by_column(
-    side: &Connected,
+    session: &Connected,
     moving: &MovingRows<'_>,
     keys: &[String],
 ) -> Result<BTreeMap<String, Vec<String>>, StepError> {
@@ -192,7 +194,7 @@ async fn hashes_by_column(
             )
         })
         .collect();
-    let rows = side
+    let rows = session
         .query(
             &format!(
                 "{PARAMETER_KEYS} select given.shardwright_text, array[{hashes}] from given {join}",
@@ -204,7 +206,7 @@ async fn hashes_by_column(
         .await
         .at(format_args!(
             "shard {}: comparing columns of {}",
-            side.name(),
+            session.name(),
             moving.table.table
         ))?;
     Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
@@ -212,7 +214,7 @@ async fn hashes_by_column(
 
 /// Returns the keys of at most `limit` rows, in no particular order.
 pub(crate) async fn read_keys(
-    side: &Connected,
+    session: &Connected,
     moving: &MovingRows<'_>,
     limit: i64,
 ) -> Result<Vec<String>, StepError> {
@@ -222,9 +224,9 @@ pub(crate) async fn read_keys(
         name = moving.name(),
         predicate = moving.predicate,
     );
-    let rows = side.query(&sql, &[]).await.at(format_args!(
+    let rows = session.query(&sql, &[]).await.at(format_args!(
         "shard {}: reading keys of {}",
-        side.name(),
+        session.name(),
         moving.table.table
     ))?;
     let key = |row: &Row| canonical_key(&parse_key(row.get(0)));
@@ -233,11 +235,11 @@ pub(crate) async fn read_keys(
 
 /// Returns the hash of each row with one of these keys, by key. A key without a row is not in the result.
 pub(crate) async fn hashes_by_key(
-    side: &Connected,
+    session: &Connected,
     moving: &MovingRows<'_>,
     keys: &[String],
 ) -> Result<BTreeMap<String, String>, StepError> {
-    let rows = side
+    let rows = session
         .query_prepared(
             &format!(
                 "{PARAMETER_KEYS} select given.shardwright_text, {hash} from given {join} {grouped}",
@@ -250,7 +252,7 @@ pub(crate) async fn hashes_by_key(
         .await
         .at(format_args!(
             "shard {}: comparing changed rows of {}",
-            side.name(),
+            session.name(),
             moving.table.table
         ))?;
     Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())

@@ -1,10 +1,11 @@
-//! Net changes of rows: sets that have the same effect as the changes one after the other.
+//! Combines changes into net changes: sets of rows that have the same effect as the changes one after the other.
 //!
-//! Rows are independent of each other except for constraints, whose violation is an error and not another effect. So
-//! the order of rows is free, and the changes of one row become one change. This does not hold for a row to which an
-//! UPDATE gives another key: all changes of its keys stay as they are, in their order.
-//! Each set has the number of rows that it must affect. If it affects that number, each change would have affected
-//! one row.
+//! Rows are independent of each other, except for constraints, and a violated constraint is an error. So changes of
+//! different rows can be in any order, and the changes of one row become one change. This does not hold if an UPDATE
+//! gives a row another key: all changes with the old or the new key are then executed one by one, in their order.
+//!
+//! For each set it is known how many rows it must affect. If it affects this number, each of the combined changes would
+//! have affected one row.
 
 #[cfg(test)]
 pub(super) mod tests;
@@ -21,17 +22,17 @@ use super::lane::ApplyLane;
 use super::target::ApplyTarget;
 use crate::postgres::pgoutput::{Tuple, TupleValue};
 
-/// The operation on the rows of a set; sets are executed in this order.
+/// The operation on the rows of a set. Sets are executed in the order of these variants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum SetOperation {
     Delete,
-    /// Proves that none of the rows exists: they were inserted and deleted in these changes.
+    /// Proves that none of the rows exists: the changes insert and delete them.
     ProveMissing,
     Update,
     Insert,
 }
 
-/// Rows of one table with the same columns and the same operation.
+/// Rows of one table that have values in the same columns, with one operation on all of them.
 #[derive(Debug)]
 pub(super) struct RowSet<'a> {
     pub(super) target: &'a ApplyTarget,
@@ -41,7 +42,7 @@ pub(super) struct RowSet<'a> {
 }
 
 impl RowSet<'_> {
-    /// Splits the set by the lanes of its rows, which keep their order.
+    /// Splits the set into one for each lane. The rows keep their order.
     pub(super) fn split_by_lane(self) -> [Self; 2] {
         let (target, operation) = (self.target, self.operation);
         let is_first = |row: &Cow<'_, Tuple>| ApplyLane::of(target, row) == ApplyLane::First;
@@ -63,10 +64,10 @@ pub(super) struct NetChanges<'a> {
 }
 
 impl<'a> NetChanges<'a> {
-    /// Computes the net changes. Returns `None` if the changes contradict each other, or their rows cannot be
-    /// identified; executed one by one they show the error.
+    /// Computes the net changes. Returns `None` if the changes contradict each other, or if a row cannot be identified.
+    /// The execution one by one then returns the error.
     pub(super) fn of(changes: &'a [RowChange]) -> Option<Self> {
-        let changed = changed_keys(changes)?;
+        let changed_keys = find_changed_keys(changes)?;
         let mut remaining = Vec::new();
         let mut states: HashMap<RowKey<'a>, RowState<'a>> = HashMap::with_capacity(changes.len());
         for change in changes {
@@ -74,17 +75,19 @@ impl<'a> NetChanges<'a> {
                 target: &change.target,
                 row: change.key_image(),
             };
-            if !change.target.by_sets || (!changed.is_empty() && changed.contains(&key)) {
+            if !change.target.allows_sets
+                || (!changed_keys.is_empty() && changed_keys.contains(&key))
+            {
                 remaining.push(change);
                 continue;
             }
             match states.entry(key) {
-                Entry::Vacant(new) => {
-                    new.insert(RowState::first(change));
+                Entry::Vacant(entry) => {
+                    entry.insert(RowState::after_first_change(change));
                 }
-                Entry::Occupied(mut known) => {
-                    let before = std::mem::replace(known.get_mut(), RowState::Missing);
-                    known.insert(before.followed_by(change)?);
+                Entry::Occupied(mut entry) => {
+                    let before = std::mem::replace(entry.get_mut(), RowState::Missing);
+                    entry.insert(before.followed_by(change)?);
                 }
             }
         }
@@ -94,9 +97,9 @@ impl<'a> NetChanges<'a> {
 }
 
 /// Returns the old and new keys of all UPDATEs that give a row another key; `None` if a new key is unknown.
-fn changed_keys(changes: &[RowChange]) -> Option<HashSet<RowKey<'_>>> {
+fn find_changed_keys(changes: &[RowChange]) -> Option<HashSet<RowKey<'_>>> {
     let mut keys = HashSet::new();
-    for change in changes.iter().filter(|change| change.target.by_sets) {
+    for change in changes.iter().filter(|change| change.target.allows_sets) {
         let target = &change.target;
         if let RowChangeKind::Update {
             new,
@@ -115,7 +118,7 @@ fn changed_keys(changes: &[RowChange]) -> Option<HashSet<RowKey<'_>>> {
     Some(keys)
 }
 
-/// The net effect of the changes of one row so far. A row image belongs to the target next to it.
+/// The net effect of the changes of one row so far. The columns of a row image are those of the target next to it.
 #[derive(Debug)]
 enum RowState<'a> {
     /// The row did not exist before and does not exist now.
@@ -128,7 +131,7 @@ enum RowState<'a> {
 }
 
 impl<'a> RowState<'a> {
-    fn first(change: &'a RowChange) -> Self {
+    fn after_first_change(change: &'a RowChange) -> Self {
         let target = &change.target;
         match &change.kind {
             RowChangeKind::Insert(new) => Self::Inserted(target, Cow::Borrowed(new)),
@@ -150,20 +153,21 @@ impl<'a> RowState<'a> {
             (Self::Deleted, RowChangeKind::Insert(new)) => {
                 Some(Self::Replaced(target, Cow::Borrowed(new)))
             }
-            (Self::Inserted(shape, row), RowChangeKind::Update { new, .. }) => Some(
-                Self::Inserted(shape, merge_update(shape, row, target, new)?),
+            (Self::Inserted(row_target, row), RowChangeKind::Update { new, .. }) => Some(
+                Self::Inserted(row_target, merge_update(row_target, row, target, new)?),
             ),
-            (Self::Updated(shape, row), RowChangeKind::Update { new, .. }) => {
-                Some(Self::Updated(shape, merge_update(shape, row, target, new)?))
-            }
-            (Self::Replaced(shape, row), RowChangeKind::Update { new, .. }) => Some(
-                Self::Replaced(shape, merge_update(shape, row, target, new)?),
+            (Self::Updated(row_target, row), RowChangeKind::Update { new, .. }) => Some(
+                Self::Updated(row_target, merge_update(row_target, row, target, new)?),
+            ),
+            (Self::Replaced(row_target, row), RowChangeKind::Update { new, .. }) => Some(
+                Self::Replaced(row_target, merge_update(row_target, row, target, new)?),
             ),
             (Self::Inserted(..), RowChangeKind::Delete(_)) => Some(Self::Missing),
             (Self::Replaced(..), RowChangeKind::Delete(_)) => Some(Self::Deleted),
-            // The DELETE would not compare the columns that the UPDATE compares.
-            (Self::Updated(shape, _), RowChangeKind::Delete(_)) => {
-                shape.fixed.is_empty().then_some(Self::Deleted)
+            // Not possible if the UPDATE compares columns that it may not set, because the DELETE would not compare
+            // them.
+            (Self::Updated(row_target, _), RowChangeKind::Delete(_)) => {
+                row_target.unsettable.is_empty().then_some(Self::Deleted)
             }
             (
                 Self::Missing | Self::Deleted,
@@ -177,7 +181,7 @@ impl<'a> RowState<'a> {
     }
 }
 
-/// Returns the new image of an UPDATE with its key values, which the image leaves out if they are large and
+/// Returns the new image of an UPDATE, with key values from `before` if the image lacks them because they are large and
 /// unchanged.
 fn with_key<'a>(target: &ApplyTarget, before: &Tuple, new: &'a Tuple) -> Cow<'a, Tuple> {
     if target.is_identified(new) {
@@ -190,16 +194,18 @@ fn with_key<'a>(target: &ApplyTarget, before: &Tuple, new: &'a Tuple) -> Cow<'a,
     Cow::Owned(row)
 }
 
-/// Returns the image of `row` after an UPDATE to `new`. `None` if their columns differ, or if the UPDATE changes a
-/// column that no UPDATE may set.
+/// Returns the image of `row` after an UPDATE to `new`. `None` if the two images have different columns, or if the
+/// UPDATE changes a column that no UPDATE may set.
 fn merge_update<'a>(
-    shape: &Arc<ApplyTarget>,
+    row_target: &Arc<ApplyTarget>,
     row: Cow<'a, Tuple>,
     target: &Arc<ApplyTarget>,
     new: &'a Tuple,
 ) -> Option<Cow<'a, Tuple>> {
-    let same = |at: &usize| new.0[*at] == TupleValue::UnchangedToast || new.0[*at] == row.0[*at];
-    if !Arc::ptr_eq(shape, target) || !shape.fixed.iter().all(same) {
+    let is_unchanged = |index: &usize| {
+        new.0[*index] == TupleValue::UnchangedToast || new.0[*index] == row.0[*index]
+    };
+    if !Arc::ptr_eq(row_target, target) || !row_target.unsettable.iter().all(is_unchanged) {
         return None;
     }
     if !new.0.contains(&TupleValue::UnchangedToast) {
@@ -215,13 +221,14 @@ fn merge_update<'a>(
 }
 
 /// Returns the columns that an image lacks; most images lack none.
-fn lacking_columns(row: &Tuple) -> Vec<usize> {
+fn missing_columns(row: &Tuple) -> Vec<usize> {
     let lacks = |(index, value): (usize, &TupleValue)| {
         (*value == TupleValue::UnchangedToast).then_some(index)
     };
     row.0.iter().enumerate().filter_map(lacks).collect()
 }
 
+/// Divides the rows into sets, in the order in which the sets are executed.
 fn build_sets<'a>(states: HashMap<RowKey<'a>, RowState<'a>>) -> Vec<RowSet<'a>> {
     /// Sets by their target, their operation and the columns that they lack.
     type SetsByKind<'a> =
@@ -229,7 +236,7 @@ fn build_sets<'a>(states: HashMap<RowKey<'a>, RowState<'a>>) -> Vec<RowSet<'a>> 
     let mut kinds = SetsByKind::new();
     let mut add = |target: &'a Arc<ApplyTarget>, operation: SetOperation, row: Cow<'a, Tuple>| {
         let lacks = match operation {
-            SetOperation::Update => lacking_columns(&row),
+            SetOperation::Update => missing_columns(&row),
             SetOperation::Delete | SetOperation::ProveMissing | SetOperation::Insert => Vec::new(),
         };
         let kind = (target.table, Arc::as_ptr(target), operation, lacks);
@@ -242,14 +249,14 @@ fn build_sets<'a>(states: HashMap<RowKey<'a>, RowState<'a>>) -> Vec<RowSet<'a>> 
         set.rows.push(row);
     };
     for (key, state) in states {
-        let bare = || Cow::Borrowed(key.row);
+        let key_row = || Cow::Borrowed(key.row);
         match state {
-            RowState::Missing => add(key.target, SetOperation::ProveMissing, bare()),
+            RowState::Missing => add(key.target, SetOperation::ProveMissing, key_row()),
             RowState::Inserted(target, row) => add(target, SetOperation::Insert, row),
             RowState::Updated(target, row) => add(target, SetOperation::Update, row),
-            RowState::Deleted => add(key.target, SetOperation::Delete, bare()),
+            RowState::Deleted => add(key.target, SetOperation::Delete, key_row()),
             RowState::Replaced(target, row) => {
-                add(key.target, SetOperation::Delete, bare());
+                add(key.target, SetOperation::Delete, key_row());
                 add(target, SetOperation::Insert, row);
             }
         }
@@ -262,26 +269,26 @@ fn build_sets<'a>(states: HashMap<RowKey<'a>, RowState<'a>>) -> Vec<RowSet<'a>> 
     sets
 }
 
-/// Sorts the rows of a set by their keys.
+/// Sorts the rows of a set nearly in the order of the key's index, so that the server finds them on neighbouring pages.
 fn sort_by_key(set: &mut RowSet<'_>) {
     let target = set.target;
     let rank = |row: &Tuple| [0, 1].map(|nth| target.key.get(nth).map(|at| sort_prefix(row, *at)));
     let rows = std::mem::take(&mut set.rows).into_iter();
     let mut ranked: Vec<_> = rows.map(|row| (rank(&row), row)).collect();
     ranked.sort_unstable_by(|(one_rank, one), (other_rank, other)| {
-        let exact = || {
-            let places = target.key.iter();
+        let compare_keys = || {
+            let indexes = target.key.iter();
             let mut comparisons =
-                places.map(|at| sort_value(one, *at).cmp(&sort_value(other, *at)));
+                indexes.map(|index| sort_value(one, *index).cmp(&sort_value(other, *index)));
             let order = comparisons.find(|ordering| ordering.is_ne());
             order.unwrap_or(Ordering::Equal)
         };
-        one_rank.cmp(other_rank).then_with(exact)
+        one_rank.cmp(other_rank).then_with(compare_keys)
     });
     set.rows = ranked.into_iter().map(|(_, row)| row).collect();
 }
 
-/// Returns the first bytes of [`sort_value`] as a number, which is stored with the row: it decides most comparisons.
+/// Returns the first bytes of [`sort_value`] as a number, which decides most comparisons faster.
 fn sort_prefix(row: &Tuple, at: usize) -> u64 {
     let (length, bytes) = sort_value(row, at);
     let mut first = [0; 8];
@@ -292,7 +299,8 @@ fn sort_prefix(row: &Tuple, at: usize) -> u64 {
     u64::from_be_bytes(first)
 }
 
-/// Returns a value that sorts rows nearly as an index does, which is exact for positive integers.
+/// Returns a value that sorts rows nearly as an index does: by length, then by bytes. For positive integers the order
+/// is the same.
 fn sort_value(row: &Tuple, at: usize) -> (usize, &[u8]) {
     match row.0.get(at) {
         Some(TupleValue::Text(bytes)) => (bytes.len(), bytes),

@@ -1,14 +1,15 @@
-//! Decides which changes the copy already contains: those of transactions that are visible in the snapshot of their
-//! copy unit.
+//! Decides which changes the copy already contains: the copy of a row contains a transaction if the transaction is
+//! visible in the snapshot of the row's copy unit.
 //!
 //! A unit (a table, or a range of its keys) is copied with one snapshot, which may be later than the slot's.
-//! Each row image is checked against the unit that contains it: an UPDATE that takes a row from one unit to another
-//! is a DELETE in the first and an INSERT in the second. After the horizon, the newest barrier of any snapshot, the
+//! The old and the new image of a row are checked separately: an UPDATE that moves a row from one unit to another is a
+//! DELETE in the first and an INSERT in the second. After the horizon, which is the position of the newest barrier, the
 //! copy contains no change (docs/protocol.md, units and snapshots).
 
 use std::collections::HashMap;
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::table::MovingTable;
 
 use crate::error::{StepError, WithIntent};
@@ -16,11 +17,11 @@ use crate::postgres::lsn::Lsn;
 use crate::postgres::visibility::TxSnapshot;
 use crate::shard::epoch::EpochToken;
 
-/// A value of the column that divides a table into units. Its order is that of the column.
+/// A value of the column that divides a table into units. The values of this type have the same order as in the column.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum UnitBound {
     Integer(i64),
-    /// The canonical text of a uuid; its order is that of the uuid's bytes.
+    /// The text of a uuid in lower case, which sorts like the bytes of the uuid.
     Uuid(String),
 }
 
@@ -31,11 +32,12 @@ impl UnitBound {
     }
 }
 
-/// The rows from `low` (included) to `high` (excluded), which were copied with one snapshot.
+/// A unit: the rows from `low` (included) to `high` (excluded), which were copied with one snapshot.
 #[derive(Debug)]
 struct CopiedUnit {
     low: Option<UnitBound>,
     high: Option<UnitBound>,
+    /// The index of the snapshot in [`CopySnapshots::snapshots`].
     snapshot: usize,
 }
 
@@ -49,7 +51,7 @@ impl CopiedUnit {
 /// The snapshots with which the units of the copy were read. This value contains no rows; it decides which transactions
 /// the copy already contains.
 #[derive(Debug)]
-pub(super) struct VisibleRows {
+pub(super) struct CopySnapshots {
     snapshots: Vec<TxSnapshot>,
     /// The units of each table of the move, by the table's index.
     units: Vec<Vec<CopiedUnit>>,
@@ -57,7 +59,7 @@ pub(super) struct VisibleRows {
     horizon: Lsn,
 }
 
-impl VisibleRows {
+impl CopySnapshots {
     /// Reads snapshots and units from the downstream shard. Returns `None` if every unit has the slot's own snapshot,
     /// in which no transaction of the stream is visible.
     ///
@@ -80,12 +82,12 @@ impl VisibleRows {
         if rows.len() < 2 {
             return Ok(None);
         }
-        let mut numbers = HashMap::new();
+        let mut index_by_number = HashMap::new();
         let (mut snapshots, mut horizon) = (Vec::new(), Lsn::ZERO);
         for row in &rows {
             let text: String = row.get(1);
             let snapshot = text.parse::<TxSnapshot>();
-            numbers.insert(row.get::<_, i32>(0), snapshots.len());
+            index_by_number.insert(row.get::<_, i32>(0), snapshots.len());
             snapshots.push(snapshot.map_err(|error| snapshot_error(&what, &error.to_string()))?);
             horizon = horizon.max(row.get(2));
         }
@@ -102,14 +104,16 @@ impl VisibleRows {
         for row in &rows {
             let relation: String = row.get(0);
             let (first, last): (Option<i32>, Option<i32>) = (row.get(3), row.get(4));
-            let only = first.filter(|_| row.get(5) && first == last);
-            let snapshot = only.and_then(|number| numbers.get(&number));
+            let number = first.filter(|_| row.get(5) && first == last);
+            let snapshot = number.and_then(|number| index_by_number.get(&number));
             let table = tables.iter().position(|t| t.table.to_string() == relation);
             let (Some(table), Some(snapshot)) = (table, snapshot) else {
-                let why = format!("a unit of {relation} has none, or more than one");
+                let why = format!(
+                    "a unit of {relation} was copied with no snapshot, or with more than one"
+                );
                 return Err(snapshot_error(&what, &why));
             };
-            let bound = |at: usize| row.get::<_, Option<&str>>(at).map(UnitBound::parse);
+            let bound = |column: usize| row.get::<_, Option<&str>>(column).map(UnitBound::parse);
             units[table].push(CopiedUnit {
                 low: bound(1),
                 high: bound(2),
@@ -123,13 +127,13 @@ impl VisibleRows {
         }))
     }
 
-    /// Returns whether the copy may contain changes of a transaction that commits at `commit`.
-    pub(super) fn may_contain_commit(&self, commit: Lsn) -> bool {
+    /// Returns whether the copy may contain changes of a transaction whose commit is at the position `commit`.
+    pub(super) fn may_contain_transaction(&self, commit: Lsn) -> bool {
         commit <= self.horizon
     }
 
-    /// Returns whether the copy contains the effect of transaction `xid` on the row of `table` whose first primary key
-    /// value, as text, is `first`.
+    /// Returns whether the copy contains the effect of transaction `xid` on a row of `table`. `first` is the text of
+    /// the first value of the row's identity.
     ///
     /// # Errors
     /// `capture.unit` if no unit contains the row: the copy is incomplete.
@@ -148,9 +152,9 @@ impl VisibleRows {
         let snapshot = unit.and_then(|unit| self.snapshots.get(unit.snapshot));
         let snapshot = snapshot.ok_or_else(|| {
             StepError::refused(
-                "capture.unit",
-                "a change arrived for a row that no unit of the copy contains",
-                "`abort` it and plan it again",
+                StepCode::CaptureUnit,
+                "the stream has a change of a row that no unit of the copy contains",
+                "`abort` the migration and plan it again",
             )
         })?;
         Ok(snapshot.sees(snapshot.widen(xid)))
@@ -159,9 +163,9 @@ impl VisibleRows {
 
 fn snapshot_error(what: &str, why: &str) -> StepError {
     StepError::refused(
-        "copy.snapshot",
+        StepCode::CopySnapshot,
         format!("{what}: {why}"),
-        "`abort` it and plan it again",
+        "`abort` the migration and plan it again",
     )
 }
 
@@ -169,9 +173,9 @@ fn snapshot_error(what: &str, why: &str) -> StepError {
 mod tests {
     use super::*;
 
-    fn visible(units: Vec<Vec<CopiedUnit>>) -> VisibleRows {
+    fn copy_with_units(units: Vec<Vec<CopiedUnit>>) -> CopySnapshots {
         let parse = |text: &str| text.parse().expect("a snapshot");
-        VisibleRows {
+        CopySnapshots {
             snapshots: vec![parse("10:10:"), parse("20:30:25")],
             units,
             horizon: Lsn(100),
@@ -185,8 +189,8 @@ mod tests {
             high: high.map(UnitBound::Integer),
             snapshot,
         };
-        let v = visible(vec![vec![unit(None, Some(5), 0), unit(Some(5), None, 1)]]);
-        for (key, xid, held) in [
+        let copy = copy_with_units(vec![vec![unit(None, Some(5), 0), unit(Some(5), None, 1)]]);
+        for (key, xid, is_contained) in [
             ("4", 9, true),
             ("4", 22, false),
             ("5", 22, true),
@@ -194,26 +198,30 @@ mod tests {
             ("-3", 25, false),
         ] {
             assert_eq!(
-                v.contains_effect(0, key, xid).expect("a unit"),
-                held,
+                copy.contains_effect(0, key, xid).expect("a unit"),
+                is_contained,
                 "{key} {xid}"
             );
         }
-        assert!(v.may_contain_commit(Lsn(100)) && !v.may_contain_commit(Lsn(101)));
+        assert!(copy.may_contain_transaction(Lsn(100)) && !copy.may_contain_transaction(Lsn(101)));
     }
 
     #[test]
     fn a_table_of_one_unit_needs_no_key_and_a_row_without_unit_is_an_error() {
-        let all = |snapshot| CopiedUnit {
+        let whole_table = |snapshot| CopiedUnit {
             low: None,
             high: None,
             snapshot,
         };
         assert!(
-            visible(vec![vec![all(1)]])
+            copy_with_units(vec![vec![whole_table(1)]])
                 .contains_effect(0, "any text", 12)
-                .is_ok_and(|held| held)
+                .is_ok_and(|is_contained| is_contained)
         );
-        assert!(visible(vec![vec![]]).contains_effect(0, "1", 12).is_err());
+        assert!(
+            copy_with_units(vec![vec![]])
+                .contains_effect(0, "1", 12)
+                .is_err()
+        );
     }
 }

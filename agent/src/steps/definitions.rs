@@ -1,8 +1,10 @@
-//! Checks before a step that the moving tables on both shards are as planned, or have the same changed definition with
-//! which the move can continue.
+//! Checks before a step that the definitions of the moving tables on both shards are those of the plan. If they are
+//! equal on both shards but not those of the plan, the agent reports the new definition to the controller.
 //!
-//! Order: create event triggers that refuse DDL if the request demands it; restore dropped guards before the
-//! verification; compare the definitions.
+//! Order:
+//! 1. If the request demands it, create the event triggers that refuse DDL.
+//! 2. Before the verification, create dropped guards again.
+//! 3. Compare the definitions.
 
 use connect::Connected;
 use plans::names::Direction;
@@ -20,8 +22,8 @@ use crate::shard::epoch;
 use crate::shard::guard::cascade;
 use crate::shard::guard::{self, ddl_guard};
 
-/// One session on each shard, to compare the definitions (the shape) of the tables.
-pub(super) struct ShapeSessions<'a> {
+/// One session on each shard, to compare the definitions of the tables.
+pub(super) struct DefinitionSessions<'a> {
     pub(super) source: &'a Connected,
     pub(super) target: &'a Connected,
 }
@@ -31,13 +33,13 @@ pub(super) struct ShapeSessions<'a> {
 /// # Errors
 /// `schema.drift` with the differences; [`StepError::Reshaped`] if both shards have the same new definition.
 pub(crate) async fn check(context: &StepContext, kind: StepKind) -> Result<(), StepError> {
-    if !both_have_tables(kind) {
+    if !compares_definitions(kind) {
         return Ok(());
     }
     let (source, target) = (context.source()?, context.target()?);
     let source_session = source.session("shape").await?;
     let target_session = target.session("shape").await?;
-    let sessions = ShapeSessions {
+    let sessions = DefinitionSessions {
         source: &source_session,
         target: &target_session,
     };
@@ -50,9 +52,9 @@ pub(crate) async fn check(context: &StepContext, kind: StepKind) -> Result<(), S
     compare_definitions(context, &sessions).await
 }
 
-/// Returns whether the definitions are compared before this step. Some steps are excluded although both shards have the
-/// tables.
-fn both_have_tables(kind: StepKind) -> bool {
+/// Returns whether the definitions are compared before this step. They are not compared before steps that begin the
+/// capture or remove objects, although both shards may have the tables.
+fn compares_definitions(kind: StepKind) -> bool {
     match kind {
         StepKind::Copy
         | StepKind::CatchUp
@@ -76,7 +78,7 @@ fn both_have_tables(kind: StepKind) -> bool {
 /// Compares the definitions on both shards; see [`check`] for the errors.
 pub(super) async fn compare_definitions(
     context: &StepContext,
-    sessions: &ShapeSessions<'_>,
+    sessions: &DefinitionSessions<'_>,
 ) -> Result<(), StepError> {
     let tables = &context.keyed_tables();
     let (source, target) = (sessions.source, sessions.target);
@@ -86,37 +88,38 @@ pub(super) async fn compare_definitions(
     if &source_fingerprint == planned && &target_fingerprint == planned {
         return Ok(());
     }
-    let without_indexes = lacks_indexes(context)?;
+    let without_indexes = has_no_indexes_yet(context)?;
     let names: Vec<TableName> = tables.iter().map(|table| table.table.clone()).collect();
     let definitions = (
         catalog::facts(source, &names).await?,
         catalog::facts(target, &names).await?,
     );
     let side = |shard, definitions| DefinitionSide { shard, definitions };
-    let lines = ddl::differences(
+    let differences = ddl::differences(
         side(source.name(), &definitions.0),
         side(target.name(), &definitions.1),
         without_indexes,
     );
-    if !lines.is_empty() {
-        return Err(ddl::drift_error(&lines));
+    if !differences.is_empty() {
+        return Err(ddl::drift_error(&differences));
     }
-    accept_common_form(context, sessions, source_fingerprint, without_indexes).await
+    report_common_definition(context, sessions, source_fingerprint, without_indexes).await
 }
 
-/// Handles a definition that is the same on both shards and differs from the plan. The function accepts it if only
-/// indexes are missing. Otherwise it returns [`StepError::Reshaped`], with which the agent reports the new definition.
-async fn accept_common_form(
+/// Returns [`StepError::Reshaped`] for a definition that is the same on both shards and differs from the plan: with
+/// this error the agent reports the definition to the controller. Returns `Ok` if only the indexes of a new target are
+/// missing.
+async fn report_common_definition(
     context: &StepContext,
-    sessions: &ShapeSessions<'_>,
+    sessions: &DefinitionSessions<'_>,
     fingerprint: String,
     without_indexes: bool,
 ) -> Result<(), StepError> {
     let planned = &context.dispatch.tables;
     let (tables, changes) =
         ddl::reshaped_tables(planned, [sessions.source, sessions.target]).await?;
-    // Indexes, constraints and triggers of a new target are compared after they are built.
-    if without_indexes && columns(&tables) == columns(planned) {
+    // The step `build_indexes` compares indexes, constraints and triggers of a new target when it has built them.
+    if without_indexes && columns_of_tables(&tables) == columns_of_tables(planned) {
         return Ok(());
     }
     Err(StepError::Reshaped {
@@ -126,8 +129,8 @@ async fn accept_common_form(
     })
 }
 
-/// Returns the columns of each table.
-fn columns(tables: &[MovingTable]) -> Vec<&[plans::table::Column]> {
+/// Returns the columns of each table, for a comparison.
+fn columns_of_tables(tables: &[MovingTable]) -> Vec<&[plans::table::Column]> {
     tables
         .iter()
         .map(|table| table.columns.as_slice())
@@ -135,16 +138,16 @@ fn columns(tables: &[MovingTable]) -> Vec<&[plans::table::Column]> {
 }
 
 /// Returns whether the migration created the tables and has not built their indexes yet.
-fn lacks_indexes(context: &StepContext) -> Result<bool, StepError> {
+fn has_no_indexes_yet(context: &StepContext) -> Result<bool, StepError> {
     let created: TargetCreated = context.output(StepKind::CreateTarget)?;
     Ok(created.created && !context.is_done(StepKind::BuildIndexes))
 }
 
-/// Creates on both shards the event triggers that refuse DDL on the moving tables. First records them for the cleanup,
-/// with the policy `always`: they are removed after success and after failure.
+/// Creates on both shards the event triggers that refuse DDL on the moving tables. First writes their cleanup records,
+/// with the policy `always`: the event triggers are removed after success and after failure.
 async fn create_ddl_guards(
     context: &StepContext,
-    sessions: &ShapeSessions<'_>,
+    sessions: &DefinitionSessions<'_>,
 ) -> Result<(), StepError> {
     let migration = &context.dispatch.migration;
     let tables = &context.keyed_tables();
@@ -169,11 +172,11 @@ async fn create_ddl_guards(
     Ok(())
 }
 
-/// Creates missing guards again. The verification afterwards compares all rows, so it detects writes that the missing
-/// guards did not refuse.
+/// Creates missing guards again. The verification comes afterwards and compares all rows, so it detects writes that the
+/// missing guards did not refuse.
 async fn restore_guards(
     context: &StepContext,
-    sessions: &ShapeSessions<'_>,
+    sessions: &DefinitionSessions<'_>,
 ) -> Result<(), StepError> {
     let dispatch = &context.dispatch;
     let token = context.token_for_cleanup();
@@ -185,7 +188,7 @@ async fn restore_guards(
         if missing.is_empty() || !epoch::is_enrolled(session, &token).await? {
             continue;
         }
-        context.report_message(format!("shard {shard}: putting guards back"));
+        context.report_message(format!("shard {shard}: creating missing guards again"));
         let guarded = context.guarded_rows();
         guard::create(session, &token, &dispatch.map, guarded).await?;
         if context.may_skip_cascades() {
@@ -195,18 +198,18 @@ async fn restore_guards(
     Ok(())
 }
 
-/// Returns the sessions on the two owners of a cutover as source and target.
-pub(super) fn shape_sessions<'a>(
+/// Returns sessions on the old and the new owner of a cutover as sessions on source and target.
+pub(super) fn definition_sessions<'a>(
     direction: Direction,
     old_owner: &'a Connected,
     new_owner: &'a Connected,
-) -> ShapeSessions<'a> {
+) -> DefinitionSessions<'a> {
     match direction {
-        Direction::Forward => ShapeSessions {
+        Direction::Forward => DefinitionSessions {
             source: old_owner,
             target: new_owner,
         },
-        Direction::Reverse => ShapeSessions {
+        Direction::Reverse => DefinitionSessions {
             source: new_owner,
             target: old_owner,
         },

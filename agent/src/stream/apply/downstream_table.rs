@@ -1,4 +1,4 @@
-//! The columns of a moving table according to the catalog of the downstream shard.
+//! The definition of a moving table in the catalog of the downstream shard.
 
 use connect::Connected;
 use plans::table::{Format, MovingTable};
@@ -12,18 +12,18 @@ const FIRST_USER_OID: u32 = 16_384;
 
 /// The definition of a table on the downstream shard.
 #[derive(Debug)]
-pub(super) struct KnownTable {
-    pub(super) columns: Vec<KnownColumn>,
-    /// Whether rows with different keys can conflict: the table has a unique index on other columns than the
-    /// identity, or an exclusion constraint.
+pub(super) struct DownstreamTable {
+    pub(super) columns: Vec<DownstreamColumn>,
+    /// Whether rows with different identities can conflict: the table has an exclusion constraint, or a unique index
+    /// that does not contain all columns of the identity.
     pub(super) has_other_unique_keys: bool,
 }
 
-impl KnownTable {
+impl DownstreamTable {
     /// Reads the definition of `table` on the downstream shard; it has no columns if the table does not exist.
     pub(super) async fn read(client: &Connected, table: &MovingTable) -> Result<Self, StepError> {
         Ok(Self {
-            columns: columns(client, table).await?,
+            columns: read_columns(client, table).await?,
             has_other_unique_keys: has_other_unique_keys(client, table).await?,
         })
     }
@@ -31,64 +31,68 @@ impl KnownTable {
 
 /// A column on the downstream shard.
 #[derive(Debug, Clone)]
-pub(super) struct KnownColumn {
+pub(super) struct DownstreamColumn {
     pub(super) name: String,
-    /// The column is an identity column GENERATED ALWAYS, which no UPDATE may set.
-    pub(super) generated_always: bool,
+    /// The column is GENERATED ALWAYS AS IDENTITY, so no UPDATE may set it.
+    pub(super) is_generated_always: bool,
     type_oid: u32,
     typmod: i32,
     /// The SQL name of the type, without a modifier: an assignment applies the column's own modifier.
     pub(super) type_name: String,
-    /// The array type of the column's type; `None` for an array type.
-    pub(super) array: Option<Type>,
-    /// A user has created a cast from text to the type: such a cast does not use the input function of the type.
+    /// The array type of the column's type. `None` if the type itself is an array.
+    pub(super) array_type: Option<Type>,
+    /// A user has created a cast from text to the type. It need not give the same value as the input function of the
+    /// type.
     has_user_cast: bool,
 }
 
-impl KnownColumn {
-    /// Whether many values in this format can be one array parameter.
+impl DownstreamColumn {
+    /// Returns whether many values in this format can be one array parameter.
     pub(super) fn fits_array(&self, format: Format) -> bool {
         match format {
             Format::Text => !self.has_user_cast,
-            Format::Binary => !self.has_user_cast && self.array.is_some(),
+            Format::Binary => !self.has_user_cast && self.array_type.is_some(),
         }
     }
 
-    /// Returns whether values in this format can never be one array parameter, not even with a cast.
+    /// Returns whether values in this format can never be one array parameter, whatever casts exist.
     pub(super) fn is_never_array(&self, format: Format) -> bool {
-        format == Format::Binary && self.array.is_none()
+        format == Format::Binary && self.array_type.is_none()
     }
 
-    /// Whether the relation's column has the same type. The OIDs of types that users created differ between servers,
-    /// so two such types count as the same.
+    /// Returns whether the relation's column has the same type. The OIDs of types that users created differ between
+    /// servers, so this function assumes that two such types are the same.
     pub(super) fn is_of_type(&self, found: &RelationColumn) -> bool {
-        let users = self.type_oid >= FIRST_USER_OID && found.type_oid >= FIRST_USER_OID;
-        users || (self.type_oid, self.typmod) == (found.type_oid, found.typmod)
+        let are_user_types = self.type_oid >= FIRST_USER_OID && found.type_oid >= FIRST_USER_OID;
+        are_user_types || (self.type_oid, self.typmod) == (found.type_oid, found.typmod)
     }
 }
 
-/// Builds an array type; only the OIDs of the types are used.
+/// Returns an array type that has these OIDs and no names, because only the OIDs are used.
 fn array_of(member: u32, array: u32) -> Option<Type> {
-    let kind = |oid, kind| Type::new(String::new(), oid, kind, String::new());
-    (array != 0).then(|| kind(array, Kind::Array(kind(member, Kind::Simple))))
+    let new_type = |oid, kind| Type::new(String::new(), oid, kind, String::new());
+    (array != 0).then(|| new_type(array, Kind::Array(new_type(member, Kind::Simple))))
 }
 
 #[cfg(test)]
-impl KnownColumn {
-    pub(super) fn text(name: &str, generated_always: bool) -> Self {
+impl DownstreamColumn {
+    pub(super) fn text(name: &str, is_generated_always: bool) -> Self {
         Self {
             name: name.to_owned(),
-            generated_always,
+            is_generated_always,
             type_oid: Type::TEXT.oid(),
             typmod: -1,
             type_name: "text".to_owned(),
-            array: Some(Type::TEXT_ARRAY),
+            array_type: Some(Type::TEXT_ARRAY),
             has_user_cast: false,
         }
     }
 }
 
-async fn columns(client: &Connected, table: &MovingTable) -> Result<Vec<KnownColumn>, StepError> {
+async fn read_columns(
+    client: &Connected,
+    table: &MovingTable,
+) -> Result<Vec<DownstreamColumn>, StepError> {
     let shard = client.name();
     let rows = client
         .query(
@@ -106,19 +110,20 @@ async fn columns(client: &Connected, table: &MovingTable) -> Result<Vec<KnownCol
             "shard {shard}: reading columns of {}",
             table.table
         ))?;
-    let known = rows.iter().map(|row| KnownColumn {
+    let columns = rows.iter().map(|row| DownstreamColumn {
         name: row.get(0),
-        generated_always: row.get(1),
+        is_generated_always: row.get(1),
         type_oid: row.get(2),
         typmod: row.get(3),
         type_name: row.get(4),
-        array: array_of(row.get(2), row.get(5)),
+        array_type: array_of(row.get(2), row.get(5)),
         has_user_cast: row.get(6),
     });
-    Ok(known.collect())
+    Ok(columns.collect())
 }
 
-/// Reads [`KnownTable::has_other_unique_keys`] of `table` on any shard; false if the table does not exist.
+/// Reads what [`DownstreamTable::has_other_unique_keys`] is for `table` on either shard. False if the table does not
+/// exist.
 pub(super) async fn has_other_unique_keys(
     client: &Connected,
     table: &MovingTable,

@@ -1,4 +1,4 @@
-//! Compares sets with the changes that they replace, on a table in memory.
+//! Compares the effect of sets with that of the changes that they replace, on a table in memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,12 +14,13 @@ use super::super::change::key_differs;
 use super::*;
 use crate::postgres::pgoutput::{OldRow, Relation, RelationColumn};
 use crate::stream::apply::compact::compact_changes;
-use crate::stream::apply::known::{KnownColumn, KnownTable};
+use crate::stream::apply::downstream_table::{DownstreamColumn, DownstreamTable};
 
 /// `k` is the key, `a` is a column that no UPDATE may set, and `big` may be left out if it did not change.
 const COLUMNS: [&str; 4] = ["k", "a", "v", "big"];
 
-pub(in crate::stream::apply) fn target(has_fixed: bool) -> Arc<ApplyTarget> {
+/// Returns a target for [`COLUMNS`]. If `has_unsettable`, no UPDATE may set the column `a`.
+pub(in crate::stream::apply) fn target(has_unsettable: bool) -> Arc<ApplyTarget> {
     let planned = COLUMNS.map(|name| Planned {
         name: name.to_owned(),
         data_type: "text".to_owned(),
@@ -48,12 +49,15 @@ pub(in crate::stream::apply) fn target(has_fixed: bool) -> Arc<ApplyTarget> {
         replica_identity: 'd',
         columns: columns.to_vec(),
     };
-    let there = COLUMNS.map(|name| KnownColumn::text(name, has_fixed && name == "a"));
-    let known = KnownTable {
-        columns: there.to_vec(),
+    let downstream_columns =
+        COLUMNS.map(|name| DownstreamColumn::text(name, has_unsettable && name == "a"));
+    let downstream_table = DownstreamTable {
+        columns: downstream_columns.to_vec(),
         has_other_unique_keys: false,
     };
-    Arc::new(ApplyTarget::new(0, &plan, relation, &known, Format::Text).expect("a target"))
+    Arc::new(
+        ApplyTarget::new(0, &plan, relation, &downstream_table, Format::Text).expect("a target"),
+    )
 }
 
 type TestRow = [String; 4];
@@ -83,11 +87,12 @@ fn key(row: &Tuple) -> String {
     text(row, 0).expect("a key")
 }
 
-fn whole(row: &Tuple) -> TestRow {
+fn test_row(row: &Tuple) -> TestRow {
     [0, 1, 2, 3].map(|at| text(row, at).expect("a value"))
 }
 
-/// Finds the row that has the key of `before` and the fixed value of `new`, and sets the values of `new`.
+/// Updates the row with the key of `before` to the values of `new`. Returns `None` if this row does not exist, or if
+/// its value of `a` is not that of `new`.
 fn update(table: &mut TestTable, before: &Tuple, new: &Tuple) -> Option<()> {
     let mut row = table.remove(&key(before))?;
     if Some(&row[1]) != text(new, 1).as_ref() {
@@ -104,14 +109,14 @@ fn insert(table: &mut TestTable, row: TestRow) -> Option<()> {
     before.is_none().then_some(())
 }
 
-/// Returns `None` if a change does not affect exactly one row.
-fn one_by_one<'a>(
+/// Executes the changes one by one. Returns `None` if a change does not affect exactly one row.
+fn execute_one_by_one<'a>(
     mut table: TestTable,
     changes: impl IntoIterator<Item = &'a RowChange>,
 ) -> Option<TestTable> {
     for change in changes {
         match &change.kind {
-            RowChangeKind::Insert(new) => insert(&mut table, whole(new))?,
+            RowChangeKind::Insert(new) => insert(&mut table, test_row(new))?,
             RowChangeKind::Update { new, .. } => update(&mut table, change.key_image(), new)?,
             RowChangeKind::Delete(old) => table.remove(&key(old)).map(drop)?,
         }
@@ -119,8 +124,8 @@ fn one_by_one<'a>(
     Some(table)
 }
 
-/// Returns `None` if a set does not affect the expected number of rows.
-fn by_sets(mut table: TestTable, changes: &[RowChange]) -> Option<TestTable> {
+/// Executes the changes by sets. Returns `None` if a set does not affect the expected number of rows.
+fn execute_by_sets(mut table: TestTable, changes: &[RowChange]) -> Option<TestTable> {
     let net = NetChanges::of(changes)?;
     for set in &net.sets {
         for row in &set.rows {
@@ -128,11 +133,11 @@ fn by_sets(mut table: TestTable, changes: &[RowChange]) -> Option<TestTable> {
                 SetOperation::Delete => table.remove(&key(row)).map(drop)?,
                 SetOperation::ProveMissing => (!table.contains_key(&key(row))).then_some(())?,
                 SetOperation::Update => update(&mut table, row, row)?,
-                SetOperation::Insert => insert(&mut table, whole(row))?,
+                SetOperation::Insert => insert(&mut table, test_row(row))?,
             }
         }
     }
-    one_by_one(table, net.remaining.iter().copied())
+    execute_one_by_one(table, net.remaining.iter().copied())
 }
 
 #[derive(Debug, Clone)]
@@ -177,48 +182,51 @@ fn key_text() -> impl Strategy<Value = String> {
     (0..4_u8).prop_map(|key| key.to_string())
 }
 
-/// `other` of ten rows have another fixed value.
-fn row(other: u32) -> impl Strategy<Value = [String; 4]> {
-    let a = prop_oneof![10 - other => Just("1"), other => Just("2")].prop_map(str::to_owned);
+/// Generates a row. With a probability of `others` to 10 its value of `a` is not the usual one.
+fn row(others: u32) -> impl Strategy<Value = [String; 4]> {
+    let a = prop_oneof![10 - others => Just("1"), others => Just("2")].prop_map(str::to_owned);
     let value = || (0..100_u8).prop_map(|v| v.to_string());
     (key_text(), a, value(), value()).prop_map(|(k, a, v, big)| [k, a, v, big])
 }
 
-fn op(other: u32) -> impl Strategy<Value = TestOperation> {
-    let stays = (row(other), any::<bool>()).prop_map(|(row, large)| TestOperation::Update {
+/// Generates an operation; see [`row`] for `others`.
+fn op(others: u32) -> impl Strategy<Value = TestOperation> {
+    let keeps_key = (row(others), any::<bool>()).prop_map(|(row, large)| TestOperation::Update {
         from: row[0].clone(),
         row,
         large,
     });
-    let moves = (key_text(), row(other), any::<bool>());
-    let moves = moves.prop_map(|(from, row, large)| TestOperation::Update { from, row, large });
+    let changes_key = (key_text(), row(others), any::<bool>());
+    let changes_key =
+        changes_key.prop_map(|(from, row, large)| TestOperation::Update { from, row, large });
     prop_oneof![
-        3 => row(other).prop_map(TestOperation::Insert),
-        3 => stays,
-        1 => moves,
+        3 => row(others).prop_map(TestOperation::Insert),
+        3 => keeps_key,
+        1 => changes_key,
         3 => key_text().prop_map(TestOperation::Delete),
     ]
 }
 
-/// Returns changes that fit together, except for every 17th, which may not.
-fn follow(
+/// Returns the operations as changes, without those that would affect no row in their turn. Every 17th operation is
+/// kept in any case.
+fn possible_changes(
     mut table: TestTable,
     ops: Vec<TestOperation>,
     target: &Arc<ApplyTarget>,
 ) -> Vec<RowChange> {
-    let mut taken = Vec::new();
-    for (at, op) in ops.iter().enumerate() {
+    let mut changes = Vec::new();
+    for (index, op) in ops.iter().enumerate() {
         let change = change(target, op);
-        let next = one_by_one(table.clone(), [&change]);
-        if next.is_some() || at % 17 == 16 {
+        let next = execute_one_by_one(table.clone(), [&change]);
+        if next.is_some() || index % 17 == 16 {
             table = next.unwrap_or(table);
-            taken.push(change);
+            changes.push(change);
         }
     }
-    taken
+    changes
 }
 
-fn table(keys: BTreeSet<String>) -> TestTable {
+fn table_with_keys(keys: BTreeSet<String>) -> TestTable {
     let row = |key: String| (key.clone(), [key, "1".into(), "old".into(), "large".into()]);
     keys.into_iter().map(row).collect()
 }
@@ -226,28 +234,27 @@ fn table(keys: BTreeSet<String>) -> TestTable {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// In both directions: no set hides a change that would have affected no row, and no set affects fewer rows
-    /// without such a change.
+    /// Sets fail if and only if one of the changes would fail, and otherwise have the same effect.
     #[test]
-    fn sets_come_to_what_the_changes_come_to(
-        there in btree_set(key_text(), 0..4),
+    fn sets_have_the_effect_of_the_changes(
+        keys in btree_set(key_text(), 0..4),
         ops in vec(op(0), 0..40),
     ) {
-        let (table, target) = (table(there), target(false));
-        let changes = follow(table.clone(), ops, &target);
-        prop_assert_eq!(by_sets(table.clone(), &changes), one_by_one(table, &changes));
+        let (table, target) = (table_with_keys(keys), target(false));
+        let changes = possible_changes(table.clone(), ops, &target);
+        prop_assert_eq!(execute_by_sets(table.clone(), &changes), execute_one_by_one(table, &changes));
     }
 
-    /// Sets that would lose a comparison are not built.
+    /// A set succeeds only if the changes succeed, also if an UPDATE compares a column that it may not set.
     #[test]
-    fn no_set_hides_another_value_that_cannot_be_set(
-        there in btree_set(key_text(), 0..4),
+    fn no_set_hides_a_difference_in_a_column_that_cannot_be_set(
+        keys in btree_set(key_text(), 0..4),
         ops in vec(op(2), 0..40),
     ) {
-        let (table, target) = (table(there), target(true));
-        let changes = follow(table.clone(), ops, &target);
-        if let Some(come_to) = by_sets(table.clone(), &changes) {
-            prop_assert_eq!(Some(come_to), one_by_one(table, &changes));
+        let (table, target) = (table_with_keys(keys), target(true));
+        let changes = possible_changes(table.clone(), ops, &target);
+        if let Some(effect) = execute_by_sets(table.clone(), &changes) {
+            prop_assert_eq!(Some(effect), execute_one_by_one(table, &changes));
         }
     }
 }
@@ -255,34 +262,34 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// In both directions, one by one and by sets; the dirty keys stay the same.
+    /// The effect is the same one by one and by sets, and the dirty keys are the same.
     #[test]
-    fn changes_that_need_not_be_kept_change_nothing(
-        there in btree_set(key_text(), 0..4),
+    fn superseded_changes_have_no_effect(
+        keys in btree_set(key_text(), 0..4),
         ops in vec(op(1), 0..40),
     ) {
-        let (table, target) = (table(there), target(true));
-        let changes = follow(table.clone(), ops, &target);
-        let keys = |changes: &[RowChange]| changes.iter().flat_map(RowChange::keys).collect::<BTreeSet<_>>();
-        let (all, come_to) = (keys(&changes), one_by_one(table.clone(), &changes));
+        let (table, target) = (table_with_keys(keys), target(true));
+        let changes = possible_changes(table.clone(), ops, &target);
+        let dirty_keys = |changes: &[RowChange]| changes.iter().flat_map(RowChange::keys).collect::<BTreeSet<_>>();
+        let (all, effect) = (dirty_keys(&changes), execute_one_by_one(table.clone(), &changes));
         let mut kept = changes;
         compact_changes(&mut kept);
-        prop_assert_eq!(keys(&kept), all);
-        if let Some(come_to_by_sets) = by_sets(table.clone(), &kept) {
-            prop_assert_eq!(Some(come_to_by_sets), come_to.clone());
+        prop_assert_eq!(dirty_keys(&kept), all);
+        if let Some(effect_by_sets) = execute_by_sets(table.clone(), &kept) {
+            prop_assert_eq!(Some(effect_by_sets), effect.clone());
         }
-        prop_assert_eq!(one_by_one(table, &kept), come_to);
+        prop_assert_eq!(execute_one_by_one(table, &kept), effect);
     }
 }
 
 #[test]
-fn of_updates_that_say_all_the_last_is_kept() {
+fn of_updates_that_set_all_columns_only_the_last_is_kept() {
     let update = |key: &str, v: &str, large: bool| TestOperation::Update {
         from: key.to_owned(),
         row: [key, "1", v, "x"].map(str::to_owned),
         large,
     };
-    let kept = |target: &Arc<ApplyTarget>, ops: &[TestOperation]| {
+    let count_kept = |target: &Arc<ApplyTarget>, ops: &[TestOperation]| {
         let mut changes = ops.iter().map(|op| change(target, op)).collect();
         compact_changes(&mut changes);
         changes.len()
@@ -292,35 +299,41 @@ fn of_updates_that_say_all_the_last_is_kept() {
         [update("1", "a", true), update("2", "b", true)],
     );
     let [one, other] = &ops;
-    let busy: Vec<TestOperation> = (0..50).flat_map(|_| ops.clone()).collect();
-    assert_eq!(kept(&target, &busy), 2);
+    let many: Vec<TestOperation> = (0..50).flat_map(|_| ops.clone()).collect();
+    assert_eq!(count_kept(&target, &many), 2);
     // The row keeps the large value of the first UPDATE.
-    let leaves_out = update("1", "c", false);
-    assert_eq!(kept(&target, &[one.clone(), other.clone(), leaves_out]), 3);
+    let without_large_value = update("1", "c", false);
+    assert_eq!(
+        count_kept(&target, &[one.clone(), other.clone(), without_large_value]),
+        3
+    );
     // The new key may have been the key of another row.
-    let moves = TestOperation::Update {
+    let changes_key = TestOperation::Update {
         from: "3".to_owned(),
         row: ["4", "1", "a", "x"].map(str::to_owned),
         large: true,
     };
-    assert_eq!(kept(&target, &[one.clone(), moves, one.clone()]), 3);
-    let mut rivals = Arc::into_inner(target).expect("nobody has it");
-    rivals.has_other_unique_keys = true;
-    assert_eq!(kept(&Arc::new(rivals), &busy), 100);
+    assert_eq!(
+        count_kept(&target, &[one.clone(), changes_key, one.clone()]),
+        3
+    );
+    let mut with_unique_keys = Arc::into_inner(target).expect("no other reference");
+    with_unique_keys.has_other_unique_keys = true;
+    assert_eq!(count_kept(&Arc::new(with_unique_keys), &many), 100);
 }
 
 #[test]
-fn a_row_that_comes_and_goes_is_proved_to_have_been_missing() {
+fn a_row_that_is_inserted_and_deleted_must_not_exist_before() {
     let (target, table) = (target(false), TestTable::new());
     let row = ["1", "1", "x", "x"].map(str::to_owned);
-    let there = TestTable::from([("1".to_owned(), row.clone())]);
+    let table_with_row = TestTable::from([("1".to_owned(), row.clone())]);
     let changes = [
         TestOperation::Insert(row),
         TestOperation::Delete("1".to_owned()),
     ]
     .map(|op| change(&target, &op));
-    assert_eq!(by_sets(table.clone(), &changes), Some(table));
-    assert_eq!(by_sets(there, &changes), None);
+    assert_eq!(execute_by_sets(table.clone(), &changes), Some(table));
+    assert_eq!(execute_by_sets(table_with_row, &changes), None);
 }
 
 #[test]
@@ -334,22 +347,22 @@ fn changes_of_a_row_become_one() {
     };
     let ops = [TestOperation::Insert(row("a")), update("b"), update("c")];
     let changes = ops.map(|op| change(&target, &op));
-    let net = NetChanges::of(&changes).expect("they fit");
+    let net = NetChanges::of(&changes).expect("net changes");
     let [set] = &net.sets[..] else {
         panic!("{} sets", net.sets.len())
     };
     assert_eq!((set.operation, set.rows.len()), (SetOperation::Insert, 1));
-    assert_eq!(whole(&set.rows[0]), row("c"));
+    assert_eq!(test_row(&set.rows[0]), row("c"));
 }
 
-/// Other data of the message in which a row arrived must not stay in memory with the row.
+/// The rest of the received message must not stay in memory with a row of it.
 #[test]
-fn changes_that_are_kept_keep_nothing_else() {
-    let read = Bytes::from(b"1abx and other rows".to_vec());
+fn remaining_changes_do_not_keep_the_received_message() {
+    let message = Bytes::from(b"1abx and other rows".to_vec());
     let row = || {
         Tuple(
             (0..4)
-                .map(|at| TupleValue::Text(read.slice(at..=at)))
+                .map(|at| TupleValue::Text(message.slice(at..=at)))
                 .collect(),
         )
     };
@@ -371,5 +384,5 @@ fn changes_that_are_kept_keep_nothing_else() {
     assert!(compact_changes(&mut changes));
     assert_eq!(changes.len(), 3);
     assert!(changes.iter().all(|change| *change.key_image() == row()));
-    assert!(read.is_unique());
+    assert!(message.is_unique());
 }
