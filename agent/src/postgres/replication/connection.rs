@@ -14,7 +14,7 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 
 use super::RawEvent;
 use super::error::WireError;
-use super::frames::{BEFORE_CHANGE, CHANGE, MessageReader, ServerMessage, invalid};
+use super::frames::{BEFORE_CHANGE, CHANGE, FrameReader, ServerMessage, invalid};
 use crate::postgres::lsn::Lsn;
 use crate::postgres::pgoutput::{begins, ends};
 
@@ -50,7 +50,7 @@ pub(super) struct StreamMessage {
 /// A replication session that is logged in. If this value is dropped, the session ends.
 pub(super) struct ReplicationConnection {
     link: Box<dyn Link>,
-    messages: MessageReader,
+    messages: FrameReader,
     /// A command was sent whose answer has not been read completely.
     busy: bool,
 }
@@ -64,7 +64,7 @@ impl ReplicationConnection {
     pub(super) fn over(unread: Bytes, link: impl Link + 'static) -> Self {
         Self {
             link: Box::new(link),
-            messages: MessageReader::new(unread),
+            messages: FrameReader::new(unread),
             busy: false,
         }
     }

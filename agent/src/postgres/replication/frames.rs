@@ -43,7 +43,7 @@ pub(super) enum ServerMessage {
 
 /// Reads messages of which the bytes can be split anywhere.
 #[derive(Debug)]
-pub(super) struct MessageReader {
+pub(super) struct FrameReader {
     buffer: BytesMut,
     /// True if very large values are removed from row changes.
     pub(super) trims: bool,
@@ -60,7 +60,7 @@ struct TrimmedMessage {
     trim: MessageTrimmer,
 }
 
-impl MessageReader {
+impl FrameReader {
     /// Starts with the bytes `unread`, which have already arrived.
     pub(super) fn new(unread: Bytes) -> Self {
         Self {
@@ -187,7 +187,7 @@ mod tests {
 
     /// Reads `sent` in pieces and returns the messages. Other messages than CopyData are returned as empty bodies.
     fn read(sent: &[u8], pieces: &[usize], trims: bool) -> Vec<Bytes> {
-        let (mut reader, mut messages) = (MessageReader::new(Bytes::new()), Vec::new());
+        let (mut reader, mut messages) = (FrameReader::new(Bytes::new()), Vec::new());
         reader.trims = trims;
         let mut rest = sent;
         for size in pieces.iter().cycle() {
@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn a_large_change_is_never_whole_in_memory() {
-        let mut reader = MessageReader::new(Bytes::new());
+        let mut reader = FrameReader::new(Bytes::new());
         reader.trims = true;
         for bytes in framed(COPY_DATA, &insert(100 * WHOLE)).chunks(8192) {
             reader.buffer.put_slice(bytes);
@@ -260,7 +260,7 @@ mod tests {
     async fn a_message_that_is_larger_than_the_buffer_is_one_allocation() {
         let body = vec![b'k'; 3 * BUFFER_BYTES];
         let sent = [framed(COPY_DATA, &body), framed(COPY_DATA, b"k")].concat();
-        let (mut link, mut reader) = (&sent[..], MessageReader::new(Bytes::new()));
+        let (mut link, mut reader) = (&sent[..], FrameReader::new(Bytes::new()));
         let mut messages = Vec::new();
         while messages.len() < 2 {
             reader.fill(&mut link).await.expect("bytes");
@@ -279,7 +279,7 @@ mod tests {
         let long = i32::try_from(MESSAGE_LIMIT_BYTES + LENGTH + 1).expect("a length");
         for length in [3, -1, long] {
             let sent = [&[COPY_DATA][..], &length.to_be_bytes()].concat();
-            let error = MessageReader::new(sent.into()).next().err();
+            let error = FrameReader::new(sent.into()).next().err();
             let kind = error.map(|error| error.kind());
             assert_eq!(kind, Some(io::ErrorKind::InvalidData), "{length}");
         }

@@ -1,3 +1,5 @@
+//! A stream over a pipe, of which the test is the server.
+
 use bytes::Bytes;
 use connect::Class;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
