@@ -3,8 +3,9 @@
 use crate::fixture::{Database, keys, map, plan};
 use chrono::{DateTime, Duration, Utc};
 use orchestrator::store::{
-    Approval, CleanupRecord, FigureReading, MigrationChange, MigrationOwner, NewEvent,
-    NewOperation, NewShard, OwnerBeat, SealedMigration, Snapshot, Store, StoreError, StreamReading,
+    Approval, CleanupRecord, FigureReading, LeaderStore, MigrationChange, MigrationOwner,
+    MigrationStore, NewEvent, NewOperation, NewShard, OwnerBeat, SealedMigration, ShardStore,
+    Snapshot, Store, StoreError, StreamReading,
 };
 use plans::id::{MapVersion, MigrationId, ShardName};
 use plans::names::Direction;

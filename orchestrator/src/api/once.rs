@@ -9,7 +9,7 @@ use super::BODY_LIMIT;
 use super::error::{ApiError, keyed};
 use crate::access::{RouteAccess, SecretDigest, Visitor};
 use crate::controller::Controller;
-use crate::store::{EarlierCommand, KeptAnswer, KeyedCommand};
+use crate::store::{CommandStore, EarlierCommand, KeptAnswer, KeyedCommand};
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderValue, Method, StatusCode, header};
@@ -122,7 +122,7 @@ async fn once(
         fingerprint: SecretDigest::of(&digested),
         at: chrono::Utc::now(),
     };
-    let store = running.controller.store();
+    let store: &dyn CommandStore = running.controller.store();
     match store.begin_command(&command).await? {
         Some(earlier) => replay(&command, earlier),
         None => {
@@ -154,7 +154,7 @@ async fn keep(
     key: SecretDigest,
     response: Response,
 ) -> Result<Response, ApiError> {
-    let store = running.controller.store();
+    let store: &dyn CommandStore = running.controller.store();
     if !response.status().is_success() {
         // After a server error the command may have been carried out. The record stays, so that a repetition reports an
         // unknown outcome.

@@ -1,5 +1,6 @@
 //! Commands with an idempotency key, and the responses to them.
 
+use super::StoreFuture;
 use crate::access::SecretDigest;
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -35,4 +36,20 @@ pub struct EarlierCommand {
     pub fingerprint: SecretDigest,
     /// The response; `None`: the command has begun, and possibly never ended.
     pub answer: Option<KeptAnswer>,
+}
+
+/// Commands with an idempotency key, and the responses to them.
+pub trait CommandStore: Send + Sync + std::fmt::Debug {
+    /// Records that a command with an idempotency key begins, and deletes records that are older than one day. If a
+    /// command with the same key was recorded before, returns that record and leaves it unchanged.
+    fn begin_command<'a>(
+        &'a self,
+        command: &'a KeyedCommand,
+    ) -> StoreFuture<'a, Option<EarlierCommand>>;
+
+    /// Stores the response to a command with an idempotency key.
+    fn keep_answer<'a>(&'a self, key: SecretDigest, answer: &'a KeptAnswer) -> StoreFuture<'a, ()>;
+
+    /// Deletes the record of a command with an idempotency key, because the command changed nothing.
+    fn forget_command(&self, key: SecretDigest) -> StoreFuture<'_, ()>;
 }

@@ -12,7 +12,7 @@ mod pages;
 use fixture::{Dashboard, failure};
 use futures::StreamExt;
 use orchestrator::controller::Command;
-use orchestrator::store::{AgentProcess, MigrationOwner, Snapshot, Step, Store};
+use orchestrator::store::{AgentProcess, AgentStore, MigrationOwner, Snapshot, Step, Store};
 use plans::id::{AgentName, InstanceId, MapVersion};
 use plans::shard_map::{KeyColumns, ShardMap};
 use plans::state::cutover::Ownership;

@@ -7,8 +7,8 @@ use crate::fixture::{Database, candidate, fleeting, keys, lead, map, mapping, un
 use orchestrator::store::memory::MemoryStore;
 use orchestrator::store::pg::PgStore;
 use orchestrator::store::{
-    AgentProcess, AuditRecord, CleanupRecord, HookCursor, NewShard, SettingsRecord, ShardUpdate,
-    Store, StoreError, Term,
+    AccessStore, AgentProcess, AuditRecord, CleanupRecord, HookCursor, LeaderStore, NewShard,
+    SettingsRecord, ShardUpdate, Store, StoreError, Term,
 };
 use plans::id::{MapVersion, MigrationId};
 use plans::identity::DatabaseIdentity;
@@ -53,17 +53,32 @@ const OTHERS: &[&str] = &[
     "session",
 ];
 
-/// Every method of the trait, in its order.
+/// The files that define the roles of the store.
+const ROLES: [&str; 7] = [
+    include_str!("../../src/store/mod.rs"),
+    include_str!("../../src/store/leader.rs"),
+    include_str!("../../src/store/fleet.rs"),
+    include_str!("../../src/store/migrations.rs"),
+    include_str!("../../src/store/agents.rs"),
+    include_str!("../../src/store/access.rs"),
+    include_str!("../../src/store/answer.rs"),
+];
+
+/// Every method of the store: those of the trait `Store` and of its roles, in their order.
 fn methods() -> Vec<&'static str> {
-    let source = include_str!("../../src/store/mod.rs");
-    let (_, store) = source.split_once("pub trait Store:").unwrap();
-    let (store, _) = store.split_once("\n}").unwrap();
-    let lines = store
-        .lines()
-        .filter_map(|line| line.strip_prefix("    fn "));
-    lines
-        .map(|line| line.split(['(', '<']).next().unwrap())
-        .collect()
+    let (mut methods, mut in_role) = (Vec::new(), false);
+    for line in ROLES.iter().flat_map(|source| source.lines()) {
+        if let Some(rest) = line.strip_prefix("pub trait ") {
+            in_role = rest.split([':', ' ']).next().unwrap().ends_with("Store");
+        } else if line == "}" {
+            in_role = false;
+        }
+        if let Some(method) = line.strip_prefix("    fn ").filter(|_| in_role) {
+            methods.push(method.split(['(', '<']).next().unwrap());
+        }
+    }
+    assert!(methods.len() >= OTHERS.len() + 14, "{methods:?}");
+    methods
 }
 
 /// A write by this method, each of which succeeds once for whoever leads.

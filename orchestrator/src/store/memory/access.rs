@@ -1,8 +1,12 @@
 //! Access tokens and dashboard sessions in memory.
 
+use super::MemoryStore;
 use super::state::MemoryState;
 use super::{exists, missing};
-use crate::store::{SessionRecord, StoreError, TokenRecord};
+use crate::access::SecretDigest;
+use crate::store::{
+    AccessStore, AuditLine, AuditRecord, SessionRecord, StoreError, StoreFuture, TokenRecord,
+};
 use chrono::{DateTime, Utc};
 
 impl MemoryState {
@@ -33,5 +37,60 @@ impl MemoryState {
         let now = session.started_at;
         self.sessions.retain(|_, known| now < known.ends_at);
         self.sessions.insert(session.digest, session.clone());
+    }
+}
+
+impl AccessStore for MemoryStore {
+    fn add_audit<'a>(&'a self, record: &'a AuditRecord) -> StoreFuture<'a, ()> {
+        self.write(|state| {
+            state.audit.push(record.clone());
+            Ok(())
+        })
+    }
+
+    fn audit(&self, limit: i64, before: Option<i64>) -> StoreFuture<'_, Vec<AuditLine>> {
+        self.answer(|state| {
+            let lines = (1..).zip(&state.audit).map(|(line, record)| AuditLine {
+                line,
+                record: record.clone(),
+            });
+            let lines = lines.filter(|line| before.is_none_or(|before| line.line < before));
+            let mut lines: Vec<AuditLine> = lines.collect();
+            lines.reverse();
+            lines.truncate(usize::try_from(limit).unwrap_or_default());
+            Ok(lines)
+        })
+    }
+
+    fn add_token<'a>(&'a self, token: &'a TokenRecord) -> StoreFuture<'a, ()> {
+        self.write(|state| state.add_token(token))
+    }
+
+    fn tokens(&self) -> StoreFuture<'_, Vec<TokenRecord>> {
+        self.answer(|state| Ok(state.tokens.clone()))
+    }
+
+    fn revoke_token<'a>(
+        &'a self,
+        name: &'a str,
+        by: &'a str,
+        at: DateTime<Utc>,
+    ) -> StoreFuture<'a, TokenRecord> {
+        self.write(|state| state.revoke_token(name, by, at))
+    }
+
+    fn add_session<'a>(&'a self, session: &'a SessionRecord) -> StoreFuture<'a, ()> {
+        self.write(|state| {
+            state.add_session(session);
+            Ok(())
+        })
+    }
+
+    fn session(&self, digest: SecretDigest) -> StoreFuture<'_, Option<SessionRecord>> {
+        self.answer(|state| Ok(state.sessions.get(&digest).cloned()))
+    }
+
+    fn end_session(&self, digest: SecretDigest) -> StoreFuture<'_, bool> {
+        self.write(|state| Ok(state.sessions.remove(&digest).is_some()))
     }
 }

@@ -1,14 +1,18 @@
 //! Shards and maps in memory.
 
+use super::MemoryStore;
 use super::state::MemoryState;
 use super::{exists, missing};
 use crate::store::pieces::{AllowedOwners, MapDelta, count};
 use crate::store::{
-    MapVersionRecord, NewShard, SettingsRecord, ShardRecord, ShardUpdate, StoreError,
+    MapStore, MapVersionRecord, NewShard, SettingsRecord, ShardRecord, ShardStore, ShardUpdate,
+    StoreError, StoreFuture,
 };
 use chrono::Utc;
 use plans::id::{MapName, MapVersion, MigrationId, ShardName};
+use plans::inspection::inventory::ObservedServer;
 use plans::shard_map::ShardMap;
+use std::sync::Arc;
 
 impl MemoryState {
     /// Returns the version in force of a map with the settings in force.
@@ -194,5 +198,102 @@ impl MemoryState {
         }
         kept.settings.push(new.clone());
         Ok(())
+    }
+}
+
+impl ShardStore for MemoryStore {
+    fn add_shard<'a>(&'a self, new: &'a NewShard) -> StoreFuture<'a, ShardRecord> {
+        self.write(|state| state.add_shard(new))
+    }
+
+    fn update_shard<'a>(&'a self, update: &'a ShardUpdate) -> StoreFuture<'a, ShardRecord> {
+        self.write(|state| state.update_shard(update))
+    }
+
+    fn shards(&self) -> StoreFuture<'_, Vec<ShardRecord>> {
+        self.answer(|state| {
+            Ok(state
+                .shards
+                .keys()
+                .filter_map(|name| state.shard(name))
+                .collect())
+        })
+    }
+
+    fn shard<'a>(&'a self, name: &'a ShardName) -> StoreFuture<'a, Option<ShardRecord>> {
+        self.answer(|state| Ok(state.shard(name)))
+    }
+
+    fn remove_shard<'a>(&'a self, name: &'a ShardName) -> StoreFuture<'a, ()> {
+        self.write(|state| state.remove_shard(name))
+    }
+
+    fn servers(&self) -> StoreFuture<'_, Vec<ObservedServer>> {
+        self.answer(|state| Ok(state.servers.values().cloned().collect()))
+    }
+
+    fn put_server<'a>(&'a self, server: &'a ObservedServer) -> StoreFuture<'a, ()> {
+        self.write(|state| {
+            state.servers.insert(server.number, server.clone());
+            Ok(())
+        })
+    }
+}
+
+impl MapStore for MemoryStore {
+    fn create_map<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> StoreFuture<'a, ()> {
+        self.write(|state| state.create_map(map, by))
+    }
+
+    fn put_version<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> StoreFuture<'a, ()> {
+        self.write(|state| state.put_version(map, by, AllowedOwners::Checked))
+    }
+
+    fn put_proven_version<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> StoreFuture<'a, ()> {
+        self.write(|state| state.put_version(map, by, AllowedOwners::Proven))
+    }
+
+    fn maps(&self) -> StoreFuture<'_, Vec<Arc<ShardMap>>> {
+        self.answer(|state| {
+            let names = state.maps.keys();
+            let maps = names.filter_map(|name| state.current(name));
+            Ok(maps.map(Arc::new).collect())
+        })
+    }
+
+    fn map<'a>(&'a self, name: &'a MapName) -> StoreFuture<'a, Option<Arc<ShardMap>>> {
+        self.answer(|state| Ok(state.current(name).map(Arc::new)))
+    }
+
+    fn map_at<'a>(
+        &'a self,
+        name: &'a MapName,
+        version: MapVersion,
+    ) -> StoreFuture<'a, Option<ShardMap>> {
+        self.answer(|state| Ok(state.at_version(name, version)))
+    }
+
+    fn history<'a>(&'a self, name: &'a MapName) -> StoreFuture<'a, Vec<MapVersionRecord>> {
+        self.answer(|state| {
+            let kept = state.maps.get(name).into_iter();
+            let versions = kept.flat_map(|kept| &kept.versions);
+            Ok(versions.map(|(_, record)| record.clone()).collect())
+        })
+    }
+
+    fn shards_of_map<'a>(&'a self, name: &'a MapName) -> StoreFuture<'a, Vec<ShardName>> {
+        self.answer(|state| Ok(state.shards_of_map(name)))
+    }
+
+    fn put_settings<'a>(&'a self, new: &'a SettingsRecord) -> StoreFuture<'a, ()> {
+        self.write(|state| state.put_settings(new))
+    }
+
+    fn settings<'a>(&'a self, name: &'a MapName) -> StoreFuture<'a, Vec<SettingsRecord>> {
+        self.answer(|state| {
+            let kept = state.maps.get(name).into_iter();
+            let revisions = kept.flat_map(|kept| kept.settings.iter().rev());
+            Ok(revisions.cloned().collect())
+        })
     }
 }

@@ -1,8 +1,10 @@
 //! Which events each hook was notified of, in memory.
 
+use super::MemoryStore;
 use super::missing;
 use super::state::MemoryState;
-use crate::store::{HookCursor, StoreError};
+use crate::store::{HookCursor, HookStore, StoreError, StoreFuture};
+use chrono::{DateTime, Utc};
 use std::collections::BTreeMap;
 
 impl MemoryState {
@@ -44,5 +46,22 @@ impl MemoryState {
         let published = (cursor.seq, cursor.revision);
         cursors.insert(cursor.migration.clone(), published);
         Ok(())
+    }
+}
+
+impl HookStore for MemoryStore {
+    fn add_hook<'a>(&'a self, hook: &'a str, _: DateTime<Utc>) -> StoreFuture<'a, ()> {
+        self.write(|state| {
+            state.add_hook(hook);
+            Ok(())
+        })
+    }
+
+    fn hook_backlog<'a>(&'a self, hook: &'a str) -> StoreFuture<'a, Vec<HookCursor>> {
+        self.answer(|state| Ok(state.hook_backlog(hook)))
+    }
+
+    fn advance_hook<'a>(&'a self, hook: &'a str, cursor: &'a HookCursor) -> StoreFuture<'a, ()> {
+        self.write(|state| state.advance_hook(hook, cursor))
     }
 }

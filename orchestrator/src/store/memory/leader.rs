@@ -1,8 +1,11 @@
 //! The lease of the leader in memory.
 
+use super::MemoryStore;
 use super::state::MemoryState;
 use crate::store::leader::OwnTerm;
-use crate::store::{Leader, LeaderCandidate, StoreError, Term};
+use crate::store::{
+    Leader, LeaderCandidate, LeaderStore, RemoteChange, StoreError, StoreFuture, Term,
+};
 use chrono::{TimeDelta, Utc};
 
 impl MemoryState {
@@ -61,5 +64,35 @@ impl MemoryState {
         if let Some(leader) = self.leader.as_mut().filter(|_| leads) {
             leader.until = Utc::now();
         }
+    }
+}
+
+impl LeaderStore for MemoryStore {
+    fn campaign<'a>(&'a self, candidate: &'a LeaderCandidate) -> StoreFuture<'a, Leader> {
+        self.answer(|state| Ok(state.campaign(&self.own, candidate)))
+    }
+
+    fn term(&self) -> Option<Term> {
+        self.own.term()
+    }
+
+    fn step_down(&self) {
+        self.own.take();
+    }
+
+    fn resign(&self) -> StoreFuture<'_, ()> {
+        self.answer(|state| {
+            state.resign(&self.own);
+            Ok(())
+        })
+    }
+
+    fn leader(&self) -> StoreFuture<'_, Option<Leader>> {
+        self.answer(|state| Ok(state.leader()))
+    }
+
+    fn news(&self) -> StoreFuture<'_, RemoteChange> {
+        // All handles are in one process, and its tasks read the store without a notification.
+        Box::pin(std::future::pending())
     }
 }

@@ -4,7 +4,8 @@ use super::PgStore;
 use super::open::WriteScope;
 use super::rows::StoredCleanup;
 use crate::store::{
-    AgentProcess, AgentRecord, CleanupRecord, FigureReading, OwnerBeat, Registered, StoreError,
+    AgentProcess, AgentRecord, AgentStore, CleanupRecord, FigureReading, OwnerBeat, Registered,
+    StoreError, StoreFuture,
 };
 use chrono::{DateTime, Utc};
 use plans::id::{AgentName, InstanceId, MigrationId};
@@ -27,7 +28,7 @@ fn record((name, instance, last_seen, host): StoredAgent) -> AgentRecord {
 }
 
 impl PgStore {
-    pub(super) async fn upsert_agent(
+    async fn upsert_agent(
         &self,
         process: &AgentProcess,
         at: DateTime<Utc>,
@@ -72,7 +73,7 @@ impl PgStore {
         })
     }
 
-    pub(super) async fn select_agents(&self) -> Result<Vec<AgentRecord>, StoreError> {
+    async fn select_agents(&self) -> Result<Vec<AgentRecord>, StoreError> {
         let rows: Vec<StoredAgent> =
             sqlx::query_as(sqlx::AssertSqlSafe(format!("{AGENTS} order by name")))
                 .fetch_all(&self.pool)
@@ -186,6 +187,21 @@ impl PgStore {
         .fetch_all(&self.pool)
         .await?;
         Ok(rows.into_iter().map(Into::into).collect())
+    }
+}
+
+impl AgentStore for PgStore {
+    fn note_agent<'a>(
+        &'a self,
+        process: &'a AgentProcess,
+        at: DateTime<Utc>,
+        silent_since: Option<DateTime<Utc>>,
+    ) -> StoreFuture<'a, Registered> {
+        Box::pin(self.upsert_agent(process, at, silent_since))
+    }
+
+    fn agents(&self) -> StoreFuture<'_, Vec<AgentRecord>> {
+        Box::pin(self.select_agents())
     }
 }
 

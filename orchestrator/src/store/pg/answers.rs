@@ -5,7 +5,9 @@ use super::PgStore;
 use super::rows::unknown;
 use crate::access::SecretDigest;
 use crate::store::answer::KEPT_FOR;
-use crate::store::{EarlierCommand, KeptAnswer, KeyedCommand, StoreError};
+use crate::store::{
+    CommandStore, EarlierCommand, KeptAnswer, KeyedCommand, StoreError, StoreFuture,
+};
 
 /// A row of the table `keyed_order`.
 #[derive(sqlx::FromRow)]
@@ -38,7 +40,7 @@ impl TryFrom<StoredCommand> for EarlierCommand {
 impl PgStore {
     /// Deletes the commands that are older than `KEPT_FOR`, then inserts the command. If the store already has a
     /// command with this key, it stays as it is and is returned.
-    pub(super) async fn insert_command(
+    async fn insert_command(
         &self,
         command: &KeyedCommand,
     ) -> Result<Option<EarlierCommand>, StoreError> {
@@ -69,7 +71,7 @@ impl PgStore {
     }
 
     /// Stores the response to the command with this key.
-    pub(super) async fn update_answer(
+    async fn update_answer(
         &self,
         key: SecretDigest,
         answer: &KeptAnswer,
@@ -87,7 +89,7 @@ impl PgStore {
     }
 
     /// Deletes the command with this key.
-    pub(super) async fn delete_command(&self, key: SecretDigest) -> Result<(), StoreError> {
+    async fn delete_command(&self, key: SecretDigest) -> Result<(), StoreError> {
         let mut transaction = self.begin().await?;
         sqlx::query("delete from keyed_order where key = $1")
             .bind(&key.0[..])
@@ -95,5 +97,22 @@ impl PgStore {
             .await?;
         transaction.commit().await?;
         Ok(())
+    }
+}
+
+impl CommandStore for PgStore {
+    fn begin_command<'a>(
+        &'a self,
+        command: &'a KeyedCommand,
+    ) -> StoreFuture<'a, Option<EarlierCommand>> {
+        Box::pin(self.insert_command(command))
+    }
+
+    fn keep_answer<'a>(&'a self, key: SecretDigest, answer: &'a KeptAnswer) -> StoreFuture<'a, ()> {
+        Box::pin(self.update_answer(key, answer))
+    }
+
+    fn forget_command(&self, key: SecretDigest) -> StoreFuture<'_, ()> {
+        Box::pin(self.delete_command(key))
     }
 }

@@ -10,7 +10,9 @@
 
 use super::PgStore;
 use super::open::{WriteScope, WriteTransaction};
-use crate::store::{Leader, LeaderCandidate, RemoteChange, StoreError, Term};
+use crate::store::{
+    Leader, LeaderCandidate, LeaderStore, RemoteChange, StoreError, StoreFuture, Term,
+};
 use chrono::{DateTime, Utc};
 use plans::id::InstanceId;
 use sqlx::postgres::{PgConnection, PgListener};
@@ -121,17 +123,14 @@ impl PgStore {
         proved
     }
 
-    pub(super) async fn select_leader(&self) -> Result<Option<Leader>, StoreError> {
+    async fn select_leader(&self) -> Result<Option<Leader>, StoreError> {
         let row: StoredLease = sqlx::query_as(SELECT).fetch_one(&self.pool).await?;
         Ok(row.leader())
     }
 
-    /// Renews the lease or takes over ([`super::super::Store::campaign`]). If the call fails or is cancelled, its
+    /// Renews the lease or takes over ([`LeaderStore::campaign`]). If the call fails or is cancelled, its
     /// session is closed, and with it the lock *present* is released.
-    pub(super) async fn campaign_for_lead(
-        &self,
-        candidate: &LeaderCandidate,
-    ) -> Result<Leader, StoreError> {
+    async fn campaign_for_lead(&self, candidate: &LeaderCandidate) -> Result<Leader, StoreError> {
         let mut place = self.seat.lock().await;
         if let Some(seat) = place.take() {
             match self.campaign_on(seat, candidate).await {
@@ -201,7 +200,7 @@ impl PgStore {
         row.leader().ok_or(StoreError::Busy)
     }
 
-    pub(super) async fn give_up_lead(&self) -> Result<(), StoreError> {
+    async fn give_up_lead(&self) -> Result<(), StoreError> {
         let own = self.own.take();
         let seat = self.seat.lock().await.take();
         let Some((term, holder)) = own else {
@@ -222,7 +221,7 @@ impl PgStore {
         Ok(session.close().await?)
     }
 
-    pub(super) async fn wait_for_news(&self) -> Result<RemoteChange, StoreError> {
+    async fn wait_for_news(&self) -> Result<RemoteChange, StoreError> {
         let mut place = self.listener.lock().await;
         let mut listener = match place.take() {
             Some(listener) => listener,
@@ -239,6 +238,32 @@ impl PgStore {
         };
         *place = Some(listener);
         Ok(news)
+    }
+}
+
+impl LeaderStore for PgStore {
+    fn campaign<'a>(&'a self, candidate: &'a LeaderCandidate) -> StoreFuture<'a, Leader> {
+        Box::pin(self.campaign_for_lead(candidate))
+    }
+
+    fn term(&self) -> Option<Term> {
+        self.own.term()
+    }
+
+    fn step_down(&self) {
+        self.own.take();
+    }
+
+    fn resign(&self) -> StoreFuture<'_, ()> {
+        Box::pin(self.give_up_lead())
+    }
+
+    fn leader(&self) -> StoreFuture<'_, Option<Leader>> {
+        Box::pin(self.select_leader())
+    }
+
+    fn news(&self) -> StoreFuture<'_, RemoteChange> {
+        Box::pin(self.wait_for_news())
     }
 }
 

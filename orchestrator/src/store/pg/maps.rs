@@ -6,7 +6,7 @@ use super::mappings::{self, MappingFilter};
 use super::rows::{exists, missing, unknown};
 use super::settings::insert_settings;
 use crate::store::pieces::{AllowedOwners, MapDelta, count, mappings as gathered};
-use crate::store::{MapVersionRecord, SettingsRecord, StoreError};
+use crate::store::{MapStore, MapVersionRecord, SettingsRecord, StoreError, StoreFuture};
 use chrono::{DateTime, Utc};
 use plans::id::{MapName, MapVersion, MigrationId, ShardName};
 use plans::key::KeyType;
@@ -78,7 +78,7 @@ struct StoredVersion {
 }
 
 impl PgStore {
-    pub(super) async fn insert_map(&self, map: &ShardMap, by: &str) -> Result<(), StoreError> {
+    async fn insert_map(&self, map: &ShardMap, by: &str) -> Result<(), StoreError> {
         let mut transaction = self.begin().await?;
         let key_types: Vec<&str> = map.key.iter().map(|kind| kind.sql_name()).collect();
         let made = sqlx::query(
@@ -107,7 +107,7 @@ impl PgStore {
         Ok(transaction.commit().await?)
     }
 
-    pub(super) async fn insert_next_version(
+    async fn insert_next_version(
         &self,
         map: &ShardMap,
         by: &str,
@@ -137,7 +137,7 @@ impl PgStore {
         Ok(transaction.commit().await?)
     }
 
-    pub(super) async fn select_maps(&self) -> Result<Vec<Arc<ShardMap>>, StoreError> {
+    async fn select_maps(&self) -> Result<Vec<Arc<ShardMap>>, StoreError> {
         let names: Vec<(String,)> = sqlx::query_as("select name from map order by name")
             .fetch_all(&self.pool)
             .await?;
@@ -149,10 +149,7 @@ impl PgStore {
     }
 
     /// Reads the version in force, in one snapshot.
-    pub(super) async fn select_map(
-        &self,
-        name: &MapName,
-    ) -> Result<Option<Arc<ShardMap>>, StoreError> {
+    async fn select_map(&self, name: &MapName) -> Result<Option<Arc<ShardMap>>, StoreError> {
         // In most cases the cache has this version, and only its row in `map_version` is read.
         let Some(row) = row(&mut *self.pool.acquire().await?, name, None).await? else {
             return Ok(None);
@@ -165,7 +162,7 @@ impl PgStore {
     }
 
     /// Reads the version `version`, in one snapshot.
-    pub(super) async fn select_version(
+    async fn select_version(
         &self,
         name: &MapName,
         version: MapVersion,
@@ -180,10 +177,7 @@ impl PgStore {
         .await
     }
 
-    pub(super) async fn select_history(
-        &self,
-        name: &MapName,
-    ) -> Result<Vec<MapVersionRecord>, StoreError> {
+    async fn select_history(&self, name: &MapName) -> Result<Vec<MapVersionRecord>, StoreError> {
         let rows: Vec<StoredVersion> = sqlx::query_as(
             "select version, created_at, created_by, migration, pieces, added, removed \
              from map_version where map = $1 order by version",
@@ -203,10 +197,7 @@ impl PgStore {
         Ok(rows.into_iter().map(record).collect())
     }
 
-    pub(super) async fn select_shards_of_map(
-        &self,
-        name: &MapName,
-    ) -> Result<Vec<ShardName>, StoreError> {
+    async fn select_shards_of_map(&self, name: &MapName) -> Result<Vec<ShardName>, StoreError> {
         let names: Vec<String> = sqlx::query_scalar(
             "select s.name from shard s \
              where s.removed_at is null and \
@@ -218,6 +209,52 @@ impl PgStore {
         .fetch_all(&self.pool)
         .await?;
         Ok(names.into_iter().map(ShardName).collect())
+    }
+}
+
+impl MapStore for PgStore {
+    fn create_map<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> StoreFuture<'a, ()> {
+        Box::pin(self.insert_map(map, by))
+    }
+
+    fn put_version<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> StoreFuture<'a, ()> {
+        Box::pin(self.insert_next_version(map, by, AllowedOwners::Checked))
+    }
+
+    fn put_proven_version<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> StoreFuture<'a, ()> {
+        Box::pin(self.insert_next_version(map, by, AllowedOwners::Proven))
+    }
+
+    fn maps(&self) -> StoreFuture<'_, Vec<Arc<ShardMap>>> {
+        Box::pin(self.select_maps())
+    }
+
+    fn map<'a>(&'a self, name: &'a MapName) -> StoreFuture<'a, Option<Arc<ShardMap>>> {
+        Box::pin(self.select_map(name))
+    }
+
+    fn map_at<'a>(
+        &'a self,
+        name: &'a MapName,
+        version: MapVersion,
+    ) -> StoreFuture<'a, Option<ShardMap>> {
+        Box::pin(self.select_version(name, version))
+    }
+
+    fn history<'a>(&'a self, name: &'a MapName) -> StoreFuture<'a, Vec<MapVersionRecord>> {
+        Box::pin(self.select_history(name))
+    }
+
+    fn shards_of_map<'a>(&'a self, name: &'a MapName) -> StoreFuture<'a, Vec<ShardName>> {
+        Box::pin(self.select_shards_of_map(name))
+    }
+
+    fn put_settings<'a>(&'a self, new: &'a SettingsRecord) -> StoreFuture<'a, ()> {
+        Box::pin(self.insert_next_settings(new))
+    }
+
+    fn settings<'a>(&'a self, name: &'a MapName) -> StoreFuture<'a, Vec<SettingsRecord>> {
+        Box::pin(self.select_settings(name))
     }
 }
 

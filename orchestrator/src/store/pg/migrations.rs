@@ -6,8 +6,12 @@ use super::maps::ONE_MOMENT;
 use super::open::WriteScope;
 use super::rows::{STEPS, StoredEvent, StoredMigration, StoredStep};
 use crate::store::{
-    Event, HoldEnd, Migration, MigrationChange, NewEvent, Snapshot, Step, StoreError,
+    CleanupRecord, Event, FigureReading, HoldEnd, Migration, MigrationChange, MigrationStore,
+    NewEvent, NewOperation, OperationRecord, OwnerBeat, SealedMigration, Snapshot, Step,
+    StoreError, StoreFuture, UnfinishedMigrations,
 };
+use chrono::{DateTime, Utc};
+use plans::id::InstanceId;
 use plans::id::MigrationId;
 use sqlx::postgres::PgArguments;
 use sqlx::types::Json;
@@ -24,7 +28,7 @@ pub(super) const SELECT: &str = "select m.id, m.operation, m.ordinal, o.queued, 
 impl PgStore {
     /// Applies a change with a compare-and-set on the revision. If another migration prevents the start, fails with
     /// that migration.
-    pub(super) async fn commit_change(&self, change: &MigrationChange) -> Result<bool, StoreError> {
+    async fn commit_change(&self, change: &MigrationChange) -> Result<bool, StoreError> {
         let what = WriteScope::One(change.migration.id.clone());
         let mut transaction = self.begin_touching(what).await?;
         match apply(&mut transaction, change).await {
@@ -62,15 +66,12 @@ impl PgStore {
         )
     }
 
-    pub(super) async fn select_snapshot(
-        &self,
-        id: &MigrationId,
-    ) -> Result<Option<Snapshot>, StoreError> {
+    async fn select_snapshot(&self, id: &MigrationId) -> Result<Option<Snapshot>, StoreError> {
         let mut transaction = self.pool.begin_with(ONE_MOMENT).await?;
         snapshot(&mut transaction, id).await
     }
 
-    pub(super) async fn select_list(
+    async fn select_list(
         &self,
         limit: i64,
         after: Option<&MigrationId>,
@@ -88,7 +89,7 @@ impl PgStore {
         rows.into_iter().map(StoredMigration::record).collect()
     }
 
-    pub(super) async fn select_events(
+    async fn select_events(
         &self,
         id: &MigrationId,
         after: i64,
@@ -104,6 +105,91 @@ impl PgStore {
         .fetch_all(&self.pool)
         .await?;
         Ok(rows.into_iter().map(Event::from).collect())
+    }
+}
+
+impl MigrationStore for PgStore {
+    fn submit<'a>(&'a self, new: &'a NewOperation) -> StoreFuture<'a, Vec<Snapshot>> {
+        Box::pin(self.insert_operation(new))
+    }
+
+    fn operation<'a>(&'a self, id: &'a MigrationId) -> StoreFuture<'a, Option<OperationRecord>> {
+        Box::pin(self.select_operation(id))
+    }
+
+    fn operations<'a>(
+        &'a self,
+        limit: i64,
+        after: Option<&'a MigrationId>,
+    ) -> StoreFuture<'a, Vec<OperationRecord>> {
+        Box::pin(self.select_operations(limit, after))
+    }
+
+    fn load<'a>(&'a self, id: &'a MigrationId) -> StoreFuture<'a, Option<Snapshot>> {
+        Box::pin(self.select_snapshot(id))
+    }
+
+    fn unfinished(&self) -> StoreFuture<'_, UnfinishedMigrations> {
+        Box::pin(self.select_unfinished())
+    }
+
+    fn list<'a>(
+        &'a self,
+        limit: i64,
+        after: Option<&'a MigrationId>,
+    ) -> StoreFuture<'a, Vec<Migration>> {
+        Box::pin(self.select_list(limit, after))
+    }
+
+    fn commit<'a>(&'a self, change: &'a MigrationChange) -> StoreFuture<'a, bool> {
+        Box::pin(self.commit_change(change))
+    }
+
+    fn seal<'a>(&'a self, id: &'a MigrationId) -> StoreFuture<'a, Box<dyn SealedMigration>> {
+        Box::pin(self.hold_row(id))
+    }
+
+    fn extend_leases<'a>(
+        &'a self,
+        instance: &'a InstanceId,
+        until: DateTime<Utc>,
+        beats: &'a [OwnerBeat],
+    ) -> StoreFuture<'a, Vec<MigrationId>> {
+        Box::pin(self.update_leases(instance, until, beats))
+    }
+
+    fn readings<'a>(&'a self, id: &'a MigrationId) -> StoreFuture<'a, Vec<FigureReading>> {
+        Box::pin(self.select_readings(id))
+    }
+
+    fn events<'a>(
+        &'a self,
+        id: &'a MigrationId,
+        after: i64,
+        limit: i64,
+    ) -> StoreFuture<'a, Vec<Event>> {
+        Box::pin(self.select_events(id, after, limit))
+    }
+
+    fn add_cleanup<'a>(
+        &'a self,
+        id: &'a MigrationId,
+        records: &'a [CleanupRecord],
+    ) -> StoreFuture<'a, ()> {
+        Box::pin(self.insert_cleanup(id, records))
+    }
+
+    fn finish_cleanup<'a>(
+        &'a self,
+        id: &'a MigrationId,
+        records: &'a [CleanupRecord],
+        at: DateTime<Utc>,
+    ) -> StoreFuture<'a, ()> {
+        Box::pin(self.update_cleanup(id, records, at))
+    }
+
+    fn cleanup<'a>(&'a self, id: &'a MigrationId) -> StoreFuture<'a, Vec<CleanupRecord>> {
+        Box::pin(self.select_cleanup(id))
     }
 }
 
