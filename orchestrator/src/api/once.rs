@@ -9,7 +9,7 @@ use super::BODY_LIMIT;
 use super::error::{ApiError, keyed};
 use crate::access::{RouteAccess, SecretDigest, Visitor};
 use crate::controller::Controller;
-use crate::store::{CommandStore, EarlierCommand, KeptAnswer, KeyedCommand};
+use crate::store::{CommandStore, EarlierCommand, KeyedCommand, StoredResponse};
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderValue, Method, StatusCode, header};
@@ -169,12 +169,12 @@ async fn keep(
         .map_err(|_| ApiError::too_large(ANSWER_LIMIT))?;
     let kind = parts.headers.get(header::CONTENT_TYPE);
     let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    let answer = KeptAnswer {
+    let answer = StoredResponse {
         status: parts.status.as_u16(),
         kind: kind.to_owned(),
         body: body.to_vec(),
     };
-    forgotten(store.keep_answer(key, &answer).await);
+    forgotten(store.store_response(key, &answer).await);
     Ok(Response::from_parts(parts, Body::from(body)))
 }
 

@@ -78,7 +78,7 @@ impl Controller {
         let mut others = unfinished.iter().map(|snapshot| &snapshot.migration);
         let meets = |other: &&crate::store::Migration| {
             let mut moves = plan.moves.iter();
-            moves.any(|planned| other.meets(&plan.map, &planned.moving.keys))
+            moves.any(|planned| other.moves_any_of(&plan.map, &planned.moving.keys))
         };
         if let Some(other) = others.find(meets).filter(|_| !queue) {
             let migration = other.id.clone();

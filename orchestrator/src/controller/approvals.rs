@@ -27,11 +27,11 @@ pub fn approvals_left(needed: u32, approvals: &[Approval]) -> u32 {
 
 /// Returns the text for the approval that a migration waits for.
 pub(crate) fn approval_of(m: &Migration) -> String {
-    approval(m.plan.options.approvals, &m.approvals)
+    missing_approvals_text(m.plan.options.approvals, &m.approvals)
 }
 
 /// Returns the text for the approvals that are still missing.
-pub(crate) fn approval(needed: u32, approvals: &[Approval]) -> String {
+pub(crate) fn missing_approvals_text(needed: u32, approvals: &[Approval]) -> String {
     let what = "approval of the cutover";
     if needed <= 1 {
         return what.to_owned();
@@ -81,7 +81,7 @@ pub(super) fn give(draft: &mut MigrationDraft, data: &Value) -> Result<bool, Con
         reason: reason.map(str::to_owned),
     });
     let (count, enough) = (m.approvals.len(), are_enough(m));
-    draft.note(
+    draft.record(
         "approval.given",
         None,
         json!({ "given": count, "needed": needed, "reason": reason }),
@@ -92,7 +92,7 @@ pub(super) fn give(draft: &mut MigrationDraft, data: &Value) -> Result<bool, Con
 /// Refuses the actor if its token was created after the migration, or if the actor may be the same person as the
 /// submitter or another approver: one of them created the other's token, directly or through other tokens. `tokens` are
 /// all tokens of the store.
-pub(super) fn check_apart(
+pub(super) fn check_independence(
     draft: &MigrationDraft,
     tokens: &[TokenRecord],
 ) -> Result<(), ControlError> {
@@ -109,7 +109,7 @@ pub(super) fn check_apart(
     let others = approvers.chain([&m.submitted_by]);
     let mut others = others.filter(|other| !other.eq_ignore_ascii_case(&by));
     let related = |other: &&String| {
-        let made_by = |one: &str, another: &str| makers(tokens, one).contains(&lower(another));
+        let made_by = |one: &str, another: &str| creators(tokens, one).contains(&lower(another));
         made_by(&by, other) || made_by(other, &by)
     };
     match others.find(related) {
@@ -135,17 +135,17 @@ fn valid<'t>(tokens: &'t [TokenRecord], name: &str) -> impl Iterator<Item = &'t 
 
 /// Returns the user who created the token of this name, the user who created that user's token, and so on, in lower
 /// case.
-fn makers(tokens: &[TokenRecord], name: &str) -> BTreeSet<String> {
-    let mut makers = BTreeSet::new();
+fn creators(tokens: &[TokenRecord], name: &str) -> BTreeSet<String> {
+    let mut creators = BTreeSet::new();
     let first = valid(tokens, name).map(|token| lower(&token.created_by));
     let mut next: Vec<String> = first.collect();
-    while let Some(maker) = next.pop() {
-        if makers.insert(maker.clone()) {
-            let theirs = tokens.iter().filter(|token| lower(&token.name) == maker);
+    while let Some(creator) = next.pop() {
+        if creators.insert(creator.clone()) {
+            let theirs = tokens.iter().filter(|token| lower(&token.name) == creator);
             next.extend(theirs.map(|token| lower(&token.created_by)));
         }
     }
-    makers
+    creators
 }
 
 fn lower(name: &str) -> String {
@@ -164,7 +164,7 @@ pub(super) fn drop_approvals(draft: &mut MigrationDraft, why: &str) {
     }
     let approvals = std::mem::take(&mut m.approvals);
     let by: Vec<String> = approvals.into_iter().map(|approval| approval.by).collect();
-    draft.note("approval.dropped", None, json!({ "by": by, "why": why }));
+    draft.record("approval.dropped", None, json!({ "by": by, "why": why }));
 }
 
 impl Controller {

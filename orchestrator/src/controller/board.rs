@@ -137,7 +137,7 @@ impl Controller {
 mod tests {
     use super::super::samples::{admitted, at, keys, planned};
     use super::*;
-    use crate::store::MigrationOwner;
+    use crate::store::LeaseHolder;
     use plans::request::Options;
 
     fn migration(id: &str) -> Snapshot {
@@ -147,7 +147,7 @@ mod tests {
 
     fn owned(id: &str, instance: &str, until: i64) -> Arc<Snapshot> {
         let mut snapshot = migration(id);
-        snapshot.migration.owner = Some(MigrationOwner {
+        snapshot.migration.owner = Some(LeaseHolder {
             agent: "agent".into(),
             instance: instance.into(),
             token: None,

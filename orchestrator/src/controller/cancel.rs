@@ -4,7 +4,7 @@
 //! permission.
 
 use super::draft::MigrationDraft;
-use super::{CallerBinding, ControlError, Controller};
+use super::{ControlError, Controller, LeaseProof};
 use crate::store::CancelRequest;
 use plans::state::migration::{MigrationEvent, MigrationState};
 use plans::step::StepKind;
@@ -15,15 +15,15 @@ impl Controller {
     /// Returns whether the agent may end the transactions of `writers`. An empty list withdraws the request.
     pub(super) async fn request_cancel(
         &self,
-        shown: CallerBinding<'_>,
+        proof: LeaseProof<'_>,
         writers: &[LongWriter],
     ) -> Result<CutoverAnswer, ControlError> {
         let edit = |draft: &mut MigrationDraft| {
-            draft.by(shown.token);
-            shown.check(&draft.snapshot().migration)?;
+            draft.set_token(proof.token);
+            proof.check(&draft.snapshot().migration)?;
             note_request(draft, writers)
         };
-        let (answer, _) = self.change(shown.migration, "controller", edit).await?;
+        let (answer, _) = self.change(proof.migration, "controller", edit).await?;
         Ok(answer)
     }
 }
@@ -44,7 +44,7 @@ fn note_request(
         return Ok(CutoverAnswer::Released);
     }
     if let Some(known) = &draft.snapshot().migration.cancel
-        && known.names(writers)
+        && known.contains_all(writers)
     {
         let allowed = known.approved_by.is_some();
         return Ok(match allowed {
@@ -52,9 +52,9 @@ fn note_request(
             false => CutoverAnswer::AwaitingOperator,
         });
     }
-    draft.note("cancel.asked", None, json!({ "writers": writers }));
+    draft.record("cancel.asked", None, json!({ "writers": writers }));
     if draft.snapshot().migration.state == MigrationState::Running {
-        draft.migrate(MigrationEvent::Held, json!({}))?;
+        draft.apply_to_migration(MigrationEvent::Held, json!({}))?;
     }
     let requested_at = draft.now;
     let m = draft.migration();
@@ -94,14 +94,14 @@ pub(super) fn approve(
     request.approved_by = Some(actor);
     let writers = request.writers.clone();
     let reason = data.get("reason");
-    draft.note(
+    draft.record(
         "cancel.approved",
         None,
         json!({ "writers": writers, "reason": reason }),
     );
     draft.migration().waiting_for = None;
     if draft.snapshot().migration.state == MigrationState::Waiting {
-        draft.migrate(MigrationEvent::Cleared, json!({}))?;
+        draft.apply_to_migration(MigrationEvent::Cleared, json!({}))?;
     }
     Ok(Some(()))
 }

@@ -128,12 +128,12 @@ impl Controller {
         token: Option<&str>,
     ) -> Result<MapCheck, ControlError> {
         let at = clock();
-        let ground = self.ground(name).await?;
+        let input = self.check_input(name).await?;
         let kept = self.inner.checks.kept(name);
         let known = match (token, kept) {
             (None, _) => Vec::new(),
             (Some(token), Some(kept))
-                if kept.check.token == token && kept.check.version == ground.map.version =>
+                if kept.check.token == token && kept.check.version == input.map.version =>
             {
                 kept.parts
             }
@@ -143,28 +143,28 @@ impl Controller {
                 )));
             }
         };
-        let tasks = questions(&ground.map, &ground.refs, &ground.moving_keys);
+        let tasks = questions(&input.map, &input.refs, &input.moving_keys);
         let (mut parts, mut failed) = self.inspect_parts(tasks, &known).await;
         let answered: Vec<Checked> = parts.iter().map(|(_, checked)| checked.clone()).collect();
-        let tasks = follow_up(&ground.map, &ground.refs, &ground.moving_keys, &answered);
+        let tasks = follow_up(&input.map, &input.refs, &input.moving_keys, &answered);
         let (more, failed_more) = self.inspect_parts(tasks, &known).await;
         parts.extend(more);
         failed.extend(failed_more);
         let answered: Vec<Checked> = parts.iter().map(|(_, checked)| checked.clone()).collect();
-        let fleet: Vec<_> = ground.shards.iter().map(ShardRecord::info).collect();
-        let mut defects = combine(&ground.map, &fleet, &answered);
+        let fleet: Vec<_> = input.shards.iter().map(ShardRecord::info).collect();
+        let mut defects = combine(&input.map, &fleet, &answered);
         let unseen = failed.iter();
         defects.extend(unseen.map(|part| not_examined(&part.shard, &part.subject, &part.message)));
         let token = token.map_or_else(|| uuid::Uuid::new_v4().to_string(), str::to_owned);
         let check = MapCheck {
             map: name.clone(),
-            version: ground.map.version,
+            version: input.map.version,
             token,
             at,
             parts: parts.len() + failed.len(),
-            other_maps: ground.other_maps,
+            other_maps: input.other_maps,
             failed,
-            request: RepairRequest::propose(&ground.map, &defects),
+            request: RepairRequest::propose(&input.map, &defects),
             defects,
         };
         let kept = ResumableCheck {
@@ -192,9 +192,9 @@ impl Controller {
         request: &RepairRequest,
         actor: &str,
     ) -> Result<Vec<RepairOutcome>, ControlError> {
-        let ground = self.ground(name).await?;
+        let input = self.check_input(name).await?;
         self.refuse_while_moving(name).await?;
-        let mut tasks = request.tasks(&ground.map, &ground.refs)?.into_iter();
+        let mut tasks = request.tasks(&input.map, &input.refs)?.into_iter();
         let mut outcomes = Vec::with_capacity(request.repairs.len());
         for repair in &request.repairs {
             let done = match repair {
@@ -238,7 +238,7 @@ impl Controller {
             let every = TimeDelta::seconds(seconds.max(1).into());
             let due = self.inner.checks.due(&map.name, every, now);
             if due <= now {
-                self.inner.checks.begun(&map.name, now);
+                self.inner.checks.note_begun(&map.name, now);
                 let controller = self.clone();
                 tokio::spawn(async move {
                     if let Err(error) = controller.check_map(&map.name, None).await {
@@ -254,7 +254,7 @@ impl Controller {
     }
 
     /// Reads what the parts of a check have in common from the store.
-    async fn ground(&self, name: &MapName) -> Result<CheckInput, ControlError> {
+    async fn check_input(&self, name: &MapName) -> Result<CheckInput, ControlError> {
         let unfinished = self.inner.store.unfinished().await?;
         let map = self.bare_map(name).await?;
         let moving = unfinished.iter().map(|snapshot| &snapshot.migration.plan);
@@ -407,7 +407,7 @@ impl Checks {
         schedule.begun.get(name).map_or(now, |begun| *begun + every)
     }
 
-    fn begun(&self, name: &MapName, now: DateTime<Utc>) {
+    fn note_begun(&self, name: &MapName, now: DateTime<Utc>) {
         let mut schedule = self.schedule.lock().unwrap_or_else(PoisonError::into_inner);
         schedule.begun.insert(name.clone(), now);
     }

@@ -80,7 +80,7 @@ impl Controller {
         if let Some(why) = self.store_is_older().filter(|_| request.apply) {
             return Err(ControlError::StoreOlder { why });
         }
-        let shards = self.chosen(request).await?;
+        let shards = self.requested_shards(request).await?;
         for owner in request.owners.values() {
             if !shards.iter().any(|shard| &shard.name == owner) {
                 return Err(ControlError::missing("shard", owner.as_str()));
@@ -107,9 +107,9 @@ impl Controller {
             self.refuse_older_store(&inventories).await?;
         }
         // Read after the inspection: a migration that has begun since then counts as unfinished.
-        let ground = self.ground_of_sweep(request).await?;
+        let input = self.sweep_input(request).await?;
         let mut tasks = Vec::new();
-        for (shard, (leftovers, sweeps)) in reached.into_iter().zip(judge(&ground, &inventories)) {
+        for (shard, (leftovers, sweeps)) in reached.into_iter().zip(judge(&input, &inventories)) {
             report.leftovers.extend(leftovers);
             if !sweeps.is_empty() {
                 tasks.push(SweepTask { shard, sweeps });
@@ -125,7 +125,10 @@ impl Controller {
     }
 
     /// Returns the shards of the request, registered or not.
-    async fn chosen(&self, request: &CleanupRequest) -> Result<Vec<ShardRecord>, ControlError> {
+    async fn requested_shards(
+        &self,
+        request: &CleanupRequest,
+    ) -> Result<Vec<ShardRecord>, ControlError> {
         let mut shards = self.inner.store.shards().await?;
         for name in &request.shards {
             shard_ref(&shards, name)?;
@@ -176,7 +179,7 @@ impl Controller {
     }
 
     /// Returns the knowledge of the store that decides what may be removed.
-    async fn ground_of_sweep(&self, request: &CleanupRequest) -> Result<SweepInput, ControlError> {
+    async fn sweep_input(&self, request: &CleanupRequest) -> Result<SweepInput, ControlError> {
         let unfinished = self.inner.store.unfinished().await?;
         let live = unfinished
             .iter()

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 /// Why a call about a migration does not prove that its sender is the agent process that has the migration's lease.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BindingError {
+pub enum NotOwnerReason {
     /// Another token claimed the migration.
     #[error("token {0} did not claim it")]
     Token(String),
@@ -110,7 +110,7 @@ pub enum ControlError {
         /// The agent that owns the migration.
         agent: AgentName,
         /// How the call differs from one of the owner.
-        why: BindingError,
+        why: NotOwnerReason,
     },
     /// The evidence that the agent sent does not prove that the target shard is ready to become the owner of the keys.
     #[error("the evidence for migration {migration} does not hold: {what}")]
@@ -122,7 +122,7 @@ pub enum ControlError {
     },
     /// The answer to an inspection comes under another token than the one under which an agent claimed the inspection.
     #[error("this inspection was given to another token than {token}")]
-    NotRequested {
+    ClaimedByOtherToken {
         /// The name of the token under which the answer was sent.
         token: String,
     },
@@ -139,12 +139,12 @@ pub enum ControlError {
         silence: Duration,
     },
     /// The token belongs to an agent with another name.
-    #[error("the token of agent {token} does not let agent {agent} in")]
+    #[error("the token of agent {token_agent} does not let agent {agent} in")]
     OtherAgent {
         /// The name that the agent sends.
         agent: AgentName,
         /// The name of the agent to which the token belongs.
-        token: String,
+        token_agent: String,
     },
     /// The token of the agent is restricted to labels, and a shard of the migration does not have them.
     #[error(
@@ -159,7 +159,7 @@ pub enum ControlError {
     /// The token of the agent is restricted to labels, and a shard of the inspection that the agent answers does not
     /// have them.
     #[error("shard {shard} is out of this token's reach: it does not carry its labels")]
-    UnseenByToken {
+    InspectionOutOfReach {
         /// The shard.
         shard: ShardName,
     },
@@ -232,7 +232,7 @@ pub enum ControlError {
     /// The command needs a successful probe (a read of the state that Shardwright has recorded on a shard) of every
     /// shard. The last probe of this shard failed, or reached another database.
     #[error("shard {shard} could not be looked at")]
-    Unseen {
+    ProbeFailed {
         /// The shard.
         shard: ShardName,
     },
@@ -244,7 +244,7 @@ pub enum ControlError {
     },
     /// The operation has no migration that can carry out the command.
     #[error("{command} is not possible: operation {operation} is {state}")]
-    NoneCan {
+    NoMigrationCan {
         /// The command.
         command: String,
         /// The operation.
@@ -304,7 +304,7 @@ pub enum ControlError {
     /// The controller refuses an approval, or the number of approvals that a plan requires, or a command that needs a
     /// reason and has none.
     #[error(transparent)]
-    Word(#[from] ApprovalError),
+    Approval(#[from] ApprovalError),
     /// Other changes of the same migration were faster each time, so this change was given up.
     #[error("migration {migration} is changing too fast")]
     Contended {

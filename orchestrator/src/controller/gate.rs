@@ -41,14 +41,14 @@ impl Controller {
             let read = operations.0.get(&own.operation).into_iter().flatten();
             moves.extend(read);
         }
-        let reasons = queue::reasons(own, &all, &moves);
+        let reasons = queue::start_obstacles(own, &all, &moves);
         if !reasons.is_empty() {
             return Ok(Some(StartGate::Held(reasons.join("; "))));
         }
         let map = store.map(&own.plan.map).await?;
         let map = map.ok_or_else(|| ControlError::missing("map", own.plan.map.as_str()))?;
         Ok(Some(
-            queue::lost(own, &map).map_or(StartGate::Open, StartGate::Lost),
+            queue::lost_keys_reason(own, &map).map_or(StartGate::Open, StartGate::Lost),
         ))
     }
 }

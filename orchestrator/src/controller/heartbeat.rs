@@ -3,7 +3,7 @@
 //!
 //! A heartbeat does not write to the rows of migrations, because a cutover may hold a lock on one.
 
-use super::{CallerBinding, CallerToken, ControlError, Controller, clock, delta};
+use super::{CallerTokenName, ControlError, Controller, LeaseProof, clock, delta};
 use crate::access::SecretDigest;
 use crate::store::{AgentProcess, FigureReading, OwnerBeat, Registered, Snapshot};
 use chrono::{DateTime, TimeDelta, Utc};
@@ -70,24 +70,24 @@ impl Controller {
     pub async fn heartbeat(
         &self,
         beat: &Heartbeat,
-        token: &CallerToken,
+        token: &CallerTokenName,
     ) -> Result<HeartbeatReply, ControlError> {
-        let has_name = self.is_alive(beat).await?;
+        let has_name = self.register_sender(beat).await?;
         let board = self.board().await?;
         let mut directives = Vec::with_capacity(beat.holding.len());
         let (mut kept, mut owners) = (Vec::new(), Vec::new());
         for holding in &beat.holding {
             let found = board.get(&holding.migration).filter(|_| has_name);
-            let own = found.filter(|found| is_own(found, beat));
+            let own = found.filter(|found| is_held_by_sender(found, beat));
             if found.is_none_or(|found| found.migration.owner.is_none()) {
                 let id = &holding.migration;
                 self.inner.figures.with(|table| table.remove(id));
             }
             if let Some(own) = own
-                && Self::is_shown(own, holding, token)?
+                && Self::comes_from_holder(own, holding, token)?
             {
-                if self.is_true(own, holding) {
-                    kept.push(self.keep(holding, own.migration.started_at));
+                if self.performs_running_step(own, holding) {
+                    kept.push(self.keep_figures(holding, own.migration.started_at));
                 }
                 owners.push((own, holding));
             }
@@ -108,7 +108,7 @@ impl Controller {
     }
 
     /// Records that the process is alive. Returns `false` if another process uses its name.
-    async fn is_alive(&self, beat: &Heartbeat) -> Result<bool, ControlError> {
+    async fn register_sender(&self, beat: &Heartbeat) -> Result<bool, ControlError> {
         let process = AgentProcess {
             key: beat.key.as_ref().map(SecretDigest::of_wire),
             ..AgentProcess::of(&beat.agent, &beat.instance)
@@ -124,22 +124,22 @@ impl Controller {
 
     /// Returns whether a report about a migration comes from its owner under the current epoch. Fails if the epoch is
     /// right but the token or the secret is wrong.
-    fn is_shown(
+    fn comes_from_holder(
         own: &Snapshot,
         holding: &MigrationStatus,
-        token: &CallerToken,
+        token: &CallerTokenName,
     ) -> Result<bool, ControlError> {
         let m = &own.migration;
         let Some(owner) = m.owner.as_ref().filter(|_| m.epoch == holding.epoch) else {
             return Ok(false);
         };
-        let shown = CallerBinding {
+        let proof = LeaseProof {
             migration: &m.id,
             epoch: Some(holding.epoch),
             secret: holding.secret.as_ref(),
             token,
         };
-        shown.check_owner(owner, m.epoch)?;
+        proof.check_token_and_secret(owner, m.epoch)?;
         Ok(true)
     }
 
@@ -155,7 +155,7 @@ impl Controller {
     ///
     /// # Errors
     /// The migration does not exist, or the store failed.
-    pub async fn course(&self, id: &MigrationId) -> Result<Vec<FigureReading>, ControlError> {
+    pub async fn readings(&self, id: &MigrationId) -> Result<Vec<FigureReading>, ControlError> {
         self.load(id).await?;
         Ok(self.store().readings(id).await?)
     }
@@ -184,7 +184,7 @@ impl Controller {
         };
         Directive {
             migration,
-            action: action(snapshot),
+            action: action_for(snapshot),
             limits: Some(snapshot.limits()),
             latency: self.latency(&snapshot.migration.plan.map),
         }
@@ -194,7 +194,7 @@ impl Controller {
     ///
     /// If an agent never received the answer to its claim, it must not extend the lease of a step that no agent
     /// performs.
-    fn is_true(&self, snapshot: &Snapshot, holding: &MigrationStatus) -> bool {
+    fn performs_running_step(&self, snapshot: &Snapshot, holding: &MigrationStatus) -> bool {
         let running = snapshot.running();
         let same = running.is_none_or(|step| Some(&step.id) == holding.step.as_ref());
         let lease = delta(self.inner.settings.lease);
@@ -205,7 +205,7 @@ impl Controller {
     }
 
     /// Keeps the figures in memory. Returns what the store is to keep of them; `begun` is the start of the migration.
-    fn keep(&self, holding: &MigrationStatus, begun: Option<DateTime<Utc>>) -> OwnerBeat {
+    fn keep_figures(&self, holding: &MigrationStatus, begun: Option<DateTime<Utc>>) -> OwnerBeat {
         let id = &holding.migration;
         let now = clock();
         let every = FigureReading::every(begun.map_or(TimeDelta::zero(), |begun| now - begun));
@@ -247,7 +247,7 @@ impl Controller {
         snapshot: &Snapshot,
         holding: &MigrationStatus,
     ) -> Result<(), ControlError> {
-        if holding.epoch != snapshot.migration.epoch || snapshot.migration.renew {
+        if holding.epoch != snapshot.migration.epoch || snapshot.migration.needs_new_epoch {
             return Ok(());
         }
         let failure = holding.stream.as_ref().and_then(|s| s.failure.as_ref());
@@ -278,13 +278,13 @@ fn is_active(state: MigrationState) -> bool {
 }
 
 /// Returns whether the process that sent the heartbeat owns the migration.
-fn is_own(snapshot: &Snapshot, beat: &Heartbeat) -> bool {
+fn is_held_by_sender(snapshot: &Snapshot, beat: &Heartbeat) -> bool {
     let owner = snapshot.migration.owner.as_ref();
     owner.is_some_and(|owner| (&owner.agent, &owner.instance) == (&beat.agent, &beat.instance))
 }
 
 /// Returns what the owner has to do.
-fn action(snapshot: &Snapshot) -> Action {
+fn action_for(snapshot: &Snapshot) -> Action {
     let m = &snapshot.migration;
     let running = snapshot.running().map(|step| step.kind);
     match m.state {

@@ -64,7 +64,7 @@ pub enum DsnRefused {
     #[error(
         "no agent could say whether the connection string leads to the database of shard {shard}"
     )]
-    Unseen {
+    Unidentified {
         /// The shard.
         shard: ShardName,
     },
@@ -117,7 +117,7 @@ impl Controller {
         let tables = tables(&users);
         let Some(found) = self.identify(reference, register, tables).await? else {
             return match wanted.known.identity {
-                Some(_) => Err(DsnRefused::Unseen { shard }.into()),
+                Some(_) => Err(DsnRefused::Unidentified { shard }.into()),
                 None => Ok(None),
             };
         };

@@ -32,7 +32,7 @@ pub enum LeadershipState {
 
 impl LeadershipState {
     /// Returns whether no leader can be called at the moment.
-    fn is_open(&self, own: &str) -> bool {
+    fn lacks_leader(&self, own: &str) -> bool {
         match self {
             Self::Leads(_) => false,
             // The leader has our own address, so it is an earlier process that has ended, although its lease has not.
@@ -116,7 +116,7 @@ impl Controller {
         loop {
             roles.borrow_and_update();
             let role = self.role();
-            if !role.is_open(self.url()) {
+            if !role.lacks_leader(self.url()) {
                 return role;
             }
             self.inner.lead.wake.notify_one();
@@ -197,7 +197,7 @@ impl Controller {
     }
 
     /// Acts under each term that this process wins, and forgets the state of the term when the term has ended.
-    pub(super) async fn act_for_ever(&self) {
+    pub(super) async fn act_while_leading(&self) {
         let mut roles = self.inner.lead.role.subscribe();
         loop {
             let role = roles.borrow_and_update().clone();
@@ -226,7 +226,7 @@ impl Controller {
     }
 
     /// Notifies the readers in this process of changes that other processes made.
-    pub(super) async fn hear_for_ever(&self) {
+    pub(super) async fn listen_for_changes(&self) {
         let notified = async {
             loop {
                 match self.inner.store.news().await {
@@ -259,7 +259,7 @@ impl Controller {
     /// Sets the role of this process, and wakes its tasks if the role has changed.
     fn set_role(&self, role: LeadershipState) {
         let changed = self.inner.lead.role.send_if_modified(|known| {
-            let changed = !same(known, &role);
+            let changed = !is_same_role(known, &role);
             *known = role;
             changed
         });
@@ -279,7 +279,7 @@ impl Controller {
 }
 
 /// Returns whether two roles are the same, except for the time of the lease.
-fn same(a: &LeadershipState, b: &LeadershipState) -> bool {
+fn is_same_role(a: &LeadershipState, b: &LeadershipState) -> bool {
     match (a, b) {
         (LeadershipState::Leads(a), LeadershipState::Leads(b)) => a == b,
         (LeadershipState::Follows(Some(a)), LeadershipState::Follows(Some(b))) => {

@@ -115,7 +115,7 @@ fn set(draft: &mut MigrationDraft, change: &LimitChange) -> Result<(), ControlEr
         "before": before,
         "after": limits,
     });
-    draft.note("limits.set", None, data);
+    draft.record("limits.set", None, data);
     Ok(())
 }
 

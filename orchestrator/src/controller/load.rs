@@ -143,7 +143,7 @@ impl Controller {
             Measure::Rows
         };
         let by = request.by.unwrap_or(usual);
-        let gauge = LoadQuery {
+        let query = LoadQuery {
             by: &by,
             watch_seconds: request.watch_seconds.min(3600),
             items: request.items.unwrap_or(64).clamp(1, 4096),
@@ -152,7 +152,7 @@ impl Controller {
         let owners = map.shards();
         let measured = owners
             .iter()
-            .map(|shard| self.measure(shard, &map, &map.settings, gauge));
+            .map(|shard| self.measure(shard, &map, &map.settings, query));
         let measured = futures::stream::iter(measured.collect::<Vec<_>>());
         let loads: Vec<Load> = measured.buffered(AT_ONCE).try_collect().await?;
         let shards = self.inner.store.shards().await?;
@@ -161,7 +161,7 @@ impl Controller {
             .into_iter()
             .map(proposal);
         let mut hottest = hottest(&loads, watched);
-        hottest.truncate(usize::try_from(gauge.hottest).unwrap_or(usize::MAX));
+        hottest.truncate(usize::try_from(query.hottest).unwrap_or(usize::MAX));
         let mut findings: Vec<Finding> = Vec::new();
         for finding in loads.iter().flat_map(|load| &load.findings) {
             if !findings.contains(finding) {

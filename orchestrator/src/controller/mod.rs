@@ -50,16 +50,16 @@ mod verify;
 mod ways;
 
 pub use approvals::approvals_left;
-pub(crate) use approvals::{approval, approval_of};
-pub(crate) use binding::CallerBinding;
-pub use binding::CallerToken;
+pub(crate) use approvals::{approval_of, missing_approvals_text};
+pub use binding::CallerTokenName;
+pub(crate) use binding::LeaseProof;
 pub use check::{FailedPart, MapCheck, RepairOutcome};
 pub use cleanup::{CleanupReport, CleanupRequest, UnregisteredShard};
 pub use commands::Command;
 pub use counters::{ClientCount, ClientReport};
 pub use directory::DirectoryRequest;
 pub use doctor::{Diagnosis, DoctorRequest, MoveExamined, UnexaminedShard};
-pub use error::{ApprovalError, BindingError, ControlError};
+pub use error::{ApprovalError, ControlError, NotOwnerReason};
 pub use heartbeat::MigrationFigures;
 pub use identify::DsnRefused;
 pub use leader::LeadershipState;
@@ -240,8 +240,8 @@ impl Controller {
     pub async fn run(&self) {
         tokio::join!(
             self.keep_campaigning(),
-            self.act_for_ever(),
-            self.hear_for_ever()
+            self.act_while_leading(),
+            self.listen_for_changes()
         );
     }
 
@@ -313,7 +313,7 @@ impl Controller {
         all: &[Arc<Snapshot>],
     ) -> Result<(), ControlError> {
         let m = &snapshot.migration;
-        let waits = queue::drop_waits(snapshot, all);
+        let waits = queue::drop_obstacle(snapshot, all);
         if waits == m.waiting_for || m.ownership != Ownership::Completed || !m.plan.drop_tables {
             return Ok(());
         }
@@ -340,7 +340,7 @@ impl Controller {
             }
             match decide(&snapshot, gate, now).into_iter().next() {
                 None | Some(Decision::Offer(_)) => return Ok((due(&snapshot, now), snapshot)),
-                Some(Decision::Expire) => self.forget_attempts(&id).await,
+                Some(Decision::ExpireLease) => self.forget_attempts(&id).await,
                 Some(_) => {}
             }
             let ((), after) = self
@@ -361,11 +361,11 @@ impl Controller {
         for _ in 0..RACES {
             let snapshot = self.load(id).await?;
             let mut draft = MigrationDraft::new(snapshot, actor, clock());
-            hooks::arm(&mut draft, self.hooks());
+            hooks::update_request(&mut draft, self.hooks());
             let value = edit(&mut draft)?;
-            hooks::arm(&mut draft, self.hooks());
+            hooks::update_request(&mut draft, self.hooks());
             let mut after = draft.snapshot().clone();
-            let Some(change) = draft.change() else {
+            let Some(change) = draft.into_change() else {
                 return Ok((value, after));
             };
             // The change must be announced also if the caller's task is dropped during the commit.

@@ -85,7 +85,7 @@ impl Controller {
             done.push(self.accept_server(&shards, name, request, actor).await?);
         }
         if request.apply {
-            done.extend(self.move_forward(&shards, request, actor).await?);
+            done.extend(self.add_lost_flips(&shards, request, actor).await?);
         }
         if !done.is_empty() {
             futures::future::join_all(shards.iter().map(|shard| self.probe_shard(shard))).await;
@@ -116,7 +116,7 @@ impl Controller {
     ///
     /// An abort needs only a probe of the source, because the target may be lost permanently. Before the agent opens
     /// the source, it checks the evidence on the shards (I4).
-    pub(super) fn held_by_fleet(&self, m: &Migration) -> Option<String> {
+    pub(super) fn dispatch_obstacle(&self, m: &Migration) -> Option<String> {
         self.inner.settings.reconcile_every?;
         if let Some(why) = self.store_is_older() {
             return Some(why);
@@ -157,8 +157,8 @@ impl Controller {
 
     /// Probes a shard once, and carries out what follows from the result immediately.
     async fn probe_shard(&self, shard: &ShardRecord) {
-        let turn = self.inner.fleet.turn(&shard.name);
-        let _probing = turn.lock().await;
+        let probe_lock = self.inner.fleet.probe_lock(&shard.name);
+        let _probing = probe_lock.lock().await;
         let probed = self.read_shard(shard).await;
         if let Err(error) = &probed {
             tracing::debug!(shard = %shard.name, %error, "shard could not be looked at");

@@ -83,7 +83,7 @@ impl Controller {
         for snapshot in self.inner.store.unfinished().await?.iter() {
             let id = &snapshot.migration.id;
             let noted = self.change(id, "controller", |draft| {
-                draft.note("controller.started", None, json!({}));
+                draft.record("controller.started", None, json!({}));
                 Ok(())
             });
             noted.await?;
@@ -167,7 +167,7 @@ impl Controller {
             let freed = self.change(id, "controller", |draft| {
                 let owner = draft.snapshot().migration.owner.clone();
                 if owner.is_some_and(|o| &o.agent == agent && &o.instance != instance) {
-                    draft.disown("a new process of the agent took its place")?;
+                    draft.remove_owner("a new process of the agent took its place")?;
                 }
                 Ok(())
             });

@@ -24,20 +24,20 @@ const MOST_DAYS: u32 = 3_650;
 const LONGEST_NAME: usize = 63;
 
 /// The cached tokens, by the digest of their secret.
-type HeldTokens = Arc<BTreeMap<SecretDigest, TokenRecord>>;
+type CachedTokens = Arc<BTreeMap<SecretDigest, TokenRecord>>;
 
 /// The tokens of the store at the last read.
 #[derive(Debug, Default)]
-pub(super) struct TokenCache(Mutex<Option<(Instant, HeldTokens)>>);
+pub(super) struct TokenCache(Mutex<Option<(Instant, CachedTokens)>>);
 
 impl TokenCache {
-    fn get(&self) -> Option<(Instant, HeldTokens)> {
-        let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        held.clone()
+    fn get(&self) -> Option<(Instant, CachedTokens)> {
+        let cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        cached.clone()
     }
 
-    fn put(&self, held: Option<(Instant, HeldTokens)>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = held;
+    fn put(&self, cached: Option<(Instant, CachedTokens)>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = cached;
     }
 }
 
@@ -123,7 +123,10 @@ impl Controller {
     }
 
     /// Returns the user to whom the token with this secret belongs; `None` if the token is not valid.
-    pub(crate) async fn holder(&self, secret: &Secret) -> Result<Option<Visitor>, ControlError> {
+    pub(crate) async fn visitor_of_secret(
+        &self,
+        secret: &Secret,
+    ) -> Result<Option<Visitor>, ControlError> {
         match self.token_id(secret).await? {
             Some(token) => self.visitor_of(&token).await,
             None => Ok(None),
@@ -184,8 +187,8 @@ impl Controller {
         let token = if visitor.name == ADMIN && self.inner.settings.admin.is_some() {
             Some(ADMIN.to_owned())
         } else {
-            let held = self.held_tokens().await?;
-            let mut good = held.values().filter(|token| token.is_good(clock()));
+            let cached = self.cached_tokens().await?;
+            let mut good = cached.values().filter(|token| token.is_good(clock()));
             let own = good.find(|token| token.name == visitor.name);
             own.map(|token| token.id.clone())
         };
@@ -212,8 +215,8 @@ impl Controller {
         if self.inner.settings.admin == Some(digest) {
             return Ok(Some(ADMIN.to_owned()));
         }
-        let held = self.held_tokens().await?;
-        Ok(held.get(&digest).map(|token| token.id.clone()))
+        let cached = self.cached_tokens().await?;
+        Ok(cached.get(&digest).map(|token| token.id.clone()))
     }
 
     /// Returns the user of a token, if the token is valid.
@@ -221,11 +224,11 @@ impl Controller {
         if token == ADMIN && self.inner.settings.admin.is_some() {
             return Ok(Some(self.admin()));
         }
-        let held = self.held_tokens().await?;
-        let mut good = held.values().filter(|held| held.is_good(clock()));
+        let cached = self.cached_tokens().await?;
+        let mut good = cached.values().filter(|cached| cached.is_good(clock()));
         Ok(good
-            .find(|held| held.id == token)
-            .map(|held| self.visitor(held)))
+            .find(|cached| cached.id == token)
+            .map(|cached| self.visitor(cached)))
     }
 
     /// Returns the session of a cookie or a sign-in code, unless it has ended.
@@ -259,15 +262,15 @@ impl Controller {
 
     /// Returns the shards that `visitor` may access; `None` if all. Fails if the token of one agent is used under the
     /// name of another agent, `agent`.
-    pub(crate) async fn reach(
+    pub(crate) async fn permitted_shards(
         &self,
         visitor: &Visitor,
         agent: Option<&AgentName>,
     ) -> Result<ShardReach, ControlError> {
         let named = agent.filter(|_| visitor.role == Role::Agent);
         if let Some(agent) = named.filter(|agent| agent.as_str() != visitor.name) {
-            let (agent, token) = (agent.clone(), visitor.name.clone());
-            return Err(ControlError::OtherAgent { agent, token });
+            let (agent, token_agent) = (agent.clone(), visitor.name.clone());
+            return Err(ControlError::OtherAgent { agent, token_agent });
         }
         if visitor.labels.is_empty() {
             return Ok(None);
@@ -312,23 +315,23 @@ impl Controller {
     }
 
     /// Returns the tokens. If the store cannot be read, the tokens of the last read are used.
-    async fn held_tokens(&self) -> Result<HeldTokens, ControlError> {
+    async fn cached_tokens(&self) -> Result<CachedTokens, ControlError> {
         let known = self.inner.tokens.get();
-        if let Some((at, held)) = &known
+        if let Some((at, cached)) = &known
             && at.elapsed() < KNOWN_FOR
         {
-            return Ok(Arc::clone(held));
+            return Ok(Arc::clone(cached));
         }
         match self.inner.store.tokens().await {
             Ok(read) => {
                 let read = read.into_iter().map(|token| (token.digest, token));
-                let held = Arc::new(read.collect());
+                let cached = Arc::new(read.collect());
                 self.inner
                     .tokens
-                    .put(Some((Instant::now(), Arc::clone(&held))));
-                Ok(held)
+                    .put(Some((Instant::now(), Arc::clone(&cached))));
+                Ok(cached)
             }
-            Err(error) => known.map(|(_, held)| held).ok_or_else(|| error.into()),
+            Err(error) => known.map(|(_, cached)| cached).ok_or_else(|| error.into()),
         }
     }
 }

@@ -20,7 +20,7 @@ pub struct KeyedCommand {
 
 /// The stored HTTP response to a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeptAnswer {
+pub struct StoredResponse {
     /// The HTTP status.
     pub status: u16,
     /// The media type.
@@ -35,7 +35,7 @@ pub struct EarlierCommand {
     /// The digest of the earlier request.
     pub fingerprint: SecretDigest,
     /// The response; `None`: the command has begun, and possibly never ended.
-    pub answer: Option<KeptAnswer>,
+    pub answer: Option<StoredResponse>,
 }
 
 /// Commands with an idempotency key, and the responses to them.
@@ -48,7 +48,11 @@ pub trait CommandStore: Send + Sync + std::fmt::Debug {
     ) -> StoreFuture<'a, Option<EarlierCommand>>;
 
     /// Stores the response to a command with an idempotency key.
-    fn keep_answer<'a>(&'a self, key: SecretDigest, answer: &'a KeptAnswer) -> StoreFuture<'a, ()>;
+    fn store_response<'a>(
+        &'a self,
+        key: SecretDigest,
+        answer: &'a StoredResponse,
+    ) -> StoreFuture<'a, ()>;
 
     /// Deletes the record of a command with an idempotency key, because the command changed nothing.
     fn forget_command(&self, key: SecretDigest) -> StoreFuture<'_, ()>;

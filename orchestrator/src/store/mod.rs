@@ -24,7 +24,7 @@ mod records;
 
 pub use access::{AccessStore, AuditLine, AuditRecord, SessionRecord, TokenRecord};
 pub use agents::{AgentProcess, AgentRecord, AgentStore, Registered};
-pub use answer::{CommandStore, EarlierCommand, KeptAnswer, KeyedCommand};
+pub use answer::{CommandStore, EarlierCommand, KeyedCommand, StoredResponse};
 pub use fleet::{
     MapStore, MapVersionRecord, NewShard, SettingsRecord, ShardRecord, ShardStore, ShardUpdate,
 };
@@ -35,7 +35,7 @@ pub use phase::MigrationPhase;
 pub use reading::{FigureReading, StreamReading};
 pub use records::{
     Approval, CancelRequest, CleanupRecord, Event, HoldEnd, HookCursor, HookReply, HookRequest,
-    Migration, MigrationChange, MigrationOwner, NewEvent, OwnerBeat, Snapshot, Step,
+    LeaseHolder, Migration, MigrationChange, NewEvent, OwnerBeat, Snapshot, Step,
 };
 
 use futures::future::BoxFuture;

@@ -141,7 +141,7 @@ impl Dashboard {
         let from_revision = snapshot.migration.revision;
         edit(&mut snapshot);
         let change = MigrationChange {
-            reshaped: false,
+            plan_changed: false,
             from_revision,
             migration: snapshot.migration,
             steps: snapshot.steps,

@@ -2,7 +2,7 @@
 
 use super::at;
 use orchestrator::access::SecretDigest;
-use orchestrator::store::{EarlierCommand, KeptAnswer, KeyedCommand, Store};
+use orchestrator::store::{EarlierCommand, KeyedCommand, Store, StoredResponse};
 
 contract!(
     what_was_answered_to_an_order_is_kept_for_a_day,
@@ -18,8 +18,8 @@ pub(super) fn order(key: u8, second: i64) -> KeyedCommand {
     }
 }
 
-pub(super) fn answer() -> KeptAnswer {
-    KeptAnswer {
+pub(super) fn answer() -> StoredResponse {
+    StoredResponse {
         status: 201,
         kind: "application/json".to_owned(),
         body: b"{\"id\": \"m1\"}".to_vec(),
@@ -39,7 +39,7 @@ async fn what_was_answered_to_an_order_is_kept_for_a_day(store: &dyn Store) {
         ..order(1, 5)
     };
     assert_eq!(store.begin_command(&other).await.unwrap(), Some(begun));
-    store.keep_answer(first.key, &answer()).await.unwrap();
+    store.store_response(first.key, &answer()).await.unwrap();
     let answered = EarlierCommand {
         fingerprint: first.fingerprint,
         answer: Some(answer()),

@@ -127,7 +127,7 @@ async fn write(store: &dyn Store, method: &str) -> Result<(), StoreError> {
         "revoke_token" => store.revoke_token("ada", "op", at(2)).await.map(drop),
         "add_session" => store.add_session(&session(1)).await,
         "begin_command" => store.begin_command(&order(1, 1)).await.map(drop),
-        "keep_answer" => store.keep_answer(order(1, 1).key, &answer()).await,
+        "store_response" => store.store_response(order(1, 1).key, &answer()).await,
         "forget_command" => store.forget_command(order(1, 1).key).await,
         "end_session" => store.end_session(session(1).digest).await.map(drop),
         other => write_fleet(store, other).await,

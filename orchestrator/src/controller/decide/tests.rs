@@ -2,7 +2,7 @@
 
 use super::super::samples::{admitted, at, keys, planned};
 use super::*;
-use crate::store::MigrationOwner;
+use crate::store::LeaseHolder;
 use plans::id::AttemptNo;
 use plans::request::Options;
 use plans::step::FORWARD;
@@ -23,13 +23,13 @@ fn decide(snapshot: &Snapshot, now: DateTime<Utc>) -> Vec<Decision> {
 }
 
 fn owned(mut snapshot: Snapshot) -> Snapshot {
-    snapshot.migration.owner = Some(MigrationOwner {
+    snapshot.migration.owner = Some(LeaseHolder {
         agent: "x".into(),
         instance: "x1".into(),
         token: None,
         secret: None,
     });
-    snapshot.migration.renew = false;
+    snapshot.migration.needs_new_epoch = false;
     snapshot.lease_until = Some(at(4));
     snapshot
 }
@@ -90,7 +90,7 @@ fn keys_that_may_be_closed_are_opened_although_nobody_resumes() {
             // The owner has taken over since, or is about to do so.
             let mut held = owned(alone);
             assert_eq!(decide(&held, at(1)), []);
-            held.migration.renew = true;
+            held.migration.needs_new_epoch = true;
             assert_eq!(decide(&held, at(1)), wanted, "{ownership} {attempt} {done}");
         }
     }
@@ -138,9 +138,9 @@ fn one_step_runs_at_a_time() {
 fn a_lease_that_ran_out_expires_before_anything_else() {
     let running = owned(snapshot(MigrationState::Running, 3));
     assert_eq!(due(&running, at(1)), Some(at(4)));
-    assert_eq!(decide(&running, at(4)), [Decision::Expire]);
+    assert_eq!(decide(&running, at(4)), [Decision::ExpireLease]);
     let paused = owned(snapshot(MigrationState::Paused, 3));
-    assert_eq!(decide(&paused, at(5)), [Decision::Expire]);
+    assert_eq!(decide(&paused, at(5)), [Decision::ExpireLease]);
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn a_hold_that_failed_can_be_finished_without_running_again() {
 fn a_roll_back_takes_another_way() {
     let mut held = flipped(10);
     held.migration.hold_end = Some(HoldEnd::Rollback);
-    assert_eq!(decide(&held, at(1)), [Decision::GoBack]);
+    assert_eq!(decide(&held, at(1)), [Decision::AddRollback]);
     held.steps[10].state = StepState::Skipped;
     held.steps.push(Step::new(StepKind::Rollback, 11));
     held.steps.push(Step::new(StepKind::DropNew, 12));
@@ -219,7 +219,7 @@ fn unwinding_waits_for_the_step_that_runs() {
     unwinding.steps[3].state = StepState::Pending;
     assert_eq!(decide(&unwinding, at(1)), offer("unwind"));
     unwinding.steps[11].state = StepState::Done;
-    assert_eq!(decide(&unwinding, at(1)), [Decision::End]);
+    assert_eq!(decide(&unwinding, at(1)), [Decision::EndMigration]);
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn flipped(m: Migration) -> Migration {
 
 fn why(own: &Migration, all: &[Migration]) -> Vec<String> {
     let all: Vec<&Migration> = all.iter().collect();
-    reasons(own, &all, &all)
+    start_obstacles(own, &all, &all)
 }
 
 fn one(id: &str, source: &str, target: &str, from: i64, to: i64) -> Migration {
@@ -129,7 +129,7 @@ fn of_a_sibling_that_was_read_twice_the_first_counts() {
     let all = migrations("mo", moves, Options::default());
     let [before, own] = [&all[0], &all[1]];
     let after = flipped(before.clone());
-    assert!(reasons(own, &[&after, own], &[&after, own, before]).is_empty());
+    assert!(start_obstacles(own, &[&after, own], &[&after, own, before]).is_empty());
 }
 
 #[test]
@@ -203,8 +203,8 @@ fn keys_that_the_source_lost_are_named() {
         }))
         .unwrap()
     };
-    assert_eq!(lost(&own, &map("a")), None);
-    let why = lost(&own, &map("b")).unwrap();
+    assert_eq!(lost_keys_reason(&own, &map("a")), None);
+    let why = lost_keys_reason(&own, &map("b")).unwrap();
     assert!(
         why.contains("shard a does not own [0, 9)") && why.contains("version 4"),
         "{why}"
@@ -228,9 +228,9 @@ fn the_last_of_the_moves_that_empty_a_shard_drops_its_tables() {
         }
     }
     let mut all: Vec<Arc<Snapshot>> = all.into_iter().map(Arc::new).collect();
-    assert_eq!(drop_waits(&all[0], &all), None);
-    let waits = drop_waits(&all[1], &all).unwrap();
+    assert_eq!(drop_obstacle(&all[0], &all), None);
+    let waits = drop_obstacle(&all[1], &all).unwrap();
     assert!(waits.starts_with("move m1 to be finished"), "{waits}");
     Arc::make_mut(&mut all[0]).migration.finished_at = Some(at(9));
-    assert_eq!(drop_waits(&all[1], &all), None);
+    assert_eq!(drop_obstacle(&all[1], &all), None);
 }

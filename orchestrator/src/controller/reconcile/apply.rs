@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 
 impl Controller {
     /// Adds the lost flips to the store, and returns a description of what was done, one line for each change.
-    pub(super) async fn move_forward(
+    pub(super) async fn add_lost_flips(
         &self,
         shards: &[ShardRecord],
         request: &ReconcileRequest,
@@ -44,7 +44,7 @@ impl Controller {
         {
             // Records in another database do not prove a flip.
             let shard = other.shard.clone();
-            return Err(ControlError::Unseen { shard });
+            return Err(ControlError::ProbeFailed { shard });
         }
         let mut done = self.raise_epochs(&inventories, actor).await?;
         let known = self.known().await?;
@@ -52,7 +52,10 @@ impl Controller {
         for map in &known.maps {
             let own: Vec<FlipProof> = lost.iter().filter(|p| p.map == map.name).cloned().collect();
             let highest = StoreKnowledge::highest(&map.name, &inventories);
-            done.extend(self.move_map(map, &own, highest, actor).await?);
+            done.extend(
+                self.add_lost_flips_of_map(map, &own, highest, actor)
+                    .await?,
+            );
         }
         if !done.is_empty() {
             let data = json!({ "done": done, "reason": request.reason });
@@ -86,9 +89,9 @@ impl Controller {
                 continue;
             }
             let edit = |draft: &mut MigrationDraft| {
-                draft.disown("the control store was older than the shards")?;
+                draft.remove_owner("the control store was older than the shards")?;
                 raise(draft, epoch, attempt);
-                draft.note(
+                draft.record(
                     "migration.reconciled",
                     None,
                     json!({ "epoch": epoch, "attempt": attempt }),
@@ -104,7 +107,7 @@ impl Controller {
     }
 
     /// Adds the lost flips of one map as new versions. Returns a description of each version.
-    async fn move_map(
+    async fn add_lost_flips_of_map(
         &self,
         map: &ShardMap,
         lost: &[FlipProof],
@@ -123,7 +126,7 @@ impl Controller {
             let known = known.filter(|snapshot| snapshot.migration.finished_at.is_none());
             match (&version.proof, known) {
                 (Some(proof), Some(_)) => {
-                    self.adopt(proof, number, actor).await?;
+                    self.write_lost_flip(proof, number, actor).await?;
                     done.push(format!(
                         "map {} version {number}: shard {} owns {}; migration {} goes on from there",
                         map.name, proof.owner, proof.keys, proof.migration
@@ -148,7 +151,7 @@ impl Controller {
 
     /// Writes a lost flip into the store, in the same kind of transaction as every flip: it locks the row of the
     /// migration.
-    async fn adopt(
+    async fn write_lost_flip(
         &self,
         proof: &FlipProof,
         version: MapVersion,
@@ -165,10 +168,10 @@ impl Controller {
             });
         }
         let mut draft = MigrationDraft::new(sealed.snapshot().clone(), actor, clock());
-        draft.disown("the control store had lost its flip")?;
+        draft.remove_owner("the control store had lost its flip")?;
         raise(&mut draft, proof.epoch, proof.attempt);
-        own(&mut draft, proof, version)?;
-        let Some(change) = draft.change() else {
+        apply_lost_flip(&mut draft, proof, version)?;
+        let Some(change) = draft.into_change() else {
             return Ok(());
         };
         let next = ShardMap {
@@ -185,17 +188,17 @@ fn raise(draft: &mut MigrationDraft, epoch: i64, attempt: i64) {
     let m = draft.migration();
     m.epoch = m.epoch.max(Epoch(epoch));
     m.attempt = m.attempt.max(AttemptNo(attempt));
-    m.renew = true;
+    m.needs_new_epoch = true;
 }
 
 /// Gives the draft the ownership, state and steps of a migration whose flip was lost.
-fn own(
+fn apply_lost_flip(
     draft: &mut MigrationDraft,
     proof: &FlipProof,
     version: MapVersion,
 ) -> Result<(), ControlError> {
     let data = json!({ "version": version, "lost": true });
-    wake(draft)?;
+    make_flippable(draft)?;
     let m = &draft.snapshot().migration;
     let back = proof.owner == m.plan.moving.source;
     if m.ownership == Ownership::RolledBack && m.map_version_back < Some(version) {
@@ -207,27 +210,27 @@ fn own(
         Ownership::Ready | Ownership::Fencing
     ) {
         let made = MapVersion(version.0 - i64::from(back));
-        draft.own(OwnershipEvent::Fence, data.clone())?;
+        draft.apply_to_ownership(OwnershipEvent::Fence, data.clone())?;
         draft_flip(draft, Direction::Forward, made)?;
         draft.migration().map_version_before = MapVersion(made.0 - 1);
-        pass_cutover(draft)?;
+        skip_to_cutover(draft)?;
     }
     // Without the results of the first steps the migration cannot continue: `cleanup` removes its objects.
-    if proof.completed || !can_go_on(draft.snapshot()) {
-        draft.own(OwnershipEvent::Complete, data)?;
-        return settle::end(draft);
+    if proof.completed || !can_continue(draft.snapshot()) {
+        draft.apply_to_ownership(OwnershipEvent::Complete, data)?;
+        return settle::end_migration(draft);
     }
     if back && draft.snapshot().migration.ownership != Ownership::RolledBack {
-        draft.own(OwnershipEvent::FenceBack, data)?;
+        draft.apply_to_ownership(OwnershipEvent::FenceBack, data)?;
         draft_flip(draft, Direction::Reverse, version)?;
-        pass_hold(draft)?;
+        mark_hold_done(draft)?;
         return ways::go_back(draft);
     }
     Ok(())
 }
 
 /// Changes the draft to a state in which a flip is possible.
-fn wake(draft: &mut MigrationDraft) -> Result<(), ControlError> {
+fn make_flippable(draft: &mut MigrationDraft) -> Result<(), ControlError> {
     let data = json!({ "lost": true });
     let m = &draft.snapshot().migration;
     let event = match (m.state, m.ownership) {
@@ -252,7 +255,7 @@ fn wake(draft: &mut MigrationDraft) -> Result<(), ControlError> {
         ) => None,
     };
     if let Some(event) = event {
-        draft.migrate(event, data)?;
+        draft.apply_to_migration(event, data)?;
     }
     let now = draft.now;
     let m = draft.migration();
@@ -264,7 +267,7 @@ fn wake(draft: &mut MigrationDraft) -> Result<(), ControlError> {
 
 /// Skips the steps before the cutover that are not done. The cutover step itself is performed again, as after a flip
 /// whose answer did not reach the agent.
-fn pass_cutover(draft: &mut MigrationDraft) -> Result<(), ControlError> {
+fn skip_to_cutover(draft: &mut MigrationDraft) -> Result<(), ControlError> {
     for kind in FORWARD {
         let step = draft.snapshot().step_of(kind).cloned();
         let Some(step) = step else { continue };
@@ -272,14 +275,14 @@ fn pass_cutover(draft: &mut MigrationDraft) -> Result<(), ControlError> {
             break;
         }
         if step.state != StepState::Done {
-            draft.leave(kind)?;
+            draft.skip_step(kind)?;
         }
     }
-    draft.restore(StepKind::Cutover)?;
+    draft.reopen_step(StepKind::Cutover)?;
     let step = draft.snapshot().step_of(StepKind::Cutover).cloned();
     let rests = |step: &Step| matches!(step.state, StepState::Failed | StepState::Backoff);
     if let Some(step) = step.filter(rests) {
-        draft.step(&step.id, StepEvent::Retried, json!({}))?;
+        draft.apply_to_step(&step.id, StepEvent::Retried, json!({}))?;
     }
     // The keys have already moved, so no approval is needed.
     draft.migration().approved = true;
@@ -288,25 +291,25 @@ fn pass_cutover(draft: &mut MigrationDraft) -> Result<(), ControlError> {
 
 /// After a lost rollback, marks the cutover and the hold before it as done. If the agent performed them again, the
 /// cutover would open the target, and the hold would drop the slot that another cutover needs.
-fn pass_hold(draft: &mut MigrationDraft) -> Result<(), ControlError> {
+fn mark_hold_done(draft: &mut MigrationDraft) -> Result<(), ControlError> {
     for kind in [StepKind::Cutover, StepKind::Hold] {
         let step = draft.snapshot().step_of(kind).cloned();
         let Some(step) = step.filter(|step| step.state != StepState::Done) else {
             continue;
         };
-        draft.restore(kind)?;
+        draft.reopen_step(kind)?;
         if step.state == StepState::Failed {
-            draft.step(&step.id, StepEvent::Retried, json!({}))?;
+            draft.apply_to_step(&step.id, StepEvent::Retried, json!({}))?;
         }
-        draft.step(&step.id, StepEvent::Dispatched, json!({}))?;
-        let done = draft.step(&step.id, StepEvent::Completed, json!({}))?;
+        draft.apply_to_step(&step.id, StepEvent::Dispatched, json!({}))?;
+        let done = draft.apply_to_step(&step.id, StepEvent::Completed, json!({}))?;
         done.output = Some(json!({ "lost": true }));
     }
     Ok(())
 }
 
 /// Returns whether the migration can continue: the store must contain the results of its first steps.
-fn can_go_on(snapshot: &Snapshot) -> bool {
+fn can_continue(snapshot: &Snapshot) -> bool {
     [StepKind::Preflight, StepKind::CreateTarget]
         .into_iter()
         .all(|kind| {

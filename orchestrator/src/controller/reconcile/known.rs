@@ -136,7 +136,7 @@ fn known_move(snapshot: &Snapshot) -> KnownMove {
         step.is_some_and(|step| step.state == StepState::Done)
     };
     KnownMove {
-        opened: done(StepKind::Cutover) && !snapshot.goes_back(),
+        opened: done(StepKind::Cutover) && !snapshot.has_open_rollback(),
         ..of_migration(&snapshot.migration)
     }
 }

@@ -3,7 +3,7 @@
 use super::MemoryStore;
 use crate::access::SecretDigest;
 use crate::store::answer::KEPT_FOR;
-use crate::store::{CommandStore, EarlierCommand, KeptAnswer, KeyedCommand, StoreFuture};
+use crate::store::{CommandStore, EarlierCommand, KeyedCommand, StoreFuture, StoredResponse};
 
 impl CommandStore for MemoryStore {
     fn begin_command<'a>(
@@ -29,7 +29,11 @@ impl CommandStore for MemoryStore {
         })
     }
 
-    fn keep_answer<'a>(&'a self, key: SecretDigest, answer: &'a KeptAnswer) -> StoreFuture<'a, ()> {
+    fn store_response<'a>(
+        &'a self,
+        key: SecretDigest,
+        answer: &'a StoredResponse,
+    ) -> StoreFuture<'a, ()> {
         self.write(|state| {
             if let Some((_, command)) = state.keyed_commands.get_mut(&key) {
                 command.answer = Some(answer.clone());

@@ -73,7 +73,7 @@ impl MemoryState {
     /// Returns an unfinished migration that moves some of `keys`, if one exists.
     pub(super) fn moved_by(&self, map: &MapName, keys: &KeySet) -> Option<MigrationId> {
         let mut all = self.migrations.values();
-        let other = all.find(|s| s.migration.meets(map, keys))?;
+        let other = all.find(|s| s.migration.moves_any_of(map, keys))?;
         Some(other.migration.id.clone())
     }
 
@@ -268,7 +268,9 @@ impl MemoryState {
     fn rival(&self, m: &Migration) -> Option<MigrationId> {
         let mut others = self.migrations.values().map(|s| &s.migration);
         let other = others.find(|other| {
-            other.id != m.id && other.holds_keys() && other.meets(&m.plan.map, &m.plan.moving.keys)
+            other.id != m.id
+                && other.holds_keys()
+                && other.moves_any_of(&m.plan.map, &m.plan.moving.keys)
         });
         other.filter(|_| m.holds_keys()).map(|m| m.id.clone())
     }

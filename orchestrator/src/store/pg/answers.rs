@@ -6,7 +6,7 @@ use super::rows::unknown;
 use crate::access::SecretDigest;
 use crate::store::answer::KEPT_FOR;
 use crate::store::{
-    CommandStore, EarlierCommand, KeptAnswer, KeyedCommand, StoreError, StoreFuture,
+    CommandStore, EarlierCommand, KeyedCommand, StoreError, StoreFuture, StoredResponse,
 };
 
 /// A row of the table `keyed_order`.
@@ -32,7 +32,7 @@ impl TryFrom<StoredCommand> for EarlierCommand {
             fingerprint: SecretDigest(
                 fingerprint.map_err(|_| unknown("digest", "of another length"))?,
             ),
-            answer: answer.map(|((status, kind), body)| KeptAnswer { status, kind, body }),
+            answer: answer.map(|((status, kind), body)| StoredResponse { status, kind, body }),
         })
     }
 }
@@ -74,7 +74,7 @@ impl PgStore {
     async fn update_answer(
         &self,
         key: SecretDigest,
-        answer: &KeptAnswer,
+        answer: &StoredResponse,
     ) -> Result<(), StoreError> {
         let mut transaction = self.begin().await?;
         sqlx::query("update keyed_order set status = $2, kind = $3, body = $4 where key = $1")
@@ -108,7 +108,11 @@ impl CommandStore for PgStore {
         Box::pin(self.insert_command(command))
     }
 
-    fn keep_answer<'a>(&'a self, key: SecretDigest, answer: &'a KeptAnswer) -> StoreFuture<'a, ()> {
+    fn store_response<'a>(
+        &'a self,
+        key: SecretDigest,
+        answer: &'a StoredResponse,
+    ) -> StoreFuture<'a, ()> {
         Box::pin(self.update_answer(key, answer))
     }
 

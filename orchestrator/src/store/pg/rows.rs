@@ -2,7 +2,7 @@
 
 use crate::access::SecretDigest;
 use crate::store::{
-    Approval, CancelRequest, CleanupRecord, Event, HoldEnd, HookRequest, Migration, MigrationOwner,
+    Approval, CancelRequest, CleanupRecord, Event, HoldEnd, HookRequest, LeaseHolder, Migration,
     OperationRecord, Snapshot, Step, StoreError,
 };
 use chrono::{DateTime, Utc};
@@ -169,8 +169,8 @@ impl StoredMigration {
                 .ok_or_else(|| unknown("ownership", &self.ownership))?,
             attempt: AttemptNo(self.attempt),
             epoch: Epoch(self.epoch),
-            renew: self.renew,
-            owner: owner.map(|(agent, instance)| MigrationOwner {
+            needs_new_epoch: self.renew,
+            owner: owner.map(|(agent, instance)| LeaseHolder {
                 agent: AgentName(agent),
                 instance: InstanceId(instance),
                 token,
