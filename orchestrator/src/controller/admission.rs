@@ -88,7 +88,7 @@ impl Controller {
         let mut changed = Vec::new();
         if plan.incarnation != store.incarnation() {
             changed.push(format!(
-                "it was made for the control store {}, this is {}",
+                "the plan was made for the control store {}, and this is {}",
                 plan.incarnation,
                 store.incarnation()
             ));
@@ -147,7 +147,7 @@ impl Controller {
             .filter(|(planned, survey)| survey.schema_fingerprint != planned.schema_fingerprint)
             .map(|(planned, survey)| {
                 format!(
-                    "the tables on shard {} were changed: their fingerprint was {}, it is {}",
+                    "the tables on shard {} were changed: their fingerprint was {}, and is now {}",
                     planned.moving.source, planned.schema_fingerprint, survey.schema_fingerprint
                 )
             })
@@ -175,7 +175,7 @@ fn distinct(moves: &[PlannedMove]) -> Vec<&PlannedMove> {
         .collect()
 }
 
-/// Returns map settings that list the tables of the plan.
+/// Returns map settings that contain the tables, the ignored tables and the sequence mode of the plan.
 fn settings_of(plan: &Plan, planned: &PlannedMove) -> MapSettings {
     MapSettings {
         ignore: plan.ignore.clone(),
@@ -210,7 +210,9 @@ fn stale(changed: String) -> ControlError {
 }
 
 fn version_changed(map: &MapName, current: i64, expected: i64) -> String {
-    format!("it was made for map {map} version {expected}, which is now at version {current}")
+    format!(
+        "the plan was made for version {expected} of map {map}, which is now at version {current}"
+    )
 }
 
 /// Returns a new id: `m` and nine random letters or digits.

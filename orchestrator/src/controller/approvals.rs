@@ -7,8 +7,8 @@
 //! - The controller refuses a user whose token was created after the migration. It also refuses a user if the user
 //!   created the token of the submitter or of another approver, directly or through other tokens, or if one of them
 //!   created the token of the user.
-//! - Until there are enough approvals, they are dropped when the migration is paused or fails, when a step is repeated,
-//!   and when the plan follows a changed table. When there are enough approvals, they remain.
+//! - While there are not enough approvals, they are dropped when the migration is paused, fails or is aborted, when a
+//!   step is repeated, and when the plan is changed because a table was changed. When there are enough, they remain.
 
 use super::draft::MigrationDraft;
 use super::{ApprovalError, ControlError, Controller};
@@ -19,18 +19,18 @@ use plans::request::Cutover;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// Returns how many approvals are still missing, of `needed`.
+/// Returns how many of the `needed` approvals are still missing.
 #[must_use]
 pub fn approvals_left(needed: u32, approvals: &[Approval]) -> u32 {
     needed.saturating_sub(u32::try_from(approvals.len()).unwrap_or(u32::MAX))
 }
 
-/// Returns the text for the approval that a migration waits for.
+/// Returns the text that says which approvals the migration waits for.
 pub(crate) fn approval_of(m: &Migration) -> String {
     missing_approvals_text(m.plan.options.approvals, &m.approvals)
 }
 
-/// Returns the text for the approvals that are still missing.
+/// Returns the text that says which approvals are missing, and who has approved already.
 pub(crate) fn missing_approvals_text(needed: u32, approvals: &[Approval]) -> String {
     let what = "approval of the cutover";
     if needed <= 1 {
@@ -101,16 +101,17 @@ pub(super) fn check_independence(
         return Ok(());
     }
     let (migration, by) = (m.id.clone(), by.to_owned());
-    let own = valid(tokens, &by).max_by_key(|token| token.created_at);
-    if own.is_some_and(|own| own.created_at > m.created_at) {
+    let own_token = valid(tokens, &by).max_by_key(|token| token.created_at);
+    if own_token.is_some_and(|own| own.created_at > m.created_at) {
         return Err(ApprovalError::Young { migration, by }.into());
     }
-    let approvers = m.approvals.iter().map(|approvers| &approvers.by);
+    let approvers = m.approvals.iter().map(|approval| &approval.by);
     let others = approvers.chain([&m.submitted_by]);
     let mut others = others.filter(|other| !other.eq_ignore_ascii_case(&by));
     let related = |other: &&String| {
-        let made_by = |one: &str, another: &str| creators(tokens, one).contains(&lower(another));
-        made_by(&by, other) || made_by(other, &by)
+        let is_created_by =
+            |user: &str, other: &str| creators(tokens, user).contains(&lower(other));
+        is_created_by(&by, other) || is_created_by(other, &by)
     };
     match others.find(related) {
         None => Ok(()),

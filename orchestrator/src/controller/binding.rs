@@ -1,6 +1,6 @@
-//! Checks that a call about a migration comes from the agent process that has the migration's lease. In this file the
-//! word owner means this process, not a shard that owns keys. The call must come under the token that claimed the
-//! migration, and contain the epoch (the number of the lease) and the secret that the controller sent with the step.
+//! Checks that a call about a migration comes from the agent process that has the migration's lease (`owner` in this
+//! file; not a shard that owns keys). The call must come under the token that claimed the migration, and contain the
+//! epoch (the number of the lease) and the secret that the controller sent with the step.
 //!
 //! A caller with the token of any agent can read epochs and process names. Therefore these do not suffice to act for a
 //! migration (ADR 48). An agent that uses version 3 of the wire protocol has no secret; only its token is checked.
@@ -11,7 +11,7 @@ use crate::store::{LeaseHolder, Migration};
 use plans::id::{Epoch, MigrationId};
 use plans::wire::{Claim, WireSecret};
 
-/// The name in the journal for a caller without a token.
+/// Stands for the name of the token in the journal if the controller requires no tokens.
 const NO_TOKEN: &str = "no token";
 
 /// The name of the caller's token; `None` if the controller requires no tokens.
@@ -24,14 +24,14 @@ impl CallerTokenName {
         self.0.as_deref().unwrap_or(NO_TOKEN)
     }
 
-    /// Returns the name of the token, as the store records it with the lease. Other than [`CallerTokenName::name`], it is
-    /// `None` if the controller requires no tokens.
+    /// Returns the name of the token as the store records it with the lease: `None` if the controller requires no
+    /// tokens.
     pub(super) fn stored_name(&self) -> Option<String> {
         self.0.clone()
     }
 
-    /// Returns whether the token may act for the owner. If the controller requires no tokens, or required none when the
-    /// work was dispatched, the secret alone proves the owner.
+    /// Returns whether the token is the one that claimed the migration. If the controller requires no tokens, or
+    /// required none at the time of the claim, every token is accepted, and only the secret proves the lease.
     fn may_act_for(&self, owner: &LeaseHolder) -> bool {
         match (&self.0, &owner.token) {
             (Some(own), Some(bound)) => own == bound,
@@ -45,7 +45,7 @@ impl CallerTokenName {
 pub(crate) struct LeaseProof<'a> {
     /// The migration.
     pub(crate) migration: &'a MigrationId,
-    /// The epoch under which the caller acts; `None` if the secret alone is the evidence.
+    /// The epoch under which the caller acts; `None` if the call contains no epoch.
     pub(crate) epoch: Option<Epoch>,
     /// The secret that the agent received with the step.
     pub(crate) secret: Option<&'a WireSecret>,

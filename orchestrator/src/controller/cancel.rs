@@ -1,4 +1,5 @@
-//! Permission to end transactions that prevent a cutover from starting: the agent names them, the operator decides.
+//! Permission to end transactions that prevent a cutover from starting: the agent names the transactions, the operator
+//! decides.
 //!
 //! A permission covers only the named transactions. If another transaction prevents the cutover, the agent needs a new
 //! permission.
@@ -36,7 +37,7 @@ fn note_request(
     let running = draft.snapshot().running().map(|step| step.kind);
     if !matches!(running, Some(StepKind::Cutover | StepKind::Rollback)) {
         return Ok(CutoverAnswer::Refused {
-            reason: "no cutover is at its gate".to_owned(),
+            reason: "no cutover or rollback is running".to_owned(),
         });
     }
     if writers.is_empty() {
@@ -67,16 +68,16 @@ fn note_request(
     Ok(CutoverAnswer::AwaitingOperator)
 }
 
-/// Returns the text for the operator: the session, its query, and the start of its transaction.
+/// Returns the text for the operator, with the session, its query and the start of its transaction for each writer.
 fn waiting_for(writers: &[LongWriter]) -> String {
-    let one = |writer: &LongWriter| {
+    let text = |writer: &LongWriter| {
         format!(
             "pid {} of shard {} ({} as {}, in a transaction since {}; {})",
             writer.pid, writer.shard, writer.application, writer.user, writer.since, writer.query
         )
     };
-    let all: Vec<String> = writers.iter().map(one).collect();
-    format!("leave to cancel {}", all.join(", "))
+    let all: Vec<String> = writers.iter().map(text).collect();
+    format!("permission to end {}", all.join(", "))
 }
 
 /// Records that the operator gives the permission. Returns `None` if the agent has requested none.

@@ -139,7 +139,7 @@ impl Controller {
             }
             (Some(token), _) => {
                 return Err(invalid(&format!(
-                    "check {token} of map {name} is not the last one, or the map has changed: check again from the start"
+                    "check {token} is not the last check of map {name}, or the map has changed: check again without the token"
                 )));
             }
         };
@@ -153,8 +153,10 @@ impl Controller {
         let answered: Vec<Checked> = parts.iter().map(|(_, checked)| checked.clone()).collect();
         let fleet: Vec<_> = input.shards.iter().map(ShardRecord::info).collect();
         let mut defects = combine(&input.map, &fleet, &answered);
-        let unseen = failed.iter();
-        defects.extend(unseen.map(|part| not_examined(&part.shard, &part.subject, &part.message)));
+        let failed_parts = failed.iter();
+        defects.extend(
+            failed_parts.map(|part| not_examined(&part.shard, &part.subject, &part.message)),
+        );
         let token = token.map_or_else(|| uuid::Uuid::new_v4().to_string(), str::to_owned);
         let check = MapCheck {
             map: name.clone(),
@@ -200,7 +202,7 @@ impl Controller {
             let done = match repair {
                 Repair::MapKeys { keys, shard } => self.map_keys(name, keys, shard, actor).await,
                 Repair::ByHand { advice } => Ok(RepairResult {
-                    done: format!("left to you: {advice}"),
+                    done: format!("the operator must do this: {advice}"),
                     rows: 0,
                 }),
                 Repair::RecreateGuard { .. }

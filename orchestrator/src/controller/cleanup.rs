@@ -75,7 +75,7 @@ impl Controller {
     ) -> Result<CleanupReport, ControlError> {
         let reason = request.reason.as_deref().map(str::trim).unwrap_or_default();
         if !request.owners.is_empty() && reason.is_empty() {
-            return Err(invalid("who owns keys is said with a reason"));
+            return Err(invalid("owners needs a reason"));
         }
         if let Some(why) = self.store_is_older().filter(|_| request.apply) {
             return Err(ControlError::StoreOlder { why });
@@ -166,11 +166,8 @@ impl Controller {
     async fn refuse_older_store(&self, inventories: &[Inventory]) -> Result<(), ControlError> {
         let mut inventories = inventories.to_vec();
         let registered = self.inner.store.shards().await?;
-        inventories.retain(|inventories| {
-            registered
-                .iter()
-                .any(|shard| shard.name == inventories.shard)
-        });
+        inventories
+            .retain(|inventory| registered.iter().any(|shard| shard.name == inventory.shard));
         let findings = compare(&self.known().await?, &inventories);
         match store_older(findings) {
             Some(why) => Err(ControlError::StoreOlder { why }),
@@ -178,7 +175,7 @@ impl Controller {
         }
     }
 
-    /// Returns the knowledge of the store that decides what may be removed.
+    /// Reads from the store what decides which objects may be removed.
     async fn sweep_input(&self, request: &CleanupRequest) -> Result<SweepInput, ControlError> {
         let unfinished = self.inner.store.unfinished().await?;
         let live = unfinished
@@ -192,7 +189,8 @@ impl Controller {
         })
     }
 
-    /// Carries out the tasks. The permanent refusals come first; if one fails, nothing else is changed.
+    /// Carries out the tasks. The parts that make shards refuse writes permanently come first; if one of them fails,
+    /// nothing else is changed.
     async fn sweep(&self, tasks: Vec<SweepTask>, report: &mut CleanupReport) {
         let closes = |sweep: &Sweep| {
             let refuses = |guards: &Guards| guards.refuse.is_some();

@@ -24,7 +24,7 @@ pub enum Command {
     Approve,
     /// Let the agent end the transactions that it named and that prevent the cutover from starting.
     ApproveCancel,
-    /// Continue without the answers of the hooks that hold the migration.
+    /// Continue without the answers of the hooks that the migration waits for.
     Overrule,
     /// Stop at the next safe point.
     Pause,
@@ -76,7 +76,8 @@ impl Command {
         Self::ALL.into_iter().find(|command| command.name() == name)
     }
 
-    /// Returns the commands that the state of `snapshot` allows. Each one is tried on a draft that is then discarded.
+    /// Returns the commands that the state of `snapshot` allows. Each command is tried on a draft, which is then
+    /// discarded.
     #[must_use]
     pub fn allowed(snapshot: &Snapshot) -> Vec<Self> {
         Self::accepted_by(snapshot, carry_out)
@@ -105,16 +106,16 @@ impl Command {
         let hint = match self {
             Self::Abort if flipped => "the map names the target: use rollback or finish",
             Self::Rollback | Self::Finish if !flipped => {
-                "the map still names the source: use abort to take the migration back"
+                "the map still names the source: use abort to undo the migration"
             }
             Self::Approve if m.cancel.is_some() => {
-                "it waits for leave to cancel writers: approve-cancel"
+                "the migration waits for permission to end transactions: use approve-cancel"
             }
-            Self::Approve => "a migration is approved while it is waiting for it",
-            Self::ApproveCancel => "it asks for no leave to cancel a writer",
-            Self::Overrule => "no hook holds it up",
+            Self::Approve => "approve is possible only while the migration waits for approval",
+            Self::ApproveCancel => "the agent has not requested permission to end a transaction",
+            Self::Overrule => "no hook delays the migration",
             Self::Pause if m.started_at.is_none() => {
-                "it has not begun: abort takes it back at once"
+                "the migration has not started: abort ends it at once"
             }
             Self::Abort
             | Self::Rollback
@@ -127,7 +128,7 @@ impl Command {
     }
 }
 
-/// Failures after which the agent compares both shards again when the migration is resumed.
+/// Codes of failures after which the agent compares both shards again when the migration is resumed.
 const COMPARE_AGAIN: [&str; 2] = ["schema.drift", "guard.changed"];
 
 impl fmt::Display for Command {
@@ -240,10 +241,10 @@ impl Controller {
     }
 }
 
-/// The lag of the reverse stream above which a rollback would mainly wait, in milliseconds.
+/// The lag of the reverse stream above which a rollback is refused, in milliseconds: it would only wait for the stream.
 const MAX_LAG_MS: i64 = 30_000;
 
-/// Failures of the reverse stream that a resume does not repair.
+/// Codes of failures of the reverse stream after which a rollback is impossible.
 const STREAM_IS_LOST: [&str; 6] = [
     "publication.changed",
     "server.changed",
@@ -266,11 +267,11 @@ fn rollback_obstacle(m: &Migration, stream: Option<&StreamStatus>) -> Option<Str
     }
     let stream = stream?;
     if stream.retained.wal_status == "lost" {
-        return Some("the log that the stream back needs is gone".to_owned());
+        return Some("the log that the reverse stream needs was removed".to_owned());
     }
     (stream.lag_ms > MAX_LAG_MS).then(|| {
         format!(
-            "the stream back is {} s behind; wait until it is level",
+            "the reverse stream is {} s behind; wait until it has caught up",
             stream.lag_ms / 1000
         )
     })

@@ -1,4 +1,4 @@
-//! Counts of key uses that client libraries report. The memory of the process holds those of the last minute.
+//! How often keys are used, as client libraries report it. The reports of the last minute are kept in memory.
 
 use super::{ControlError, Controller, clock};
 use chrono::{DateTime, TimeDelta, Utc};
@@ -12,9 +12,9 @@ use std::sync::{Mutex, PoisonError};
 /// How long a report is counted.
 const KEPT: TimeDelta = TimeDelta::seconds(60);
 /// The largest number of reports that are kept for one map.
-const MOST: usize = 1024;
+const MAX_REPORTS: usize = 1024;
 /// The largest number of keys in an answer.
-const NAMED: usize = 50;
+const MAX_KEYS: usize = 50;
 
 /// The counts of one client since its last report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -48,7 +48,8 @@ impl ClientCounters {
         let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let reports = table.entry(map.clone()).or_default();
         reports.push_back((now, report));
-        while reports.len() > MOST || reports.front().is_some_and(|(at, _)| now - *at > KEPT) {
+        while reports.len() > MAX_REPORTS || reports.front().is_some_and(|(at, _)| now - *at > KEPT)
+        {
             reports.pop_front();
         }
     }
@@ -73,7 +74,7 @@ impl ClientCounters {
             })
             .collect();
         counted.sort_by(|a, b| b.uses.cmp(&a.uses).then_with(|| a.key.cmp(&b.key)));
-        counted.truncate(NAMED);
+        counted.truncate(MAX_KEYS);
         counted
     }
 }

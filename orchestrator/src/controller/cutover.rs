@@ -130,7 +130,7 @@ impl Controller {
         let _begin_lock = self.inner.attempts.lock_begin().await;
         if let Some(other) = self.rival_cutover(&m).await? {
             return Ok(refusal(&format!(
-                "the cutover of migration {other} is under way, and changes the map first"
+                "the cutover of migration {other} is in progress, and must change the map first"
             )));
         }
         let name = m.plan.map;
@@ -192,12 +192,12 @@ impl Controller {
             Ok::<(), ControlError>(written?)
         };
         if let Err(error) = warmed_up.await {
-            tracing::debug!(migration = %id, %error, "the flip was not rehearsed");
+            tracing::debug!(migration = %id, %error, "the warm-up of the flip failed");
         }
     }
 
-    /// Returns another migration of the map that is in its write-blocked window. Each of the two would flip from the
-    /// map version at which it began, so one of them would fail.
+    /// Returns another migration of the map that is in its write-blocked window. Both would flip from the same map
+    /// version, so one of the flips would fail.
     async fn rival_cutover(&self, own: &Migration) -> Result<Option<MigrationId>, ControlError> {
         let now = clock();
         let others = self.inner.store.unfinished().await?;
@@ -228,7 +228,7 @@ impl Controller {
                 let may = proof.check_epoch_and_holder(seal.epoch, seal.owner.as_ref());
                 Err(may.map(|()| CutoverAnswer::Granted))
             }
-            _ => Err(Ok(refusal("this controller does not know the attempt"))),
+            _ => Err(Ok(refusal("this controller has no record of the attempt"))),
         });
         let (version, markers) = match known {
             Ok(known) => known,
@@ -249,7 +249,7 @@ impl Controller {
             older.or_else(|| {
                 (!same).then(|| {
                     format!(
-                        "the map went from version {version} to {}",
+                        "the map was at version {version} when the attempt began, and is now at version {}",
                         sealed.map().version
                     )
                 })
@@ -313,7 +313,7 @@ impl Controller {
     ) -> Result<CutoverAnswer, ControlError> {
         let sealed = self.inner.store.seal(proof.migration).await?;
         let m = &sealed.snapshot().migration;
-        let not_sealed = || refusal("the attempt is not sealed any more");
+        let not_sealed = || refusal("the seal of the attempt has ended without a flip");
         let answer = proof.check(m).map(|()| flipped_answer(m, direction));
         sealed.release().await;
         Ok(answer?.unwrap_or_else(not_sealed))
@@ -437,7 +437,7 @@ fn seal_obstacle(m: &Migration, direction: Direction, attempt: AttemptNo) -> Opt
         return Some(format!("the keys are {}", m.ownership));
     }
     if m.attempt != attempt {
-        return Some(format!("attempt {} has begun", m.attempt));
+        return Some(format!("another attempt, {}, has begun", m.attempt));
     }
     (m.state != state).then(|| format!("the migration is {}", m.state))
 }

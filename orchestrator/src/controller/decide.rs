@@ -1,7 +1,7 @@
 //! Decides what to do next with a migration. The functions are pure: they compute decisions from a snapshot of the
 //! migration, from the result of its start gate, and from the time.
 //!
-//! An offer waits until an agent claims it. The controller carries out all other decisions immediately.
+//! The decision `Offer` waits until an agent claims it. The controller carries out all other decisions immediately.
 
 use super::queue::StartGate;
 use crate::store::{HoldEnd, HookRequest, Snapshot, Step};
@@ -23,7 +23,7 @@ pub enum Decision {
     Wait(String),
     /// Let the migration fail, because it can never start, for this reason.
     Refuse(String),
-    /// End the lease of the owner, because no heartbeat has arrived in time.
+    /// End the lease, because no heartbeat of the owner (the agent process) has arrived in time.
     ExpireLease,
     /// Wait for the operator's approval of the cutover.
     AwaitApproval,
@@ -33,17 +33,19 @@ pub enum Decision {
     Complete,
     /// Add the steps of the rollback.
     AddRollback,
-    /// After a rollback: give up the possibility of another cutover, so that the copy on the target may be dropped.
+    /// After a rollback: skip `hold_back`, so that the agent may remove the copied rows on the target. Afterwards
+    /// another cutover is impossible.
     EndHoldBack,
     /// After a rollback: add the steps of another cutover.
     AddNextCutover,
     /// End the migration: no step is left.
     EndMigration,
-    /// An agent may take this step. `None`: no step is due, but an agent must take the migration over.
+    /// An agent may claim this step. `None`: no step is due, but an agent must take the migration over.
     Offer(Option<StepId>),
 }
 
-/// Returns what to do with `snapshot` at `now`. A planned migration stays planned until its start gate was evaluated.
+/// Returns what to do with `snapshot` at `now`. `gate` is the result of the start gate; without it, a planned migration
+/// stays planned.
 #[must_use]
 pub fn decide(snapshot: &Snapshot, gate: Option<&StartGate>, now: DateTime<Utc>) -> Vec<Decision> {
     let m = &snapshot.migration;
@@ -87,7 +89,7 @@ pub fn due(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         .min()
 }
 
-/// Returns the change stream that must run; `None` for an offline move.
+/// Returns the direction of the change stream that must run; `None` if none must run, as in an offline move.
 #[must_use]
 pub fn stream(snapshot: &Snapshot) -> Option<Direction> {
     if snapshot.migration.plan.mode == Mode::Offline {
@@ -104,8 +106,7 @@ pub fn stream(snapshot: &Snapshot) -> Option<Direction> {
     }
 }
 
-/// Returns whether the forward stream is held after a rollback: until the copy on the target is dropped, or until the
-/// cutover begins again.
+/// Returns whether the step `hold_back`, during which the forward stream runs after a rollback, has not ended.
 fn is_in_hold_back(snapshot: &Snapshot) -> bool {
     snapshot.is_open(StepKind::HoldBack) && !snapshot.has_open_rollback()
 }
@@ -192,25 +193,25 @@ pub(super) fn hours_wait(snapshot: &Snapshot, step: &Step, now: DateTime<Utc>) -
     (!hours.contains(now.timestamp_millis())).then(|| format!("the cutover's hours, {hours}"))
 }
 
-/// Returns when the hours begin that such a cutover waits for.
+/// Returns when the hours begin that the cutover waits for; `None` if it waits for no hours.
 fn next_hours_start(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
     hours_wait(snapshot, next_step(snapshot)?, now)?;
     let hours = snapshot.limits().throttle.hours?;
     DateTime::from_timestamp_millis(hours.next(now.timestamp_millis()))
 }
 
-/// Offers a paused or failed migration to an agent if an interrupted attempt may have left its keys closed, so that
-/// they do not stay closed until an operator resumes. The agent gives up the attempt, or opens the new owner.
+/// Offers a paused or failed migration to an agent if an interrupted cutover attempt may have left its keys closed.
+/// Otherwise they would stay closed until an operator resumes the migration. The agent gives up the attempt, or opens
+/// the new owner.
 fn offer_to_open_keys(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<Decision> {
-    // An owner that must get a new epoch (`renew`) has not taken over since its last attempt.
-    let recovered = snapshot.live_owner(now).is_some() && !snapshot.migration.needs_new_epoch;
-    let needs_offer = !recovered && snapshot.running().is_none() && keys_may_be_closed(snapshot);
+    // If the migration needs a new epoch, its owner (the agent process) has not claimed it since the last failure.
+    let is_claimed = snapshot.live_owner(now).is_some() && !snapshot.migration.needs_new_epoch;
+    let needs_offer = !is_claimed && snapshot.running().is_none() && keys_may_be_closed(snapshot);
     needs_offer.then_some(Decision::Offer(None))
 }
 
-/// Returns whether an attempt has begun whose step has not reported that the keys are open on one of the shards.
-///
-/// The store records that an attempt is given up before the shard opens, and a flip before the new owner opens.
+/// Returns whether the moving keys may be closed on both shards: a cutover attempt has begun, and its step has not
+/// reported its end. The ownership in the store does not show this, because it changes before a shard opens.
 fn keys_may_be_closed(snapshot: &Snapshot) -> bool {
     let m = &snapshot.migration;
     match m.ownership {
@@ -238,7 +239,7 @@ fn decide_unwinding(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<Decision>
     offer_step(snapshot, unwind, now)
 }
 
-/// Offers the step if it is due; otherwise offers the migration without a step if it has no live owner.
+/// Offers the step if it is due; otherwise offers the migration without a step if no agent process has its lease.
 fn offer_step(snapshot: &Snapshot, step: &Step, now: DateTime<Utc>) -> Option<Decision> {
     let open = matches!(step.state, StepState::Pending | StepState::Backoff);
     let pause_is_over = step.next_at.is_none_or(|at| at <= now);
@@ -248,7 +249,7 @@ fn offer_step(snapshot: &Snapshot, step: &Step, now: DateTime<Utc>) -> Option<De
     offer_if_unowned(snapshot, now)
 }
 
-/// Offers the migration without a step if it has no live owner.
+/// Offers the migration without a step if no agent process has its lease.
 fn offer_if_unowned(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<Decision> {
     let is_unowned = snapshot.live_owner(now).is_none();
     is_unowned.then_some(Decision::Offer(None))

@@ -3,8 +3,8 @@
 //! inspections, one after the other.
 //!
 //! A dispatch is committed before the answer is sent to the agent. An agent has one open claim at a time, and the claim
-//! lists what the agent holds. If the list lacks work that the controller has dispatched to it, the answer was lost,
-//! and the controller dispatches the work again.
+//! lists the work that the agent has. If the list lacks work that the controller has dispatched to the agent, the
+//! answer with this work was lost, and the controller dispatches it again.
 
 use super::binding::{is_lease_holder, shows_secret};
 use super::decide::{Decision, decide, due, stream};
@@ -27,7 +27,7 @@ use std::collections::BTreeSet;
 use tokio::time::Instant;
 
 impl Controller {
-    /// Waits for work in `reach` for this agent, and returns it. Returns `None` after
+    /// Waits for work on the shards of `reach` for this agent, and returns it. Returns `None` if there is none within
     /// [`super::ControllerSettings::claim_wait`].
     ///
     /// # Errors
@@ -120,7 +120,8 @@ impl Controller {
         Ok(())
     }
 
-    /// Dispatches the next work of the migration to the agent, if the agent may take it.
+    /// Dispatches the due step of the migration, or the migration without a step, to the agent, if the agent may claim
+    /// it.
     async fn offer(
         &self,
         snapshot: &Snapshot,
@@ -174,7 +175,7 @@ impl Controller {
         });
         let audited = self.audit(token.name(), "agent.claimed", object, data);
         if let Err(error) = audited.await {
-            tracing::warn!(%error, migration = %dispatch.migration, "claim not in the audit trail");
+            tracing::warn!(%error, migration = %dispatch.migration, "the claim could not be recorded in the audit trail");
         }
     }
 
@@ -262,14 +263,15 @@ pub(super) fn shard_ref(
     Ok(found.reference())
 }
 
-/// Returns what this agent may take; `None` while another process is the live owner.
+/// Returns what this agent may claim: a step, or `Some(None)` for the migration without a step. Returns `None` if it
+/// may claim nothing, for example while another process has the lease.
 fn offer_for(
     snapshot: &Snapshot,
     claim: &Claim,
     token: &CallerTokenName,
 ) -> Option<Option<StepId>> {
     let now = clock();
-    // An older agent would not find the changes of cascades that the guard has suppressed.
+    // An agent of an older protocol version does not know that the guard suppresses changes of cascades.
     if claim.protocols().newest < CASCADES && may_skip_rows(snapshot) {
         return None;
     }
@@ -306,7 +308,8 @@ fn is_in_reach(reach: &ShardReach, snapshot: &Snapshot) -> bool {
     reach.as_ref().is_none_or(contains)
 }
 
-/// Returns whether this process owns the migration but its claim lacks the migration, its secret, or the running step.
+/// Returns true if this process has the lease of the migration, but its claim does not list the migration, its secret
+/// or the running step: the process did not receive the answer with them.
 fn is_unreceived(snapshot: &Snapshot, claim: &Claim, token: &CallerTokenName) -> bool {
     let m = &snapshot.migration;
     let owner = m.owner.as_ref();
@@ -322,8 +325,9 @@ fn is_unreceived(snapshot: &Snapshot, claim: &Claim, token: &CallerTokenName) ->
     !(knows && shows_secret(m, owner, claim))
 }
 
-/// Makes the agent the owner, under a new epoch, unless it is the owner already and nothing has failed. Returns the
-/// secret that the agent must send with its calls. If the agent stays the owner, it keeps its secret.
+/// Gives the lease to the agent process, under a new epoch, and dispatches `step` on the draft. If the process has the
+/// lease already and no new epoch is needed, epoch and secret stay. Returns the secret that the process must send with
+/// its calls; `None` if the agent does not support secrets.
 fn assign(
     draft: &mut MigrationDraft,
     claim: &Claim,
@@ -367,7 +371,8 @@ fn assign(
     Ok(secret)
 }
 
-/// Returns a new secret if the agent supports secrets. The work of an agent of protocol 3 is bound to its token alone.
+/// Returns a new secret if the agent supports secrets. An agent of protocol version 3 proves its lease by its token
+/// only.
 fn new_secret(claim: &Claim) -> Option<WireSecret> {
     let understands = claim.protocols().newest >= SECRETS;
     understands.then(|| WireSecret::of(rand::random()))

@@ -110,7 +110,8 @@ impl Controller {
     pub async fn doctor(&self, request: DoctorRequest) -> Result<Diagnosis, ControlError> {
         if let Some(text) = &request.request {
             if request.shard.is_some() || request.map.is_some() {
-                let what = "a request names its map and its shards by itself".to_owned();
+                let what =
+                    "with a request, leave out shard and map: the request contains both".to_owned();
                 return Err(ControlError::Invalid { what });
             }
             return self.doctor_request(&Request::parse(text)?).await;

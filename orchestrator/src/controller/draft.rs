@@ -1,5 +1,5 @@
-//! A draft: the changes of one migration before they are committed. A migration has a state, the ownership of its keys,
-//! and steps. Each change of these uses the state machines of `plans`.
+//! A draft: the changes of one migration before they are committed. The state of the migration, the ownership of its
+//! keys and the states of its steps change only by the state machines of `plans`.
 //!
 //! A draft has no effect until the store commits it.
 
@@ -43,7 +43,7 @@ impl MigrationDraft {
         }
     }
 
-    /// Adds the token of an agent to all following journal entries.
+    /// Sets the token of the agent that acts. The following journal entries contain its name.
     pub(super) fn set_token(&mut self, token: &CallerTokenName) {
         self.token = Some(token.name().to_owned());
     }
@@ -72,7 +72,7 @@ impl MigrationDraft {
         });
     }
 
-    /// Applies an event to the state of the migration.
+    /// Applies an event to the state of the migration, and adds the journal entry of the event with `data`.
     pub(crate) fn apply_to_migration(
         &mut self,
         event: MigrationEvent,
@@ -92,7 +92,7 @@ impl MigrationDraft {
         Ok(())
     }
 
-    /// Applies an event to the ownership of the keys.
+    /// Applies an event to the ownership of the keys, and adds the journal entry of the event with `data`.
     pub(crate) fn apply_to_ownership(
         &mut self,
         event: OwnershipEvent,
@@ -104,7 +104,8 @@ impl MigrationDraft {
         Ok(())
     }
 
-    /// Applies an event to a step, and changes the fields of the step that depend on its state.
+    /// Applies an event to a step, changes the fields of the step that depend on its state, and adds the journal entry
+    /// of the event with `data`.
     pub(crate) fn apply_to_step(
         &mut self,
         id: &StepId,
@@ -125,7 +126,7 @@ impl MigrationDraft {
             self.clear_cancel()?;
         }
         if event == StepEvent::Rewound {
-            approvals::drop_approvals(self, "a step is done again");
+            approvals::drop_approvals(self, "a step is repeated");
         }
         let epoch = self.after.migration.epoch;
         let now = self.now;
@@ -204,7 +205,7 @@ impl MigrationDraft {
         Ok(())
     }
 
-    /// Skips a step, whether it is done or not.
+    /// Skips a step, also one that is done.
     pub(crate) fn skip_step(&mut self, kind: StepKind) -> Result<(), IllegalTransition> {
         let Some(step) = self.after.step_of(kind).cloned() else {
             return Ok(());
@@ -231,7 +232,7 @@ impl MigrationDraft {
         Ok(())
     }
 
-    /// Sets the migration to failed. The rest of its state stays as it is.
+    /// Sets the state of the migration to failed, and requires a new epoch. The ownership and the steps do not change.
     pub(crate) fn fail(&mut self, failure: &Failure) -> Result<(), IllegalTransition> {
         let mut failed = self.after.clone();
         failed.migration.state = failed.migration.state.next(MigrationEvent::Failed)?;
@@ -243,13 +244,13 @@ impl MigrationDraft {
         Ok(())
     }
 
-    /// Sets when the owner's lease ends.
+    /// Sets when the lease of the owner (the agent process) ends.
     pub(crate) fn set_lease_end(&mut self, until: DateTime<Utc>) {
         self.after.lease_until = Some(until);
         self.lease_changed = true;
     }
 
-    /// Removes the owner from the migration. A step that the owner was performing becomes pending again.
+    /// Removes the owner (the agent process that has the lease). A step that it was performing becomes pending again.
     pub(crate) fn remove_owner(&mut self, why: &str) -> Result<(), IllegalTransition> {
         let owner = self.after.migration.owner.take();
         self.after.lease_until = None;
@@ -296,7 +297,7 @@ impl MigrationDraft {
     }
 }
 
-/// Returns the name of an event in the journal. All `Resumed…` events have the name `resumed`.
+/// Returns the second part of the kind of a journal entry, for example `paused`. All events `Resumed…` give `resumed`.
 fn event_name(event: impl serde::Serialize) -> String {
     match serde_json::to_value(event) {
         Ok(Value::String(word)) if word.starts_with("resumed") => "resumed".to_owned(),

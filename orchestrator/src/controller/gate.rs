@@ -1,7 +1,7 @@
 //! The start gate: checks which planned migrations may start, in one pass over all unfinished migrations.
 //!
-//! The unfinished migrations usually suffice to find what a move waits for. The pass reads an operation from the store
-//! only if a move follows one that has ended, and only once for all of its moves.
+//! The unfinished migrations usually suffice to find what a move waits for. Only if a move must follow one that has
+//! ended, the pass reads their operation from the store, once for all of its moves.
 
 use super::queue::{self, StartGate};
 use super::{ControlError, Controller};

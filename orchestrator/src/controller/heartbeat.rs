@@ -17,7 +17,7 @@ use plans::wire::{
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The last figures of one migration, as its owner sent them.
+/// The last figures of one migration, as the agent process that has its lease sent them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MigrationFigures {
     /// The running step.
@@ -46,7 +46,7 @@ type FigureMap = BTreeMap<MigrationId, FigureEntry>;
 /// The shortest time between two writes of the same migration's figures to the store.
 const SAVE_EVERY: TimeDelta = TimeDelta::milliseconds(900);
 
-/// The figures of each migration. Only the memory of the process holds the newest ones.
+/// The newest figures of each migration. The store gets only some of them.
 #[derive(Debug, Default)]
 pub(super) struct FigureTable(Mutex<FigureMap>);
 
@@ -107,7 +107,7 @@ impl Controller {
         })
     }
 
-    /// Records that the process is alive. Returns `false` if another process uses its name.
+    /// Records the heartbeat of the process. Returns `false` if another process uses the agent's name now.
     async fn register_sender(&self, beat: &Heartbeat) -> Result<bool, ControlError> {
         let process = AgentProcess {
             key: beat.key.as_ref().map(SecretDigest::of_wire),
@@ -122,8 +122,8 @@ impl Controller {
         }
     }
 
-    /// Returns whether a report about a migration comes from its owner under the current epoch. Fails if the epoch is
-    /// right but the token or the secret is wrong.
+    /// Returns whether the part of a heartbeat about a migration has the current epoch. Fails if the epoch is current
+    /// but the token or the secret is wrong.
     fn comes_from_holder(
         own: &Snapshot,
         holding: &MigrationStatus,
@@ -170,8 +170,8 @@ impl Controller {
         });
     }
 
-    /// Returns the directive for a migration. `own` is `None` if the agent does not own it; then the agent must release
-    /// it.
+    /// Returns the directive for a migration. `own` is `None` if the agent does not have its lease; then the agent must
+    /// release it.
     fn directive(&self, own: Option<&Snapshot>, holding: &MigrationStatus) -> Directive {
         let migration = holding.migration.clone();
         let Some(snapshot) = own else {
@@ -190,10 +190,10 @@ impl Controller {
         }
     }
 
-    /// Returns whether the agent is performing the running step, or got it only a short time ago.
+    /// Returns whether the agent reports that it performs the running step, or got the step less than a lease ago.
     ///
-    /// If an agent never received the answer to its claim, it must not extend the lease of a step that no agent
-    /// performs.
+    /// Otherwise its heartbeat must not extend the lease: the agent never received the answer to its claim, and no
+    /// agent performs the step.
     fn performs_running_step(&self, snapshot: &Snapshot, holding: &MigrationStatus) -> bool {
         let running = snapshot.running();
         let same = running.is_none_or(|step| Some(&step.id) == holding.step.as_ref());
@@ -241,7 +241,7 @@ impl Controller {
         }
     }
 
-    /// Lets the migration fail if its stream has failed and will not be tried again.
+    /// Lets the migration fail if its stream has failed with a failure that is not retried.
     async fn fail_with_stream(
         &self,
         snapshot: &Snapshot,
@@ -277,13 +277,13 @@ fn is_active(state: MigrationState) -> bool {
     )
 }
 
-/// Returns whether the process that sent the heartbeat owns the migration.
+/// Returns whether the process that sent the heartbeat has the lease of the migration.
 fn is_held_by_sender(snapshot: &Snapshot, beat: &Heartbeat) -> bool {
     let owner = snapshot.migration.owner.as_ref();
     owner.is_some_and(|owner| (&owner.agent, &owner.instance) == (&beat.agent, &beat.instance))
 }
 
-/// Returns what the owner has to do.
+/// Returns what the agent process that has the lease must do.
 fn action_for(snapshot: &Snapshot) -> Action {
     let m = &snapshot.migration;
     let running = snapshot.running().map(|step| step.kind);

@@ -20,7 +20,7 @@ pub(crate) fn fit(failure: &Failure, snapshot: &Snapshot) -> Failure {
     let kept = keep(hint, &allowed);
     let hint = match next(snapshot, &allowed) {
         Some(next) if !commands(&kept).any(|_| true) => match kept.is_empty() {
-            true => format!("mend the cause, then {next}"),
+            true => format!("remove the cause, then {next}"),
             false => format!("{kept}, then {next}"),
         },
         Some(_) | None => kept,
@@ -31,7 +31,7 @@ pub(crate) fn fit(failure: &Failure, snapshot: &Snapshot) -> Failure {
     }
 }
 
-/// Returns the hint without the parts that contain a command which is not in `allowed`.
+/// Returns the hint without the parts that contain a command that is not in `allowed`.
 fn keep(hint: &str, allowed: &[Command]) -> String {
     let mut kept = String::new();
     let (mut rest, mut before) = (hint, "");
@@ -72,19 +72,22 @@ fn commands(text: &str) -> impl Iterator<Item = Command> {
     })
 }
 
-/// Returns what continues the migration when the cause is repaired.
+/// Returns the commands that continue the migration when the cause is removed, as a text.
 fn next(snapshot: &Snapshot, allowed: &[Command]) -> Option<&'static str> {
     let may = |command| allowed.contains(&command);
     if !may(Command::Resume) {
-        return may(Command::Retry).then_some("it is tried again by itself, at once by `retry`");
+        return may(Command::Retry)
+            .then_some("the controller tries again by itself; `retry` makes it try at once");
     }
     Some(match snapshot.migration.ownership {
         Ownership::Ready | Ownership::Fencing if may(Command::Abort) => {
-            "`resume`; `abort` takes everything back"
+            "`resume`; `abort` undoes the migration"
         }
-        Ownership::Flipped if may(Command::Finish) => "`resume`; `finish` gives up the way back",
+        Ownership::Flipped if may(Command::Finish) => {
+            "`resume`; `finish` makes a rollback impossible"
+        }
         Ownership::RolledBack if may(Command::Finish) => {
-            "`resume`; `finish` drops the target's copy"
+            "`resume`; `finish` removes the copied rows on the target"
         }
         Ownership::Ready
         | Ownership::Fencing

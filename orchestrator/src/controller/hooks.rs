@@ -64,8 +64,8 @@ fn next_phase(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<MigrationPhase>
     (due && may_begin).then_some(phase)
 }
 
-/// Returns whether the command to overrule the hooks of this phase still holds: until the phase is over, or until the
-/// migration is paused or fails.
+/// Returns whether an operator's command to overrule the hooks of this phase is still valid: until the phase ends, or
+/// until the migration is paused or fails.
 fn overrule_is_valid(snapshot: &Snapshot, phase: MigrationPhase) -> bool {
     let m = &snapshot.migration;
     let stopped = matches!(m.state, MigrationState::Paused | MigrationState::Failed);
@@ -73,18 +73,18 @@ fn overrule_is_valid(snapshot: &Snapshot, phase: MigrationPhase) -> bool {
     !stopped && at == Some(phase)
 }
 
-/// What to do with the recorded call of hooks.
+/// What to do with the recorded request to hooks (`Migration::hook`).
 #[derive(Debug, PartialEq, Eq)]
 enum RequestUpdate {
-    /// The recorded call does not change.
+    /// The recorded request does not change.
     Keep,
-    /// The hooks are to be called before this phase.
+    /// A new request is recorded: the hooks are to be called before this phase.
     Request(MigrationPhase),
-    /// The recorded call is removed.
+    /// The recorded request is removed.
     Forget,
 }
 
-/// Returns what to do with the recorded call of hooks, by the state of the migration.
+/// Returns what to do with the recorded request to hooks, by the state of the migration.
 fn due_update(snapshot: &Snapshot, hooks: &Hooks, now: DateTime<Utc>) -> RequestUpdate {
     let known = snapshot.migration.hook.as_ref();
     if known.is_none() && !hooks.has_requests() {
@@ -105,7 +105,7 @@ fn due_update(snapshot: &Snapshot, hooks: &Hooks, now: DateTime<Utc>) -> Request
     }
 }
 
-/// Records the call of the hooks that the next phase needs, and removes the call for another phase.
+/// Records a request to the hooks of the next phase, and removes the request of another phase.
 pub(super) fn update_request(draft: &mut MigrationDraft, hooks: &Hooks) {
     let now = draft.now;
     match due_update(draft.snapshot(), hooks, now) {
@@ -125,13 +125,13 @@ pub(super) fn update_request(draft: &mut MigrationDraft, hooks: &Hooks) {
     }
 }
 
-/// Returns whether the recorded call must change although the migration has not changed: the pause of a step has ended,
-/// or the hooks file is a new one.
+/// Returns whether the recorded request must change although the migration has not changed: the pause of a step has
+/// ended, or the hooks file is a new one.
 pub(super) fn is_stale(snapshot: &Snapshot, hooks: &Hooks) -> bool {
     due_update(snapshot, hooks, clock()) != RequestUpdate::Keep
 }
 
-/// Records the operator's command to continue without the hooks. Returns `None` if no hook holds the migration.
+/// Records the operator's command to continue without the hooks. Returns `None` if the migration waits for no hook.
 pub(super) fn overrule(
     draft: &mut MigrationDraft,
     data: &Value,
@@ -146,7 +146,7 @@ pub(super) fn overrule(
     else {
         return Ok(None);
     };
-    // A command that is only tried has no reason.
+    // `try_command` passes no field `reason`; then the reason is not checked.
     if let Some(reason) = data.get("reason")
         && reason.as_str().is_none_or(|text| text.trim().is_empty())
     {
@@ -196,7 +196,9 @@ impl Controller {
             changes.borrow_and_update();
             let mut next = clock() + IDLE;
             match self.board().await {
-                Err(error) => tracing::warn!(%error, "migrations that wait for hooks not read"),
+                Err(error) => {
+                    tracing::warn!(%error, "the migrations that wait for hooks could not be read")
+                }
                 Ok(board) => {
                     for snapshot in board.all() {
                         let id = &snapshot.migration.id;
@@ -240,7 +242,7 @@ impl Controller {
                 HookAnswer::No(reason) => (true, reason),
                 HookAnswer::Silent(reason) => (false, reason),
             };
-            tracing::warn!(migration = %id, hook = %hook.name, phase = %request.phase, veto, "a hook holds the migration up");
+            tracing::warn!(migration = %id, hook = %hook.name, phase = %request.phase, veto, "a hook refused the phase or did not answer");
             again = TimeDelta::seconds(hook.again_s.into());
             reply = Some(HookReply {
                 hook: hook.name.clone(),
@@ -255,7 +257,7 @@ impl Controller {
             Ok(())
         };
         if let Err(error) = self.change(&id, "controller", edit).await {
-            tracing::warn!(migration = %id, %error, "the answer of hooks was not kept");
+            tracing::warn!(migration = %id, %error, "the answer of hooks could not be stored");
             tokio::time::sleep(AFTER_ERROR).await;
         }
         id
@@ -280,7 +282,7 @@ impl Controller {
     }
 }
 
-/// Records the answer, unless the recorded call has changed in the meantime.
+/// Records the answer, unless the recorded request has changed in the meantime.
 fn record_answer(
     draft: &mut MigrationDraft,
     answered: &HookRequest,

@@ -38,7 +38,7 @@ pub enum DsnRefused {
     },
     /// The connection string leads to another database than before.
     #[error(
-        "the connection string leads to another database than that of shard {shard}: {found}; the shard is {known}"
+        "the connection string leads to the database {found}, but shard {shard} is the database {known}"
     )]
     Another {
         /// The shard.
@@ -51,7 +51,7 @@ pub enum DsnRefused {
         migration: Option<MigrationId>,
     },
     /// A migration uses the shard, and the role of the connection string lacks privileges.
-    #[error("migration {migration} uses shard {shard}, and the role of the connection string lacks rights there: {}", .lacks.join("; "))]
+    #[error("migration {migration} uses shard {shard}, and the role of the connection string lacks privileges there: {}", .lacks.join("; "))]
     Rights {
         /// The shard.
         shard: ShardName,
@@ -62,7 +62,7 @@ pub enum DsnRefused {
     },
     /// No agent is connected that could find out to which database the connection string leads.
     #[error(
-        "no agent could say whether the connection string leads to the database of shard {shard}"
+        "no agent is connected that could check whether the connection string leads to the database of shard {shard}"
     )]
     Unidentified {
         /// The shard.
@@ -124,7 +124,8 @@ impl Controller {
         self.refuse_duplicate(&shard, &found.identity).await?;
         let migration = users.first().map(|user| user.migration.id.clone());
         let known = wanted.known.identity.as_ref();
-        // If a standby was promoted in the place of the shard, a migration may still be aborted on it.
+        // If a standby of the shard was promoted in its place, a migration that uses the shard can still be aborted
+        // there.
         let may_be = |known: &DatabaseIdentity| {
             wanted.replaced && (migration.is_none() || known.was_promoted_to(&found.identity))
         };

@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 
 type InspectionReply = Result<Inspected, Failure>;
 
-/// All inspections that an agent has not claimed, or has claimed and not answered.
+/// The inspections that an agent has not claimed yet, or has claimed and not answered yet, by their id.
 #[derive(Debug, Default)]
 struct WaitingInspections {
     /// The inspections that no agent has claimed yet, oldest first.
@@ -29,7 +29,7 @@ struct WaitingInspections {
     shards: BTreeMap<String, Vec<ShardName>>,
 }
 
-/// The process of the agent that claimed an inspection, and the inspection.
+/// The process of the agent that claimed an inspection, its token, and the inspection.
 #[derive(Debug)]
 struct ClaimingProcess {
     token: CallerTokenName,
@@ -37,7 +37,7 @@ struct ClaimingProcess {
     task: InspectionTask,
 }
 
-/// All inspections that wait for an agent or an answer.
+/// [`WaitingInspections`] behind a lock.
 #[derive(Debug, Default)]
 pub(super) struct Inspections(Mutex<WaitingInspections>);
 
@@ -127,7 +127,8 @@ impl Inspections {
         shards.find(|shard| !reach.contains(*shard)).cloned()
     }
 
-    /// Returns whether another token took this inspection, and its answer is still awaited.
+    /// Returns true if the answer to this inspection is still awaited, and an agent with another token than `token`
+    /// claimed it, or no agent has claimed it.
     fn is_claimed_by_other(&self, id: &str, token: &CallerTokenName) -> bool {
         let waiting = self.waiting();
         let waits = waiting.answers.contains_key(id);
@@ -143,9 +144,11 @@ impl Inspections {
 }
 
 impl Controller {
-    /// Refuses an answer about shards that are out of reach, and an answer under another token than that of the claim.
+    /// Refuses an answer about shards that the token does not permit, and an answer under another token than that of
+    /// the claim.
     ///
-    /// The id of an inspection is random, and only the process that took it knows the id. So the id is also its secret.
+    /// The id of an inspection is random, and only the process that claimed it knows the id. So the id is also its
+    /// secret.
     pub(crate) fn check_inspection(
         &self,
         reach: &ShardReach,
@@ -163,7 +166,8 @@ impl Controller {
         Ok(())
     }
 
-    /// Waits until an agent takes the inspection, and then for the answer. The second wait is longer by `work`.
+    /// Waits until an agent claims the inspection, and then for the answer. Each wait ends after `inspection_wait`; the
+    /// second one is longer by `work`, the time that the agent needs.
     pub(super) async fn inspect(
         &self,
         inspection: Inspection,

@@ -42,7 +42,7 @@ impl LeadershipState {
     }
 }
 
-/// What this process knows about the leadership.
+/// The identity of this process in the campaign, and its role.
 #[derive(Debug)]
 pub(super) struct Leadership {
     /// The random id of this process, which the lease of the leader contains.
@@ -51,6 +51,7 @@ pub(super) struct Leadership {
     url: OnceLock<String>,
     /// Other URLs of this process.
     also_at: OnceLock<Vec<String>>,
+    /// The current role of this process.
     role: watch::Sender<LeadershipState>,
     /// Wakes the task that campaigns.
     wake: Notify,
@@ -164,10 +165,10 @@ impl Controller {
         self.forget_all().await;
         let resigned = tokio::time::timeout(RESIGN_WAIT, self.inner.store.resign()).await;
         match resigned {
-            Ok(Ok(())) if led => tracing::info!("lease given up"),
+            Ok(Ok(())) if led => tracing::info!("the lease was given up"),
             Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::warn!(%error, "lease was not given up"),
-            Err(_) => tracing::warn!("lease was not given up in time"),
+            Ok(Err(error)) => tracing::warn!(%error, "the lease could not be given up"),
+            Err(_) => tracing::warn!("the lease could not be given up in time"),
         }
     }
 
@@ -180,7 +181,7 @@ impl Controller {
             match self.campaign().await {
                 Ok(_) => renewed = began,
                 Err(error) => {
-                    tracing::warn!(%error, "the leader's lease could not be asked for");
+                    tracing::warn!(%error, "the lease of the leader could not be renewed or taken over");
                     if renewed.elapsed() >= settings.leader_lease {
                         self.inner.store.step_down();
                         self.set_role(LeadershipState::Follows(None));
@@ -208,7 +209,7 @@ impl Controller {
                     _ = async { tokio::join!(self.act(), self.run_hook_requests(), self.run_hook_notices()) } => {}
                     () = self.until_lost(term) => {}
                 }
-                tracing::warn!(%term, "this controller leads no more");
+                tracing::warn!(%term, "this controller no longer leads");
                 self.forget_all().await;
             } else if roles.changed().await.is_err() {
                 return;
@@ -239,7 +240,7 @@ impl Controller {
                         }
                     }
                     Err(error) => {
-                        tracing::debug!(%error, "news of the store were not heard");
+                        tracing::debug!(%error, "waiting for notifications of the store failed");
                         tokio::time::sleep(AFTER_ERROR).await;
                     }
                 }

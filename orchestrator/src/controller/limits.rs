@@ -35,7 +35,7 @@ pub struct LatencyReport {
     pub p99_ms: f64,
 }
 
-/// The last report for each map. Only the memory of the process holds it.
+/// The last reported latency (p99) of each map, in milliseconds, and when it arrived. It exists only in memory.
 #[derive(Debug, Default)]
 pub(super) struct Latencies(Mutex<BTreeMap<MapName, (f64, DateTime<Utc>)>>);
 
@@ -126,6 +126,6 @@ fn ended(m: &Migration, limit: Setting) -> ControlError {
         migration: m.id.clone(),
         state: m.state,
         ownership: m.ownership,
-        hint: Some("it has ended".to_owned()),
+        hint: Some("the migration has ended".to_owned()),
     }
 }

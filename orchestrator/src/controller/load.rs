@@ -81,7 +81,7 @@ pub struct ShardLoad {
     pub cost: u64,
     /// The part of the total load that corresponds to the shard's part of the total capacity.
     pub fair_share: u64,
-    /// The load of the shard divided by its fair share.
+    /// The load of the shard divided by its fair share; 1 if the load is fair.
     pub of_fair_share: f64,
 }
 
@@ -137,12 +137,12 @@ impl Controller {
     ) -> Result<MapLoad, ControlError> {
         let map = self.map(name).await?;
         let watched = request.watch_seconds > 0;
-        let usual = if watched {
+        let default_measure = if watched {
             Measure::Writes
         } else {
             Measure::Rows
         };
-        let by = request.by.unwrap_or(usual);
+        let by = request.by.unwrap_or(default_measure);
         let query = LoadQuery {
             by: &by,
             watch_seconds: request.watch_seconds.min(3600),
@@ -239,11 +239,11 @@ fn shard_loads(loads: &[Load], fleet: &[ShardInfo], by: &Measure) -> Vec<ShardLo
         |load: &Load, figure: &dyn Fn(&ItemLoad) -> u64| load.items.iter().map(figure).sum::<u64>();
     let cost = |load: &Load| sum(load, &|item| item.cost(by));
     let total: u128 = loads.iter().map(|load| u128::from(cost(load))).sum();
-    let whole: u128 = loads.iter().map(|load| u128::from(capacity(load))).sum();
+    let total_capacity: u128 = loads.iter().map(|load| u128::from(capacity(load))).sum();
     let mut shards: Vec<ShardLoad> = loads
         .iter()
         .map(|load| {
-            let fair = (total * u128::from(capacity(load))).div_ceil(whole.max(1));
+            let fair = (total * u128::from(capacity(load))).div_ceil(total_capacity.max(1));
             let fair = u64::try_from(fair).unwrap_or(u64::MAX);
             let writes = sum(load, &|item| item.writes);
             ShardLoad {

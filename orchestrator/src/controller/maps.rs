@@ -119,7 +119,7 @@ impl MapEdit {
 pub(crate) fn settings_after(map: &ShardMap, change: &Value) -> Result<MapSettings, ControlError> {
     let mut merged = serde_json::to_value(&map.settings).unwrap_or_default();
     let (Some(all), Value::Object(change)) = (merged.as_object_mut(), change) else {
-        return Err(invalid("settings are an object"));
+        return Err(invalid("the settings must be a JSON object"));
     };
     for (field, value) in change {
         if value.is_null() {
@@ -183,8 +183,8 @@ impl Controller {
     /// # Errors
     /// [`crate::store::StoreError::Missing`], or an error of the store.
     pub async fn marked_map(&self, name: &MapName) -> Result<MarkedMap, ControlError> {
-        // The migrations are read first. If a flip commits in between, a mark remains for a moment; in the other order
-        // a mark could be missing.
+        // The migrations are read first. If a flip is committed between the two reads, a mark is shown once too often.
+        // In the other order, a mark could be missing.
         let unfinished = self.inner.store.unfinished().await?;
         Ok(MarkedMap::new(self.bare_map(name).await?, &unfinished))
     }
@@ -198,7 +198,7 @@ impl Controller {
         map.ok_or_else(|| ControlError::missing("map", name.as_str()))
     }
 
-    /// Returns a version of a map.
+    /// Returns the version `version` of a map, with the settings that are in force now.
     ///
     /// # Errors
     /// The map or the version does not exist, or the store failed.
@@ -329,7 +329,7 @@ fn checked(mut settings: MapSettings, map: &ShardMap) -> Result<MapSettings, Con
     if let Some((table, found)) = tables.find(|(_, found)| columns(found) != map.key.len()) {
         let (named, needed) = (columns(found), map.key.len());
         return Err(invalid(&format!(
-            "table {table} names {named} key column(s), the key of map {} has {needed}",
+            "table {table} has {named} key column(s) in the settings, but the key of map {} has {needed}",
             map.name
         )));
     }

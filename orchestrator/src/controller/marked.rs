@@ -1,4 +1,5 @@
-//! A map with marks on the mappings that have moving keys. All readers share the same map without marks.
+//! A map, and marks for the mappings that have moving keys. All readers share one map; only the marks are computed for
+//! each reader.
 
 use crate::store::Snapshot;
 use plans::id::ShardName;

@@ -104,12 +104,12 @@ pub struct ControllerSettings {
     pub inspection_wait: Duration,
     /// The longest time between seal and flip.
     pub seal_limit: Duration,
-    /// The pause after a failed attempt to unwind, if the failure does not specify a pause.
+    /// The pause after a failed try of the step `unwind`, if the failure does not specify a pause.
     pub unwind_pause: Duration,
     /// How often every shard is probed and compared with the map. `None`: never; then migrations do not wait for a
     /// probe.
     pub reconcile_every: Option<Duration>,
-    /// The pauses between attempts.
+    /// The pauses between the tries of a step.
     pub retry: RetryPolicy,
     /// Which callers must present a token.
     pub rule: AccessRule,
@@ -119,7 +119,7 @@ pub struct ControllerSettings {
     pub read_only: bool,
     /// The least number of approvals that a cutover needs.
     pub approvals: u32,
-    /// What happens to a command that cannot be recorded in the audit trail.
+    /// What happens to a command that the controller cannot record in the audit trail.
     pub audit: AuditRule,
 }
 
@@ -144,7 +144,7 @@ impl Default for ControllerSettings {
     }
 }
 
-/// How many times a change is attempted while other changes are faster.
+/// How many times the controller tries a change. A try fails if another change of the migration is committed first.
 const RACES: u32 = 16;
 /// The largest number of decisions about one migration in one pass.
 const DECISIONS: u32 = 16;
@@ -247,12 +247,12 @@ impl Controller {
 
     /// Passes over the migrations until the task is dropped. After an error of the store it tries again.
     async fn act(&self) {
-        let mut notified = false;
+        let mut start_noted = false;
         loop {
             let result = async {
-                if !notified {
+                if !start_noted {
                     self.note_start().await?;
-                    notified = true;
+                    start_noted = true;
                 }
                 self.pass().await
             };
@@ -324,8 +324,8 @@ impl Controller {
         self.change(&m.id, "controller", edit).await.map(|_| ())
     }
 
-    /// Carries out all decisions that need no agent. Returns when another decision is due, and the migration
-    /// afterwards.
+    /// Carries out all decisions that need no agent. Returns when the next decision is due, and the migration after
+    /// these changes.
     async fn advance(
         &self,
         mut snapshot: Arc<Snapshot>,

@@ -156,9 +156,9 @@ impl Controller {
         found.ok_or_else(|| ControlError::missing("operation", id.as_str()))
     }
 
-    /// Carries out a command for an operation, on each of its migrations that can carry it out.
+    /// Carries out a command on each migration of an operation that can carry it out.
     ///
-    /// If the operation has one move, this is the same as the command for its migration.
+    /// If the operation has one move, this is the same as the command on its migration.
     ///
     /// # Errors
     /// [`ControlError::NoMigrationCan`] if no migration can carry it out; otherwise the errors of [`Controller::command`].
@@ -230,7 +230,7 @@ fn no_migration_can(operation: &OperationRecord, command: Command) -> ControlErr
     let offline = moves.find(|m| m.plan.mode == plans::request::Mode::Offline);
     let hint = offline.filter(|_| command == Command::Rollback).map(|m| {
         format!(
-            "offline moves keep no stream back; plan a move back: {}",
+            "an offline move has no reverse stream; plan a move back: {}",
             super::commands::move_back_command(m)
         )
     });

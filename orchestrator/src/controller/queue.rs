@@ -43,7 +43,7 @@ pub fn knows_all(own: &Migration, moves_of_operation: &[&Migration]) -> bool {
     after.all(|after| moves_of_operation.iter().any(|m| m.plan.id == after.id))
 }
 
-/// Returns the reasons why `own` must wait, as text. Without a reason it may start.
+/// Returns why `own` must not start yet, one text for each reason. Without a reason it may start.
 ///
 /// `all` are the unfinished migrations, oldest first. `moves_of_operation` are migrations of the same operation; if it
 /// contains a migration twice, the first one counts.
@@ -80,7 +80,7 @@ pub fn start_obstacles(
             && other.ownership == Ownership::RolledBack
         {
             reasons.push(format!(
-                "{} takes its tables back from shard {target}",
+                "{} is removing its tables from shard {target}",
                 name_of(own, other)
             ));
         }
@@ -97,10 +97,10 @@ pub fn start_obstacles(
     reasons
 }
 
-/// Returns what `own` waits for before its old rows are dropped. Only a migration that drops the tables waits.
+/// Returns what `own` waits for before it drops its old rows; `None` if it does not wait.
 ///
-/// If several moves of an operation empty one shard, the last one waits for the others, and then drops the empty
-/// tables.
+/// If several moves of an operation remove all rows from one shard, the last of them drops the tables, and waits until
+/// the others have ended.
 #[must_use]
 pub fn drop_obstacle(own: &Snapshot, all: &[Arc<Snapshot>]) -> Option<String> {
     let m = &own.migration;
@@ -124,7 +124,7 @@ pub fn drop_obstacle(own: &Snapshot, all: &[Arc<Snapshot>]) -> Option<String> {
     let is_last = others.iter().all(|other| other.ordinal < m.ordinal);
     let first = others.first().filter(|_| is_last)?;
     Some(format!(
-        "move {} to be finished, to drop the tables after it",
+        "move {} to be finished, because this move then drops the tables",
         first.plan.id
     ))
 }
@@ -136,7 +136,7 @@ pub fn lost_keys_reason(own: &Migration, map: &ShardMap) -> Option<String> {
     let owns = map.owned_by(&moving.source).covers(&moving.keys);
     (!owns).then(|| {
         format!(
-            "shard {} does not own {} any more: map {} is at version {}, the plan was made for version {}",
+            "shard {} does not own {} any more: map {} is at version {}, and the plan was made for version {}",
             moving.source, moving.keys, map.name, map.version, own.plan.map_version
         )
     })
@@ -148,7 +148,7 @@ fn must_start_first(own: &Migration, older: &Migration) -> bool {
     older.operation != own.operation && older.state == MigrationState::Planned
 }
 
-/// Returns why a move that must come first has not reached the state that the plan requires of it.
+/// Returns what `after` still waits for: the state that another move of the operation must reach first.
 fn unmet_dependency(after: &After, moves_of_operation: &[&Migration]) -> Option<String> {
     let other = moves_of_operation.iter().find(|m| m.plan.id == after.id)?;
     let flipped = matches!(
@@ -157,7 +157,7 @@ fn unmet_dependency(after: &After, moves_of_operation: &[&Migration]) -> Option<
     );
     if matches!(other.ownership, Ownership::Aborted | Ownership::RolledBack) {
         return Some(format!(
-            "move {}, which was aborted or rolled back: abort this one",
+            "move {}, which was aborted or rolled back: abort this migration",
             after.id
         ));
     }
@@ -169,7 +169,7 @@ fn unmet_dependency(after: &After, moves_of_operation: &[&Migration]) -> Option<
     }
 }
 
-/// Returns the first limit of the operation that is reached. A move may reach several limits.
+/// Returns a text for the first limit on simultaneous moves that the running moves of the operation reach.
 fn reached_limit(own: &Migration, others: &[&Migration]) -> Option<String> {
     let options = &own.plan.options;
     let count_running = |touches: &dyn Fn(&Migration) -> bool| {
@@ -178,13 +178,13 @@ fn reached_limit(own: &Migration, others: &[&Migration]) -> Option<String> {
     };
     let all = count_running(&|_| true);
     if reaches(all, options.moves_at_once) {
-        return Some(format!("{} under way", moves_text(all)));
+        return Some(format!("{} running", moves_text(all)));
     }
     let mut shards = [&own.plan.moving.source, &own.plan.moving.target].into_iter();
     shards.find_map(|shard| {
         let on_shard = count_running(&|m| uses_shard(m, shard));
         reaches(on_shard, options.moves_per_shard)
-            .then(|| format!("{} under way on shard {shard}", moves_text(on_shard)))
+            .then(|| format!("{} running on shard {shard}", moves_text(on_shard)))
     })
 }
 

@@ -1,4 +1,5 @@
-//! The reconciler: it probes every shard repeatedly, and compares what it finds with the map.
+//! The reconciler probes every shard repeatedly, and compares the objects and records of Shardwright there with the
+//! control store.
 //!
 //! For a probe the controller reads the store, then lets an agent list the objects of the shard, then reads the store
 //! again. If the shard is older than the map, the controller immediately closes the keys there that belong to other
@@ -124,9 +125,9 @@ impl Controller {
         let moving = &m.plan.moving;
         let aborts = m.state == MigrationState::Unwinding;
         let target = (!aborts).then_some(&moving.target);
-        let mut ends = [Some(&moving.source), target].into_iter().flatten();
-        let unseen = ends.find(|shard| !self.inner.fleet.was_observed(shard))?;
-        Some(format!("shard {unseen} has not been looked at yet"))
+        let mut shards = [Some(&moving.source), target].into_iter().flatten();
+        let unprobed = shards.find(|shard| !self.inner.fleet.was_observed(shard))?;
+        Some(format!("shard {unprobed} was not probed yet"))
     }
 
     /// Returns why no keys may move, if the store is older than the fleet.
@@ -147,7 +148,7 @@ impl Controller {
             return None;
         }
         Some(format!(
-            "shard {source} was server {} on timeline {} when the migration began, and is server {} on timeline {}: what the stream back had written there may be missing",
+            "shard {source} was server {} on timeline {} when the migration began, and is server {} on timeline {}: changes that the reverse stream had written there may be missing",
             known.source.system,
             known.source.timeline,
             observed_server.system,
@@ -161,7 +162,7 @@ impl Controller {
         let _probing = probe_lock.lock().await;
         let probed = self.read_shard(shard).await;
         if let Err(error) = &probed {
-            tracing::debug!(shard = %shard.name, %error, "shard could not be looked at");
+            tracing::debug!(shard = %shard.name, %error, "the probe of a shard failed");
         }
         let news = self.inner.fleet.keep(&shard.name, clock(), probed);
         if news.first {
@@ -172,7 +173,7 @@ impl Controller {
             let data = json!({ "kind": finding.kind, "message": finding.message, "migration": finding.migration });
             let object = format!("shard {}", finding.shard);
             if let Err(error) = self.audit("controller", "fleet.found", object, data).await {
-                tracing::warn!(%error, "a finding was not written into the audit trail");
+                tracing::warn!(%error, "a finding could not be recorded in the audit trail");
             }
             self.announce();
         }
@@ -228,7 +229,7 @@ impl Controller {
             }
             Ok(_) => {}
             Err(error) => {
-                tracing::warn!(shard = %shard.name, %error, "the database was not given an id");
+                tracing::warn!(shard = %shard.name, %error, "the database could not be given an id");
             }
         }
         inventory
@@ -249,8 +250,9 @@ impl Controller {
 
     /// Closes keys that another shard owns. Does nothing while the store may be older than the fleet.
     async fn close(&self, shard: &ShardRecord, findings: &[Contradiction]) {
-        let doubt = |finding: &Contradiction| finding.kind == ContradictionKind::StoreOlder;
-        if findings.iter().any(doubt) || self.store_is_older().is_some() {
+        let is_store_older =
+            |finding: &Contradiction| finding.kind == ContradictionKind::StoreOlder;
+        if findings.iter().any(is_store_older) || self.store_is_older().is_some() {
             return;
         }
         for finding in findings {
@@ -271,7 +273,7 @@ impl Controller {
             let outcome = match closed.await {
                 Ok(swept) => json!({ "done": swept.done }),
                 Err(error) => {
-                    tracing::warn!(shard = %shard.name, %error, "keys were not closed");
+                    tracing::warn!(shard = %shard.name, %error, "keys could not be closed");
                     json!({ "error": error.to_string() })
                 }
             };
@@ -280,7 +282,7 @@ impl Controller {
                 .audit("controller", "fleet.closed", object, outcome)
                 .await
             {
-                tracing::warn!(%error, "a closing was not written into the audit trail");
+                tracing::warn!(%error, "a closing of keys could not be recorded in the audit trail");
             }
         }
     }
@@ -321,7 +323,7 @@ impl Controller {
         Ok(self.inner.store.put_server(&noted).await?)
     }
 
-    /// Accepts the server of a shard, as the operator requests.
+    /// Records the server of a shard as the right one, as the operator requests. Returns a text that says so.
     async fn accept_server(
         &self,
         shards: &[ShardRecord],
@@ -331,20 +333,17 @@ impl Controller {
     ) -> Result<String, ControlError> {
         let known = shards.iter().find(|shard| &shard.name == name);
         let shard = known.ok_or_else(|| ControlError::missing("shard", name.as_str()))?;
-        let mut inventories = self.inner.fleet.fresh(name)?;
-        self.refuse_duplicate(name, &inventories.server).await?;
+        let mut inventory = self.inner.fleet.fresh(name)?;
+        self.refuse_duplicate(name, &inventory.server).await?;
         let unidentified = ShardRecord {
             identity: None,
             ..shard.clone()
         };
-        inventories = self.with_id(&unidentified, inventories).await;
-        self.note_server(shard, &inventories).await?;
-        let data = json!({ "server": inventories.server, "reason": request.reason });
+        inventory = self.with_id(&unidentified, inventory).await;
+        self.note_server(shard, &inventory).await?;
+        let data = json!({ "server": inventory.server, "reason": request.reason });
         self.audit(actor, "fleet.accepted", format!("shard {name}"), data)
             .await?;
-        Ok(format!(
-            "shard {name} is {} from now on",
-            inventories.server
-        ))
+        Ok(format!("shard {name} is {} from now on", inventory.server))
     }
 }

@@ -1,6 +1,6 @@
 //! Recovery: a controller starts again, or a new process of an agent replaces an earlier one.
 //!
-//! Only seals, figures and inspections exist in memory alone, and the controller can continue without them.
+//! Seals, figures and inspections are lost with the process; the controller can continue without them.
 
 use super::{ControlError, Controller, clock, delta};
 use crate::store::{AgentProcess, Registered};
@@ -10,18 +10,19 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// For how long a heartbeat or claim of a known agent process is not written to the store again.
+/// A call of a known agent process is written to the store at most once in this time.
 const KNOWN_FOR: Duration = Duration::from_secs(2);
 
 /// The text for the host of a process that reports no host, because it uses an older protocol.
-const UNNAMED: &str = "(not named)";
+const UNNAMED: &str = "(unknown)";
 
 /// The process of each agent, with the time at which it was written to the store. They are valid only while this
 /// controller leads.
 #[derive(Debug, Default)]
 pub(super) struct KnownProcesses {
     processes: Mutex<ProcessTimes>,
-    /// When this controller became the leader. Before that time the agents did not call it.
+    /// When this controller became the leader. Earlier the agents called another controller, so their silence before
+    /// this time means nothing.
     since: Mutex<Option<Instant>>,
 }
 
@@ -149,7 +150,7 @@ impl Controller {
         })
     }
 
-    /// Removes the earlier processes of the agent as owners of their migrations.
+    /// Ends the leases of earlier processes of the agent, so that its new process can claim their migrations.
     async fn free_older(
         &self,
         agent: &AgentName,
@@ -167,7 +168,7 @@ impl Controller {
             let freed = self.change(id, "controller", |draft| {
                 let owner = draft.snapshot().migration.owner.clone();
                 if owner.is_some_and(|o| &o.agent == agent && &o.instance != instance) {
-                    draft.remove_owner("a new process of the agent took its place")?;
+                    draft.remove_owner("a new process of the agent replaced it")?;
                 }
                 Ok(())
             });
@@ -194,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_was_seen_lately_is_known_and_no_other_of_its_agent() {
+    fn only_the_process_that_called_last_is_known_and_only_for_a_while() {
         let (known, now) = (KnownProcesses::default(), Instant::now());
         let (first, second) = (process("a", "a1", Some(3)), process("a", "a2", Some(3)));
         known.keep(&first, now);
@@ -217,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_silent_to_a_controller_that_does_not_lead_or_has_only_begun() {
+    fn silence_counts_only_after_a_controller_has_led_for_a_while() {
         let known = KnownProcesses::default();
         assert!(!known.has_listened(Duration::ZERO));
         known.begin();

@@ -32,7 +32,7 @@ pub(super) fn settle_next(
         Some(Decision::Refuse(message)) => draft.fail(&Failure {
             code: "map.changed".to_owned(),
             message,
-            hint: Some("`abort` it and plan it again; nothing was created".to_owned()),
+            hint: Some("`abort` it and plan the move again; nothing was created".to_owned()),
             retry: RetryClass::None,
         })?,
         Some(Decision::Start) => {
@@ -99,7 +99,7 @@ fn skip_steps(
 }
 
 impl Controller {
-    /// Processes a report. If the same report arrives again, it is accepted and changes nothing.
+    /// Processes the report of an agent. If the same report arrives again, it is accepted and changes nothing.
     ///
     /// # Errors
     /// [`ControlError::StaleEpoch`], [`ControlError::NotOwner`] or [`ControlError::NotRunning`] if the caller is not
@@ -134,7 +134,7 @@ impl Controller {
         Ok(())
     }
 
-    /// Adds an attempt that has ended to the metrics.
+    /// Adds the outcome and the duration of a try of a step to the metrics.
     fn count_in_metrics(&self, before: &Snapshot, report: &StepReport, kind: StepKind) {
         let step = before.steps.iter().find(|step| step.id == report.step);
         let begun = step.and_then(|step| step.dispatched_at);
@@ -220,7 +220,7 @@ fn not_running(report: &StepReport) -> ControlError {
     }
 }
 
-/// Returns an error if the report of a cutover does not fit the ownership: the map must have flipped.
+/// Returns an error if an agent reports that a cutover or rollback is done although the flip is not in the map.
 fn check_ownership(
     draft: &MigrationDraft,
     kind: StepKind,
@@ -236,7 +236,7 @@ fn check_ownership(
     }
 }
 
-/// Applies the failure of a step: schedules the next attempt after a pause, or lets the migration fail.
+/// Applies the failure of a step: schedules the next try after a pause, or lets the migration fail.
 fn apply_failure(
     draft: &mut MigrationDraft,
     step: &Step,
@@ -266,7 +266,8 @@ fn apply_failure(
     Ok(())
 }
 
-/// Returns the pause before the next attempt of the step; `None` if the controller does not try it again.
+/// Returns the pause before the next try of the step; `None` if the controller does not try it again. `attempt` is the
+/// number of tries so far.
 fn pause_after(
     draft: &MigrationDraft,
     step: &Step,
@@ -274,7 +275,8 @@ fn pause_after(
     failure: &Failure,
     settings: &super::ControllerSettings,
 ) -> Option<Duration> {
-    // If the conditions of a cutover are not met yet, the controller tries again without limit, after growing pauses.
+    // A cutover or rollback fails with the class `Fixed` if it must still wait for something. Then the controller tries
+    // again without limit, after growing pauses.
     let waits = matches!(step.kind, StepKind::Cutover | StepKind::Rollback)
         && failure.retry == RetryClass::Fixed;
     let class = if waits {
@@ -302,7 +304,8 @@ fn may_be_closed(step: StepKind, ownership: Ownership) -> bool {
     (step == StepKind::Cutover && forward) || (step == StepKind::Rollback && back)
 }
 
-/// Repeats all steps from `to` up to this step. Possible only until the flip.
+/// Repeats all steps from `to` up to this step, after a pause. If the flip has happened, or if `to` was tried too
+/// often, the step fails instead.
 fn apply_rewind(
     draft: &mut MigrationDraft,
     step: &Step,

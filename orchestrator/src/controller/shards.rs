@@ -184,7 +184,7 @@ pub(crate) fn check_shard_change(
         .as_deref()
         .is_some_and(|reason| !reason.trim().is_empty());
     if change.replaced && !has_reason {
-        return Err(invalid("a shard is replaced with a reason only"));
+        return Err(invalid("`replaced` needs a reason"));
     }
     change.capacity.map_or(Ok(()), check_capacity)
 }
@@ -235,14 +235,14 @@ pub(super) fn invalid(what: &str) -> ControlError {
 /// Checks a name, which must be usable in URLs and messages.
 pub(super) fn check_name(what: &str, name: &str) -> Result<(), ControlError> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-    // In a URL path, a segment of dots only refers to another folder.
+    // In a URL path, a segment that consists only of dots refers to another folder.
     let more_than_dots = name.chars().any(|c| c != '.');
     if more_than_dots && name.len() <= 63 && name.chars().all(plain) {
         return Ok(());
     }
     Err(ControlError::Invalid {
         what: format!(
-            "{what} name {name:?} is not made of 1 to 63 letters, digits, _ - ., and not of dots alone"
+            "the {what} name {name:?} must have 1 to 63 letters, digits, '_', '-' or '.', and not only dots"
         ),
     })
 }
@@ -256,8 +256,8 @@ mod tests {
     }
 
     #[test]
-    fn only_references_may_stand_for_a_password() {
-        for fine in [
+    fn a_password_must_be_a_reference() {
+        for accepted in [
             "host=a user=b",
             "host=a password=${env:X}",
             "host=a password='${file:/a b}'",
@@ -265,7 +265,7 @@ mod tests {
             "postgres://u:${file:/x}@h/d",
             "host=a passfile=/x",
         ] {
-            assert!(checked(fine).is_ok(), "{fine}");
+            assert!(checked(accepted).is_ok(), "{accepted}");
         }
         for bad in [
             "host=a password=x",
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_refused_and_not_shown() {
+    fn an_unreadable_connection_string_is_refused_and_not_shown() {
         for bad in [
             "db1.secret:5432/shop",
             "host=a user='secret",

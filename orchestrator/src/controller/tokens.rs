@@ -1,5 +1,5 @@
-//! Tokens, and sessions of browsers. Finds the user (type `Visitor`) to whom a presented secret belongs, and the shards
-//! that an agent may access.
+//! Tokens, and sessions of browsers: finds the user or agent (type `Visitor`) to whom a presented secret belongs, and
+//! the shards that an agent may access.
 
 use super::{ControlError, Controller, clock};
 use crate::access::{AccessRule, AuditRule, NewToken, Role, Secret, SecretDigest, Visitor, covers};
@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 
 /// The user name of the token in the controller's admin token file.
 const ADMIN: &str = "admin";
-/// For how long tokens are cached. A token that another controller creates or revokes is noticed after this time.
+/// For how long tokens are cached. This controller notices within this time that another one created or revoked a
+/// token.
 const KNOWN_FOR: Duration = Duration::from_secs(2);
 /// The duration of a browser session.
 const SESSION: TimeDelta = TimeDelta::hours(12);
@@ -21,6 +22,7 @@ const SESSION: TimeDelta = TimeDelta::hours(12);
 const CODE_LASTS: TimeDelta = TimeDelta::minutes(5);
 /// The longest validity of a token, in days: ten years.
 const MOST_DAYS: u32 = 3_650;
+/// The largest number of bytes in the name of a token.
 const LONGEST_NAME: usize = 63;
 
 /// The cached tokens, by the digest of their secret.
@@ -280,7 +282,7 @@ impl Controller {
         Ok(Some(covered.map(|shard| shard.name).collect()))
     }
 
-    /// Refuses a migration if one of its shards is out of reach.
+    /// Refuses a migration if one of its shards is not in `reach`.
     pub(crate) async fn check_reach(
         &self,
         reach: &ShardReach,
@@ -314,7 +316,8 @@ impl Controller {
         }
     }
 
-    /// Returns the tokens. If the store cannot be read, the tokens of the last read are used.
+    /// Returns the tokens from the cache, or reads them. If the store cannot be read, the tokens of the last read
+    /// count.
     async fn cached_tokens(&self) -> Result<CachedTokens, ControlError> {
         let known = self.inner.tokens.get();
         if let Some((at, cached)) = &known
@@ -348,20 +351,20 @@ fn check(new: &NewToken) -> Result<(), ControlError> {
     let more_than_dots = new.name.chars().any(|c| c != '.');
     if !more_than_dots || new.name.len() > LONGEST_NAME || !new.name.chars().all(plain) {
         return invalid(
-            "the name of a token has 1 to 63 letters, digits, '.', '_', '-' or '@', and not dots alone",
+            "the name of a token has 1 to 63 letters, digits, '.', '_', '-' or '@', and not only dots",
         );
     }
     if new.name == ADMIN {
-        return invalid("the name admin is for who shows the token of the admin token file");
+        return invalid("the name admin is reserved for the token in the admin token file");
     }
     if new.role != Role::Agent && !new.labels.is_empty() {
-        return invalid("only an agent's token is bound to labels");
+        return invalid("only an agent's token can have labels");
     }
     if new
         .days
         .is_some_and(|days| !(1..=MOST_DAYS).contains(&days))
     {
-        return invalid("a token lasts 1 to 3650 days, or has no end");
+        return invalid("a token is valid for 1 to 3650 days, or without a limit");
     }
     Ok(())
 }

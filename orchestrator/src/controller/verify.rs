@@ -1,9 +1,9 @@
-//! A comparison that an operator requests, and the differences that the last one found.
+//! Comparisons that an operator requests, and the differences that the last comparison found.
 //!
 //! Before the flip the step `verify` runs again. During the hold the step `hold` is dispatched again and compares the
 //! rows on the source with the new owner. Only the journal contains which comparison is due, and whether it repairs:
-//! [`due_comparison`] reads it there for each dispatch. The shards keep the differences; the controller reads them each time
-//! and never stores the keys in them.
+//! [`due_comparison`] reads it there for each dispatch. The shards keep the differences; the controller reads them each
+//! time and never stores the keys in them.
 
 use super::commands::resume;
 use super::dispatch::shard_ref;
@@ -47,7 +47,7 @@ impl Controller {
             schedule_comparison(draft, &data)?.ok_or(illegal)
         };
         let ((), after) = self.change(id, actor, edit).await?;
-        tracing::info!(migration = %id, repair, actor, "verification ordered");
+        tracing::info!(migration = %id, repair, actor, "comparison requested");
         let run = self.comparison_for(&after.migration, Some(StepKind::Verify));
         Ok((run.await?.unwrap_or_default(), after))
     }
@@ -95,8 +95,8 @@ impl Controller {
     }
 }
 
-/// Returns whether a journal entry is relevant to [`due_comparison`]: it requests a comparison, ends one, or ends the cutover,
-/// after which requests from before the flip are void.
+/// Returns whether a journal entry is relevant to [`due_comparison`]: it requests a comparison, ends one, or ends the
+/// cutover, after which requests from before the flip are void.
 fn is_relevant(event: &Event) -> bool {
     event.kind == REQUESTED
         || ends_try(event, StepKind::Verify)
@@ -183,11 +183,13 @@ fn schedule_comparison(
 fn illegal_error(m: &Migration) -> ControlError {
     let hint = match (m.ownership, m.plan.mode) {
         (Ownership::Flipped, Mode::Offline) => {
-            "an offline move keeps no old copy in step: there is nothing to compare with"
+            "after an offline move no stream keeps the old rows current: there is nothing to compare with"
         }
-        (Ownership::Flipped, Mode::Online) => "after the flip copies are compared during the hold",
+        (Ownership::Flipped, Mode::Online) => {
+            "after the flip, rows are compared only during the hold"
+        }
         (_, _) => {
-            "copies are compared on demand while the migration waits for its approval, after a failure, and during the hold"
+            "a comparison is possible while the migration waits for its approval, after a failure before the flip, and during the hold"
         }
     };
     ControlError::Illegal {
@@ -216,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interruption_keeps_the_comparison_and_an_end_makes_another() {
+    fn a_comparison_survives_an_interruption_and_ends_with_its_step() {
         let mut journal = vec![line(3, "step.dispatched", "verify", Value::Null)];
         let due = |journal: &[Event]| {
             let kept: Vec<Event> = journal.iter().filter(|e| is_relevant(e)).cloned().collect();
@@ -237,11 +239,11 @@ mod tests {
         journal.push(line(8, "step.interrupted", "verify", Value::Null));
         assert_eq!(due(&journal), repair);
         journal.push(line(9, "step.completed", "verify", Value::Null));
-        assert!(!due(&journal).repair, "an order is carried out once");
+        assert!(!due(&journal).repair, "a request is carried out once");
     }
 
     #[test]
-    fn the_hold_compares_only_what_was_ordered_of_it() {
+    fn the_hold_compares_only_after_a_request_in_the_hold() {
         let mut journal = vec![line(3, REQUESTED, "verify", json!({ "repair": true }))];
         journal.push(line(4, "step.completed", "verify", Value::Null));
         journal.push(line(5, "step.completed", "cutover", Value::Null));

@@ -53,7 +53,7 @@ pub(super) fn go_again(draft: &mut MigrationDraft) -> Result<(), ControlError> {
     Ok(())
 }
 
-/// Returns whether a rollback found before its fence that it is impossible.
+/// Returns whether the step `rollback` has failed because a rollback is impossible, before its fence.
 pub(super) fn is_impossible(draft: &MigrationDraft, step: &Step, failure: &Failure) -> bool {
     step.kind == StepKind::Rollback
         && failure.code == IMPOSSIBLE
@@ -70,13 +70,13 @@ pub(super) fn refuse_rollback(
     let m = draft.migration();
     m.needs_new_epoch = true;
     m.waiting_for = Some(format!(
-        "`finish`: the keys cannot go back, {}",
+        "`finish`: a rollback is impossible, {}",
         failure.message
     ));
     Ok(())
 }
 
-/// The target keeps the keys: skips the steps of the rollback, and restores the hold.
+/// Skips the steps of the rollback and makes the hold pending again, because the target keeps the keys.
 pub(super) fn withdraw(draft: &mut MigrationDraft) -> Result<(), ControlError> {
     for kind in [StepKind::Rollback, StepKind::HoldBack, StepKind::DropNew] {
         draft.skip_step(kind)?;
@@ -109,7 +109,7 @@ pub(super) fn reshape(
 ) -> Result<(), ControlError> {
     let data = json!({ "changes": changes, "fingerprint": fingerprint });
     draft.record("schema.adopted", Some(&step.id), data);
-    super::approvals::drop_approvals(draft, "the plan follows changed tables");
+    super::approvals::drop_approvals(draft, "the plan was changed, because a table was changed");
     draft.apply_to_step(&step.id, StepEvent::Interrupted, json!({}))?;
     let m = draft.migration();
     let mut columns = false;

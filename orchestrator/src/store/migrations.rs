@@ -136,7 +136,8 @@ pub trait SealedMigration: Send + Sync + std::fmt::Debug {
     /// Commits what [`SealedMigration::write`] has written, and releases the lock. This is the flip (C9), the point of
     /// no return.
     ///
-    /// The commit is synchronous. After an error the outcome is unknown; [`MigrationStore::seal`] then reads the final state.
+    /// The commit is synchronous. After an error the outcome is unknown; [`MigrationStore::seal`] then reads the final
+    /// state.
     fn commit(self: Box<Self>) -> StoreFuture<'static, ()>;
 
     /// Rolls the transaction back, which releases the lock.

@@ -25,7 +25,8 @@ use plans::wire::Markers;
 use serde_json::Value;
 use uuid::Uuid;
 
-/// Returns whether the owner has a secret. An owner with a secret uses a protocol version with evidence.
+/// Returns whether the agent that has the lease must present evidence: it has a secret, so its protocol version
+/// supports evidence.
 fn must_show_evidence(m: &Migration) -> bool {
     let owner = m.owner.as_ref();
     owner.is_some_and(|owner| owner.secret.is_some())
@@ -85,8 +86,8 @@ pub(super) fn check_markers(
     applied: Option<Markers>,
 ) -> Result<(), ControlError> {
     let lacks_markers = expected.is_some() && expected != applied;
-    let what =
-        lacks_markers.then(|| "the markers of the attempt are not shown as applied".to_owned());
+    let what = lacks_markers
+        .then(|| "the agent does not report the markers of the attempt as applied".to_owned());
     evidence_error(id, what)
 }
 
@@ -154,15 +155,15 @@ mod tests {
         snapshot
     }
 
-    fn code<T: std::fmt::Debug>(result: Result<T, ControlError>) -> String {
+    fn error_text<T: std::fmt::Debug>(result: Result<T, ControlError>) -> String {
         result.map_or_else(|error| error.to_string(), |_| String::new())
     }
 
     #[test]
-    fn a_target_without_the_record_of_the_comparison_is_not_sealed_for() {
+    fn a_seal_needs_the_record_of_the_comparison_on_the_target() {
         let own = migration(Some(SecretDigest([1; 32])));
         let seal = |direction, recorded: Option<Vec<TableVerified>>| {
-            code(check_comparison(&own, direction, recorded.as_deref()))
+            error_text(check_comparison(&own, direction, recorded.as_deref()))
         };
         let (orders, items) = (compared("orders", 3), compared("items", 9));
         let whole = vec![items.clone(), orders.clone()];
@@ -185,14 +186,17 @@ mod tests {
         // A rollback has no comparison, and an agent of protocol 3 presents no evidence.
         assert_eq!(seal(Direction::Reverse, None), "");
         let old = migration(None);
-        assert_eq!(code(check_comparison(&old, Direction::Forward, None)), "");
+        assert_eq!(
+            error_text(check_comparison(&old, Direction::Forward, None)),
+            ""
+        );
     }
 
     #[test]
-    fn a_comparison_that_leaves_a_table_out_or_finds_differences_is_none() {
+    fn a_comparison_must_contain_every_table_and_find_no_difference() {
         let m = migration(Some(SecretDigest([1; 32]))).migration;
         let both = vec![compared("orders", 3), compared("items", 9)];
-        assert_eq!(code(check_verified(&m, &verified(both.clone()))), "");
+        assert_eq!(error_text(check_verified(&m, &verified(both.clone()))), "");
         for (output, why) in [
             (json!({}), "cannot be read"),
             (
@@ -208,25 +212,25 @@ mod tests {
                 "2 row(s) differ",
             ),
         ] {
-            let refused = code(check_verified(&m, &output));
+            let refused = error_text(check_verified(&m, &output));
             assert!(refused.contains(why), "{refused}");
         }
         let old = migration(None).migration;
-        assert_eq!(code(check_verified(&old, &json!({}))), "");
+        assert_eq!(error_text(check_verified(&old, &json!({}))), "");
     }
 
     #[test]
-    fn a_flip_shows_the_markers_that_were_drawn_for_its_attempt() {
+    fn a_flip_needs_the_markers_of_its_attempt() {
         let m = migration(Some(SecretDigest([1; 32]))).migration;
         let [expected, other] = [markers_for(&m), markers_for(&m)];
         assert!(expected.is_some() && expected != other);
-        assert_eq!(code(check_markers(&m.id, expected, expected)), "");
+        assert_eq!(error_text(check_markers(&m.id, expected, expected)), "");
         for shown in [None, other] {
-            let refused = code(check_markers(&m.id, expected, shown));
-            assert!(refused.contains("not shown as applied"), "{refused}");
+            let refused = error_text(check_markers(&m.id, expected, shown));
+            assert!(refused.contains("does not report the markers"), "{refused}");
         }
         let old = migration(None).migration;
         assert_eq!(markers_for(&old), None);
-        assert_eq!(code(check_markers(&m.id, None, None)), "");
+        assert_eq!(error_text(check_markers(&m.id, None, None)), "");
     }
 }

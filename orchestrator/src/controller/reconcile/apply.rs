@@ -100,7 +100,7 @@ impl Controller {
             };
             self.change(id, actor, edit).await?;
             done.push(format!(
-                "migration {id}: epochs go on after {epoch}, attempts after {attempt}"
+                "migration {id}: the next epoch is above {epoch}, the next attempt above {attempt}"
             ));
         }
         Ok(done)
@@ -128,7 +128,7 @@ impl Controller {
                 (Some(proof), Some(_)) => {
                     self.write_lost_flip(proof, number, actor).await?;
                     done.push(format!(
-                        "map {} version {number}: shard {} owns {}; migration {} goes on from there",
+                        "map {} version {number}: shard {} owns {}; migration {} continues after this flip",
                         map.name, proof.owner, proof.keys, proof.migration
                     ));
                 }
@@ -142,7 +142,10 @@ impl Controller {
                 }
                 (None, _) => {
                     self.inner.store.put_version(&version.map, actor).await?;
-                    done.push(format!("map {} version {number}: as before", map.name));
+                    done.push(format!(
+                        "map {} version {number}: no change of owners",
+                        map.name
+                    ));
                 }
             }
         }
@@ -280,8 +283,8 @@ fn skip_to_cutover(draft: &mut MigrationDraft) -> Result<(), ControlError> {
     }
     draft.reopen_step(StepKind::Cutover)?;
     let step = draft.snapshot().step_of(StepKind::Cutover).cloned();
-    let rests = |step: &Step| matches!(step.state, StepState::Failed | StepState::Backoff);
-    if let Some(step) = step.filter(rests) {
+    let is_resting = |step: &Step| matches!(step.state, StepState::Failed | StepState::Backoff);
+    if let Some(step) = step.filter(is_resting) {
         draft.apply_to_step(&step.id, StepEvent::Retried, json!({}))?;
     }
     // The keys have already moved, so no approval is needed.
@@ -289,8 +292,8 @@ fn skip_to_cutover(draft: &mut MigrationDraft) -> Result<(), ControlError> {
     Ok(())
 }
 
-/// After a lost rollback, marks the cutover and the hold before it as done. If the agent performed them again, the
-/// cutover would open the target, and the hold would drop the slot that another cutover needs.
+/// After a lost rollback, marks the cutover and the hold as done. If the agent performed them again, the cutover would
+/// open the target, and the hold would drop the slot that another cutover needs.
 fn mark_hold_done(draft: &mut MigrationDraft) -> Result<(), ControlError> {
     for kind in [StepKind::Cutover, StepKind::Hold] {
         let step = draft.snapshot().step_of(kind).cloned();

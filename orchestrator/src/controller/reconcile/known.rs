@@ -1,4 +1,4 @@
-//! The knowledge of the control store in the form that the reconciler compares with the shards.
+//! What the control store contains, in the form that the reconciler compares with the shards.
 
 use super::super::{ControlError, Controller, clock};
 use crate::store::{CleanupRecord, Migration, Snapshot};
@@ -11,7 +11,8 @@ use plans::step::create_target::TargetCreated;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::PoisonError;
 
-/// The number of migrations that ended before this process started, whose cleanup records are still checked.
+/// How many of the migrations that ended before this process started, the newest ones, get their cleanup records
+/// checked.
 const REMEMBERED: usize = 100;
 
 impl Controller {

@@ -46,6 +46,7 @@ struct ProbeState {
     probe_lock: Arc<tokio::sync::Mutex<()>>,
     /// When a probe last succeeded.
     observed_at: Option<DateTime<Utc>>,
+    /// Why the last probe failed, if it did.
     failure: Option<String>,
     inventory: Option<Inventory>,
     findings: Vec<Contradiction>,
@@ -114,7 +115,7 @@ impl FleetWatch {
         shards.into_iter().filter(|shard| is_due(shard)).collect()
     }
 
-    /// Returns the time of the next check for due probes: `limit`, or earlier if a probe failed.
+    /// Returns when to check again which probes are due: at `limit`, or earlier if a probe failed.
     pub(super) fn next(&self, limit: DateTime<Utc>) -> DateTime<Utc> {
         let failed = self
             .probe_states()
