@@ -208,10 +208,11 @@ impl Controller {
     fn keep_figures(&self, holding: &MigrationStatus, begun: Option<DateTime<Utc>>) -> OwnerBeat {
         let id = &holding.migration;
         let now = clock();
-        let every = FigureReading::every(begun.map_or(TimeDelta::zero(), |begun| now - begun));
+        let every =
+            FigureReading::interval_at(begun.map_or(TimeDelta::zero(), |begun| now - begun));
         let step = holding.step.clone();
         let stream = holding.stream.as_ref();
-        let reading = FigureReading::of(now, step.clone(), &holding.progress, stream);
+        let reading = FigureReading::from_heartbeat(now, step.clone(), &holding.progress, stream);
         let mut kept = FigureEntry {
             figures: MigrationFigures {
                 step: step.clone(),

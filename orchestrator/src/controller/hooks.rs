@@ -34,7 +34,7 @@ fn next_phase(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<MigrationPhase>
         MigrationState::Running | MigrationState::Flipped | MigrationState::RolledBack
     );
     let step = next_step(snapshot).filter(|_| is_active && snapshot.running().is_none())?;
-    let phase = MigrationPhase::at(step.kind, m.plan.mode)?;
+    let phase = MigrationPhase::before_step(step.kind, m.plan.mode)?;
     let due = matches!(step.state, StepState::Pending | StepState::Backoff)
         && step.next_at.is_none_or(|at| at <= now);
     let may_begin = match phase {
@@ -69,7 +69,8 @@ fn next_phase(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<MigrationPhase>
 fn overrule_is_valid(snapshot: &Snapshot, phase: MigrationPhase) -> bool {
     let m = &snapshot.migration;
     let stopped = matches!(m.state, MigrationState::Paused | MigrationState::Failed);
-    let at = next_step(snapshot).and_then(|step| MigrationPhase::at(step.kind, m.plan.mode));
+    let at =
+        next_step(snapshot).and_then(|step| MigrationPhase::before_step(step.kind, m.plan.mode));
     !stopped && at == Some(phase)
 }
 

@@ -100,7 +100,7 @@ impl Controller {
                 cursor.seq = event.seq;
                 keep |= ENDS.contains(&event.kind.as_str());
                 let Some(phase) =
-                    MigrationPhase::of(&event).filter(|phase| hook.on.contains(phase))
+                    MigrationPhase::of_event(&event).filter(|phase| hook.on.contains(phase))
                 else {
                     continue;
                 };

@@ -39,7 +39,7 @@ pub struct TokenRecord {
 }
 
 impl TokenRecord {
-    /// Returns whether the token is valid at `now`.
+    /// Returns whether the token is valid at `now`: neither revoked nor expired.
     #[must_use]
     pub fn is_good(&self, now: DateTime<Utc>) -> bool {
         self.revoked_at.is_none() && self.ends_at.is_none_or(|end| now < end)

@@ -1,7 +1,7 @@
 //! The store in memory, for tests. It fulfils the same contract without PostgreSQL, and its data ends with its process.
 //!
-//! One lock around all data makes each call one transaction. Clones are the same handle; `another` makes the handle of
-//! another process.
+//! One lock around all data makes each call one transaction. Clones are the same handle; `for_another_process` makes
+//! the handle of another process.
 
 mod access;
 mod agents;
@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 pub struct MemoryStore {
     incarnation: String,
     state: Arc<Mutex<MemoryState>>,
-    own: Arc<OwnTerm>,
+    own_term: Arc<OwnTerm>,
 }
 
 impl MemoryStore {
@@ -34,15 +34,15 @@ impl MemoryStore {
         Self {
             incarnation: uuid::Uuid::new_v4().to_string(),
             state: Arc::default(),
-            own: Arc::default(),
+            own_term: Arc::default(),
         }
     }
 
     /// Returns a handle for the same store that acts like another process.
     #[must_use]
-    pub fn another(&self) -> Self {
+    pub fn for_another_process(&self) -> Self {
         Self {
-            own: Arc::default(),
+            own_term: Arc::default(),
             ..self.clone()
         }
     }
@@ -54,7 +54,8 @@ impl MemoryStore {
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    fn answer<'a, T: Send + 'a>(
+    /// Calls `act` with the data under the lock, and returns its result as a future that is ready.
+    fn run<'a, T: Send + 'a>(
         &self,
         act: impl FnOnce(&mut MemoryState) -> Result<T, StoreError>,
     ) -> StoreFuture<'a, T> {
@@ -62,13 +63,13 @@ impl MemoryStore {
         Box::pin(std::future::ready(result))
     }
 
-    /// Does the same as [`MemoryStore::answer`], but fails unless this handle leads.
+    /// Does the same as [`MemoryStore::run`], but fails unless this handle leads.
     fn write<'a, T: Send + 'a>(
         &self,
         act: impl FnOnce(&mut MemoryState) -> Result<T, StoreError>,
     ) -> StoreFuture<'a, T> {
-        self.answer(|state| {
-            state.prove(&self.own)?;
+        self.run(|state| {
+            state.prove_term(&self.own_term)?;
             act(state)
         })
     }
@@ -86,20 +87,20 @@ impl Store for MemoryStore {
     }
 
     fn ping(&self) -> StoreFuture<'_, ()> {
-        self.answer(|_| Ok(()))
+        self.run(|_| Ok(()))
     }
 
     fn schema(&self) -> StoreFuture<'_, SchemaVersion> {
-        self.answer(|_| Ok(SchemaVersion { found: 1, known: 1 }))
+        self.run(|_| Ok(SchemaVersion { found: 1, known: 1 }))
     }
 }
 
-fn exists(what: &'static str, name: &str) -> StoreError {
+fn exists_error(what: &'static str, name: &str) -> StoreError {
     let name = name.to_owned();
     StoreError::Exists { what, name }
 }
 
-fn missing(what: &'static str, name: &str) -> StoreError {
+fn missing_error(what: &'static str, name: &str) -> StoreError {
     let name = name.to_owned();
     StoreError::Missing { what, name }
 }

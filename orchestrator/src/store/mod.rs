@@ -10,8 +10,8 @@
 
 mod access;
 mod agents;
-mod answer;
 mod fleet;
+mod keyed_command;
 mod leader;
 pub mod memory;
 mod migrations;
@@ -24,10 +24,10 @@ mod records;
 
 pub use access::{AccessStore, AuditLine, AuditRecord, SessionRecord, TokenRecord};
 pub use agents::{AgentProcess, AgentRecord, AgentStore, Registered};
-pub use answer::{CommandStore, EarlierCommand, KeyedCommand, StoredResponse};
 pub use fleet::{
     MapStore, MapVersionRecord, NewShard, SettingsRecord, ShardRecord, ShardStore, ShardUpdate,
 };
+pub use keyed_command::{CommandStore, EarlierCommand, KeyedCommand, StoredResponse};
 pub use leader::{Leader, LeaderCandidate, LeaderStore, RemoteChange, Term};
 pub use migrations::{HookStore, MigrationStore, SealedMigration};
 pub use operation::{NewOperation, OperationRecord};
@@ -57,7 +57,7 @@ pub type StoreFuture<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 /// Every migration that has not ended, oldest first. Concurrent callers share one value.
 pub type UnfinishedMigrations = Arc<Vec<Arc<Snapshot>>>;
 
-/// Why the store did not carry out a call.
+/// Why a method of the store did not do what its caller wanted.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The name is already in use.
@@ -77,7 +77,7 @@ pub enum StoreError {
         name: String,
     },
     /// The shard cannot be removed: the version in force of a map names it.
-    #[error("shard {shard} is named by map {map}")]
+    #[error("map {map} names shard {shard}")]
     ShardInUse {
         /// The shard.
         shard: ShardName,
@@ -122,16 +122,16 @@ pub enum StoreError {
     #[error("this controller does not lead")]
     NotLeading,
     /// Another transaction holds the lock on the row, for example the sealed transaction of a cutover.
-    #[error("the migration's row is held by a cutover for the moment")]
+    #[error("another transaction, for example that of a cutover, has locked the row; try again")]
     Busy,
     /// A text contains a character that the store cannot hold, such as U+0000. Nothing was written.
-    #[error("a name or a text has a character that cannot be kept: {reason}")]
+    #[error("a name or a text contains a character that the store cannot hold: {reason}")]
     Unwritable {
         /// The error message of the store.
         reason: String,
     },
     /// The store could not be queried, or the query failed. After a write the outcome is unknown.
-    #[error("the control store could not be used")]
+    #[error("the control store could not be queried")]
     Unavailable {
         /// The underlying error.
         #[source]

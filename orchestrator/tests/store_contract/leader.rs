@@ -1,7 +1,7 @@
 //! Terms: who leads, and that nobody writes under a term that is over.
 
 use super::access::{session, token};
-use super::answers::{answer, order};
+use super::answers::{order, response};
 use super::{at, change, register, seeded, submit};
 use crate::fixture::{Database, candidate, fleeting, keys, lead, map, mapping, until};
 use orchestrator::store::memory::MemoryStore;
@@ -61,7 +61,7 @@ const ROLES: [&str; 7] = [
     include_str!("../../src/store/migrations.rs"),
     include_str!("../../src/store/agents.rs"),
     include_str!("../../src/store/access.rs"),
-    include_str!("../../src/store/answer.rs"),
+    include_str!("../../src/store/keyed_command.rs"),
 ];
 
 /// Every method of the store: those of the trait `Store` and of its roles, in their order.
@@ -127,7 +127,7 @@ async fn write(store: &dyn Store, method: &str) -> Result<(), StoreError> {
         "revoke_token" => store.revoke_token("ada", "op", at(2)).await.map(drop),
         "add_session" => store.add_session(&session(1)).await,
         "begin_command" => store.begin_command(&order(1, 1)).await.map(drop),
-        "store_response" => store.store_response(order(1, 1).key, &answer()).await,
+        "store_response" => store.store_response(order(1, 1).key, &response()).await,
         "forget_command" => store.forget_command(order(1, 1).key).await,
         "end_session" => store.end_session(session(1).digest).await.map(drop),
         other => write_fleet(store, other).await,
@@ -342,7 +342,7 @@ macro_rules! two_processes {
             $(#[tokio::test]
             async fn $name() {
                 let one = orchestrator::store::memory::MemoryStore::new();
-                super::$name(&one, &one.another()).await;
+                super::$name(&one, &one.for_another_process()).await;
             })*
         }
         mod pg_of_two {

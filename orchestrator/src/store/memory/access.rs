@@ -2,7 +2,7 @@
 
 use super::MemoryStore;
 use super::state::MemoryState;
-use super::{exists, missing};
+use super::{exists_error, missing_error};
 use crate::access::SecretDigest;
 use crate::store::{
     AccessStore, AuditLine, AuditRecord, SessionRecord, StoreError, StoreFuture, TokenRecord,
@@ -13,7 +13,7 @@ impl MemoryState {
     pub(super) fn add_token(&mut self, token: &TokenRecord) -> Result<(), StoreError> {
         let mut valid = self.tokens.iter().filter(|t| t.revoked_at.is_none());
         if valid.any(|known| known.name.eq_ignore_ascii_case(&token.name)) {
-            return Err(exists("token", &token.name));
+            return Err(exists_error("token", &token.name));
         }
         self.tokens.push(token.clone());
         Ok(())
@@ -27,7 +27,7 @@ impl MemoryState {
     ) -> Result<TokenRecord, StoreError> {
         let mut valid = self.tokens.iter_mut().filter(|t| t.revoked_at.is_none());
         let token = valid.find(|token| token.name == name);
-        let token = token.ok_or_else(|| missing("token", name))?;
+        let token = token.ok_or_else(|| missing_error("token", name))?;
         token.revoked_at = Some(at);
         token.revoked_by = Some(by.to_owned());
         Ok(token.clone())
@@ -49,7 +49,7 @@ impl AccessStore for MemoryStore {
     }
 
     fn audit(&self, limit: i64, before: Option<i64>) -> StoreFuture<'_, Vec<AuditLine>> {
-        self.answer(|state| {
+        self.run(|state| {
             let lines = (1..).zip(&state.audit).map(|(line, record)| AuditLine {
                 line,
                 record: record.clone(),
@@ -67,7 +67,7 @@ impl AccessStore for MemoryStore {
     }
 
     fn tokens(&self) -> StoreFuture<'_, Vec<TokenRecord>> {
-        self.answer(|state| Ok(state.tokens.clone()))
+        self.run(|state| Ok(state.tokens.clone()))
     }
 
     fn revoke_token<'a>(
@@ -87,7 +87,7 @@ impl AccessStore for MemoryStore {
     }
 
     fn session(&self, digest: SecretDigest) -> StoreFuture<'_, Option<SessionRecord>> {
-        self.answer(|state| Ok(state.sessions.get(&digest).cloned()))
+        self.run(|state| Ok(state.sessions.get(&digest).cloned()))
     }
 
     fn end_session(&self, digest: SecretDigest) -> StoreFuture<'_, bool> {

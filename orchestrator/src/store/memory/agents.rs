@@ -15,7 +15,7 @@ impl AgentStore for MemoryStore {
     }
 
     fn agents(&self) -> StoreFuture<'_, Vec<AgentRecord>> {
-        self.answer(|state| {
+        self.run(|state| {
             Ok(state
                 .agents
                 .values()

@@ -2,7 +2,7 @@
 
 use super::MemoryStore;
 use crate::access::SecretDigest;
-use crate::store::answer::KEPT_FOR;
+use crate::store::keyed_command::KEPT_FOR;
 use crate::store::{CommandStore, EarlierCommand, KeyedCommand, StoreFuture, StoredResponse};
 
 impl CommandStore for MemoryStore {
@@ -20,7 +20,7 @@ impl CommandStore for MemoryStore {
             }
             let begun = EarlierCommand {
                 fingerprint: command.fingerprint,
-                answer: None,
+                response: None,
             };
             state
                 .keyed_commands
@@ -32,11 +32,11 @@ impl CommandStore for MemoryStore {
     fn store_response<'a>(
         &'a self,
         key: SecretDigest,
-        answer: &'a StoredResponse,
+        response: &'a StoredResponse,
     ) -> StoreFuture<'a, ()> {
         self.write(|state| {
             if let Some((_, command)) = state.keyed_commands.get_mut(&key) {
-                command.answer = Some(answer.clone());
+                command.response = Some(response.clone());
             }
             Ok(())
         })

@@ -2,8 +2,8 @@
 
 use super::MemoryStore;
 use super::state::MemoryState;
-use super::{exists, missing};
-use crate::store::pieces::{AllowedOwners, MapDelta, count};
+use super::{exists_error, missing_error};
+use crate::store::pieces::{AllowedOwners, MapDelta, piece_count};
 use crate::store::{
     MapStore, MapVersionRecord, NewShard, SettingsRecord, ShardRecord, ShardStore, ShardUpdate,
     StoreError, StoreFuture,
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 impl MemoryState {
     /// Returns the version in force of a map with the settings in force.
-    pub(super) fn current(&self, name: &MapName) -> Option<ShardMap> {
+    pub(super) fn map_in_force(&self, name: &MapName) -> Option<ShardMap> {
         let (map, _) = self.maps.get(name)?.versions.last()?;
         self.at_version(name, map.version)
     }
@@ -32,23 +32,23 @@ impl MemoryState {
     }
 
     pub(super) fn version_in_force(&self, name: &MapName) -> Result<MapVersion, StoreError> {
-        let map = self.current(name);
-        let map = map.ok_or_else(|| missing("map", name.as_str()))?;
+        let map = self.map_in_force(name);
+        let map = map.ok_or_else(|| missing_error("map", name.as_str()))?;
         Ok(map.version)
     }
 
     /// Fails for the first shard that is not registered.
-    pub(super) fn registered<'a>(
+    pub(super) fn check_registered<'a>(
         &self,
         mut names: impl Iterator<Item = &'a ShardName>,
     ) -> Result<(), StoreError> {
         let absent = names.find(|name| !self.shards.contains_key(*name));
-        absent.map_or(Ok(()), |name| Err(missing("shard", name.as_str())))
+        absent.map_or(Ok(()), |name| Err(missing_error("shard", name.as_str())))
     }
 
     pub(super) fn add_shard(&mut self, new: &NewShard) -> Result<ShardRecord, StoreError> {
         if self.shards.contains_key(&new.name) {
-            return Err(exists("shard", new.name.as_str()));
+            return Err(exists_error("shard", new.name.as_str()));
         }
         self.last_number += 1;
         let record = ShardRecord {
@@ -67,7 +67,7 @@ impl MemoryState {
 
     pub(super) fn update_shard(&mut self, update: &ShardUpdate) -> Result<ShardRecord, StoreError> {
         let shard = self.shards.get_mut(&update.name);
-        let shard = shard.ok_or_else(|| missing("shard", update.name.as_str()))?;
+        let shard = shard.ok_or_else(|| missing_error("shard", update.name.as_str()))?;
         shard.labels = update.labels.clone();
         shard.capacity = update.capacity;
         shard.space = update.space;
@@ -75,7 +75,7 @@ impl MemoryState {
             shard.dsn.clone_from(dsn);
         }
         self.shard(&update.name)
-            .ok_or_else(|| missing("shard", update.name.as_str()))
+            .ok_or_else(|| missing_error("shard", update.name.as_str()))
     }
 
     /// Returns a registered shard with the identity of its database, if that is known.
@@ -87,7 +87,7 @@ impl MemoryState {
     }
 
     pub(super) fn remove_shard(&mut self, name: &ShardName) -> Result<(), StoreError> {
-        self.registered(std::iter::once(name))?;
+        self.check_registered(std::iter::once(name))?;
         let mut in_force = self.maps.values().filter_map(|kept| kept.versions.last());
         let user = in_force.find(|(map, _)| map.mappings.iter().any(|m| &m.shard == name));
         if let Some((map, _)) = user {
@@ -115,7 +115,7 @@ impl MemoryState {
 
     pub(super) fn create_map(&mut self, map: &ShardMap, by: &str) -> Result<(), StoreError> {
         if self.maps.contains_key(&map.name) {
-            return Err(exists("map", map.name.as_str()));
+            return Err(exists_error("map", map.name.as_str()));
         }
         self.add_version(map, None, by)?;
         let kept = self.maps.entry(map.name.clone()).or_default();
@@ -135,9 +135,9 @@ impl MemoryState {
         by: &str,
         owners: AllowedOwners,
     ) -> Result<(), StoreError> {
-        self.lock(&map.name)?;
-        let before = self.current(&map.name);
-        let before = before.ok_or_else(|| missing("map", map.name.as_str()))?;
+        self.check_unlocked(&map.name)?;
+        let before = self.map_in_force(&map.name);
+        let before = before.ok_or_else(|| missing_error("map", map.name.as_str()))?;
         if before.version.next() != map.version {
             return Err(StoreError::MapVersion {
                 map: map.name.clone(),
@@ -146,7 +146,7 @@ impl MemoryState {
             });
         }
         let reassigned = MapDelta::between(&before, map).reassigned(before.no_keys());
-        let moved = self.moved_by(&map.name, &reassigned);
+        let moved = self.migration_moving(&map.name, &reassigned);
         if let Some(migration) = moved.filter(|_| owners == AllowedOwners::Checked) {
             return Err(StoreError::KeysMoving { migration });
         }
@@ -159,14 +159,14 @@ impl MemoryState {
         migration: Option<&MigrationId>,
         by: &str,
     ) -> Result<(), StoreError> {
-        let delta = match self.current(&map.name) {
+        let delta = match self.map_in_force(&map.name) {
             Some(before) => MapDelta::between(&before, map),
             None => MapDelta::first(map),
         };
-        self.registered(delta.added.iter().map(|piece| &piece.shard))?;
+        self.check_registered(delta.added.iter().map(|piece| &piece.shard))?;
         let kept = self.maps.entry(map.name.clone()).or_default();
         let pieces = kept.versions.last().map_or(0, |(_, record)| record.pieces);
-        let (added, removed) = (count(&delta.added), count(&delta.removed));
+        let (added, removed) = (piece_count(&delta.added), piece_count(&delta.removed));
         let record = MapVersionRecord {
             version: map.version,
             created_at: Utc::now(),
@@ -185,9 +185,9 @@ impl MemoryState {
     }
 
     pub(super) fn put_settings(&mut self, new: &SettingsRecord) -> Result<(), StoreError> {
-        self.lock(&new.map)?;
+        self.check_unlocked(&new.map)?;
         let kept = self.maps.get_mut(&new.map);
-        let kept = kept.ok_or_else(|| missing("map", new.map.as_str()))?;
+        let kept = kept.ok_or_else(|| missing_error("map", new.map.as_str()))?;
         let current = kept.settings.last().map_or(0, |record| record.revision);
         if new.revision != current + 1 {
             return Err(StoreError::SettingsRevision {
@@ -211,7 +211,7 @@ impl ShardStore for MemoryStore {
     }
 
     fn shards(&self) -> StoreFuture<'_, Vec<ShardRecord>> {
-        self.answer(|state| {
+        self.run(|state| {
             Ok(state
                 .shards
                 .keys()
@@ -221,7 +221,7 @@ impl ShardStore for MemoryStore {
     }
 
     fn shard<'a>(&'a self, name: &'a ShardName) -> StoreFuture<'a, Option<ShardRecord>> {
-        self.answer(|state| Ok(state.shard(name)))
+        self.run(|state| Ok(state.shard(name)))
     }
 
     fn remove_shard<'a>(&'a self, name: &'a ShardName) -> StoreFuture<'a, ()> {
@@ -229,7 +229,7 @@ impl ShardStore for MemoryStore {
     }
 
     fn servers(&self) -> StoreFuture<'_, Vec<ObservedServer>> {
-        self.answer(|state| Ok(state.servers.values().cloned().collect()))
+        self.run(|state| Ok(state.servers.values().cloned().collect()))
     }
 
     fn put_server<'a>(&'a self, server: &'a ObservedServer) -> StoreFuture<'a, ()> {
@@ -254,15 +254,15 @@ impl MapStore for MemoryStore {
     }
 
     fn maps(&self) -> StoreFuture<'_, Vec<Arc<ShardMap>>> {
-        self.answer(|state| {
+        self.run(|state| {
             let names = state.maps.keys();
-            let maps = names.filter_map(|name| state.current(name));
+            let maps = names.filter_map(|name| state.map_in_force(name));
             Ok(maps.map(Arc::new).collect())
         })
     }
 
     fn map<'a>(&'a self, name: &'a MapName) -> StoreFuture<'a, Option<Arc<ShardMap>>> {
-        self.answer(|state| Ok(state.current(name).map(Arc::new)))
+        self.run(|state| Ok(state.map_in_force(name).map(Arc::new)))
     }
 
     fn map_at<'a>(
@@ -270,11 +270,11 @@ impl MapStore for MemoryStore {
         name: &'a MapName,
         version: MapVersion,
     ) -> StoreFuture<'a, Option<ShardMap>> {
-        self.answer(|state| Ok(state.at_version(name, version)))
+        self.run(|state| Ok(state.at_version(name, version)))
     }
 
     fn history<'a>(&'a self, name: &'a MapName) -> StoreFuture<'a, Vec<MapVersionRecord>> {
-        self.answer(|state| {
+        self.run(|state| {
             let kept = state.maps.get(name).into_iter();
             let versions = kept.flat_map(|kept| &kept.versions);
             Ok(versions.map(|(_, record)| record.clone()).collect())
@@ -282,7 +282,7 @@ impl MapStore for MemoryStore {
     }
 
     fn shards_of_map<'a>(&'a self, name: &'a MapName) -> StoreFuture<'a, Vec<ShardName>> {
-        self.answer(|state| Ok(state.shards_of_map(name)))
+        self.run(|state| Ok(state.shards_of_map(name)))
     }
 
     fn put_settings<'a>(&'a self, new: &'a SettingsRecord) -> StoreFuture<'a, ()> {
@@ -290,7 +290,7 @@ impl MapStore for MemoryStore {
     }
 
     fn settings<'a>(&'a self, name: &'a MapName) -> StoreFuture<'a, Vec<SettingsRecord>> {
-        self.answer(|state| {
+        self.run(|state| {
             let kept = state.maps.get(name).into_iter();
             let revisions = kept.flat_map(|kept| kept.settings.iter().rev());
             Ok(revisions.cloned().collect())

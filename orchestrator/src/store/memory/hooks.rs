@@ -1,7 +1,7 @@
 //! Which events each hook was notified of, in memory.
 
 use super::MemoryStore;
-use super::missing;
+use super::missing_error;
 use super::state::MemoryState;
 use crate::store::{HookCursor, HookStore, StoreError, StoreFuture};
 use chrono::{DateTime, Utc};
@@ -42,7 +42,7 @@ impl MemoryState {
         cursor: &HookCursor,
     ) -> Result<(), StoreError> {
         let cursors = self.hooks.get_mut(hook);
-        let cursors = cursors.ok_or_else(|| missing("hook", hook))?;
+        let cursors = cursors.ok_or_else(|| missing_error("hook", hook))?;
         let published = (cursor.seq, cursor.revision);
         cursors.insert(cursor.migration.clone(), published);
         Ok(())
@@ -58,7 +58,7 @@ impl HookStore for MemoryStore {
     }
 
     fn hook_backlog<'a>(&'a self, hook: &'a str) -> StoreFuture<'a, Vec<HookCursor>> {
-        self.answer(|state| Ok(state.hook_backlog(hook)))
+        self.run(|state| Ok(state.hook_backlog(hook)))
     }
 
     fn advance_hook<'a>(&'a self, hook: &'a str, cursor: &'a HookCursor) -> StoreFuture<'a, ()> {

@@ -10,7 +10,7 @@ use chrono::{TimeDelta, Utc};
 
 impl MemoryState {
     /// Fails unless the handle leads.
-    pub(super) fn prove(&self, own: &OwnTerm) -> Result<(), StoreError> {
+    pub(super) fn prove_term(&self, own: &OwnTerm) -> Result<(), StoreError> {
         let leader = self.leader.as_ref();
         let leads = own.get().is_some_and(|(term, holder)| {
             leader.is_some_and(|leader| leader.term == term && leader.holder == holder)
@@ -32,7 +32,7 @@ impl MemoryState {
 
     pub(super) fn campaign(&mut self, own: &OwnTerm, candidate: &LeaderCandidate) -> Leader {
         let previous = self.leader();
-        let renews = self.prove(own).is_ok();
+        let renews = self.prove_term(own).is_ok();
         if let Some(other) = &previous
             && !renews
             && other.live
@@ -59,7 +59,7 @@ impl MemoryState {
     }
 
     pub(super) fn resign(&mut self, own: &OwnTerm) {
-        let leads = self.prove(own).is_ok();
+        let leads = self.prove_term(own).is_ok();
         own.take();
         if let Some(leader) = self.leader.as_mut().filter(|_| leads) {
             leader.until = Utc::now();
@@ -69,26 +69,26 @@ impl MemoryState {
 
 impl LeaderStore for MemoryStore {
     fn campaign<'a>(&'a self, candidate: &'a LeaderCandidate) -> StoreFuture<'a, Leader> {
-        self.answer(|state| Ok(state.campaign(&self.own, candidate)))
+        self.run(|state| Ok(state.campaign(&self.own_term, candidate)))
     }
 
     fn term(&self) -> Option<Term> {
-        self.own.term()
+        self.own_term.term()
     }
 
     fn step_down(&self) {
-        self.own.take();
+        self.own_term.take();
     }
 
     fn resign(&self) -> StoreFuture<'_, ()> {
-        self.answer(|state| {
-            state.resign(&self.own);
+        self.run(|state| {
+            state.resign(&self.own_term);
             Ok(())
         })
     }
 
     fn leader(&self) -> StoreFuture<'_, Option<Leader>> {
-        self.answer(|state| Ok(state.leader()))
+        self.run(|state| Ok(state.leader()))
     }
 
     fn news(&self) -> StoreFuture<'_, RemoteChange> {

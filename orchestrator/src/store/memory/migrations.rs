@@ -14,11 +14,11 @@ use std::sync::Arc;
 
 impl MigrationStore for MemoryStore {
     fn submit<'a>(&'a self, new: &'a NewOperation) -> StoreFuture<'a, Vec<Snapshot>> {
-        self.write(|state| state.admit(new))
+        self.write(|state| state.submit(new))
     }
 
     fn operation<'a>(&'a self, id: &'a MigrationId) -> StoreFuture<'a, Option<OperationRecord>> {
-        self.answer(|state| Ok(state.operation(id)))
+        self.run(|state| Ok(state.operation(id)))
     }
 
     fn operations<'a>(
@@ -26,7 +26,7 @@ impl MigrationStore for MemoryStore {
         limit: i64,
         after: Option<&'a MigrationId>,
     ) -> StoreFuture<'a, Vec<OperationRecord>> {
-        self.answer(|state| {
+        self.run(|state| {
             let ids = state.operations.keys();
             let mut all: Vec<OperationRecord> = ids.filter_map(|id| state.operation(id)).collect();
             all.sort_by_key(|operation| std::cmp::Reverse(operation.created_at));
@@ -35,11 +35,11 @@ impl MigrationStore for MemoryStore {
     }
 
     fn load<'a>(&'a self, id: &'a MigrationId) -> StoreFuture<'a, Option<Snapshot>> {
-        self.answer(|state| Ok(state.migrations.get(id).cloned()))
+        self.run(|state| Ok(state.migrations.get(id).cloned()))
     }
 
     fn unfinished(&self) -> StoreFuture<'_, UnfinishedMigrations> {
-        self.answer(|state| {
+        self.run(|state| {
             let all = state.migrations.values();
             let open = all.filter(|snapshot| snapshot.migration.finished_at.is_none());
             let mut open: Vec<Arc<Snapshot>> = open.cloned().map(Arc::new).collect();
@@ -53,7 +53,7 @@ impl MigrationStore for MemoryStore {
         limit: i64,
         after: Option<&'a MigrationId>,
     ) -> StoreFuture<'a, Vec<Migration>> {
-        self.answer(|state| {
+        self.run(|state| {
             let all = state.migrations.values();
             let mut all: Vec<Migration> = all.map(|s| s.migration.clone()).collect();
             all.sort_by_key(|m| {
@@ -97,13 +97,13 @@ impl MigrationStore for MemoryStore {
     ) -> StoreFuture<'a, Vec<MigrationId>> {
         self.write(|state| {
             let extended = beats.iter();
-            let extended = extended.filter(|beat| state.extend(instance, until, beat));
+            let extended = extended.filter(|beat| state.extend_lease(instance, until, beat));
             Ok(extended.map(|beat| beat.migration.clone()).collect())
         })
     }
 
     fn readings<'a>(&'a self, id: &'a MigrationId) -> StoreFuture<'a, Vec<FigureReading>> {
-        self.answer(|state| Ok(state.readings.get(id).cloned().unwrap_or_default()))
+        self.run(|state| Ok(state.readings.get(id).cloned().unwrap_or_default()))
     }
 
     fn events<'a>(
@@ -112,7 +112,7 @@ impl MigrationStore for MemoryStore {
         after: i64,
         limit: i64,
     ) -> StoreFuture<'a, Vec<Event>> {
-        self.answer(|state| {
+        self.run(|state| {
             let all = state.events.get(id).into_iter().flatten();
             let later = all.filter(|event| event.seq > after);
             let limit = usize::try_from(limit).unwrap_or_default();
@@ -144,6 +144,6 @@ impl MigrationStore for MemoryStore {
     }
 
     fn cleanup<'a>(&'a self, id: &'a MigrationId) -> StoreFuture<'a, Vec<CleanupRecord>> {
-        self.answer(|state| Ok(state.cleanup.get(id).cloned().unwrap_or_default()))
+        self.run(|state| Ok(state.cleanup.get(id).cloned().unwrap_or_default()))
     }
 }

@@ -1,7 +1,7 @@
 //! Access tokens, dashboard sessions and the audit trail.
 
 use super::PgStore;
-use super::rows::{exists, missing, unknown};
+use super::rows::{exists_error, missing_error, unknown_word_error};
 use crate::access::{Role, SecretDigest};
 use crate::store::{
     AccessStore, AuditLine, AuditRecord, SessionRecord, StoreError, StoreFuture, TokenRecord,
@@ -37,9 +37,11 @@ impl TryFrom<StoredToken> for TokenRecord {
         Ok(Self {
             id: row.id,
             name: row.name,
-            role: role.map_err(|_| unknown("role", &row.role))?,
+            role: role.map_err(|_| unknown_word_error("role", &row.role))?,
             labels: row.labels.0,
-            digest: SecretDigest(digest.map_err(|_| unknown("digest", "of another length"))?),
+            digest: SecretDigest(
+                digest.map_err(|_| unknown_word_error("digest", "of another length"))?,
+            ),
             created_at: row.created_at,
             created_by: row.created_by,
             ends_at: row.ends_at,
@@ -83,7 +85,7 @@ impl PgStore {
         .execute(&mut *transaction)
         .await?;
         if inserted.rows_affected() == 0 {
-            return Err(exists("token", &token.name));
+            return Err(exists_error("token", &token.name));
         }
         Ok(transaction.commit().await?)
     }
@@ -113,7 +115,9 @@ impl PgStore {
             .bind(at)
             .fetch_optional(&mut *transaction)
             .await?;
-        let token = row.ok_or_else(|| missing("token", name))?.try_into()?;
+        let token = row
+            .ok_or_else(|| missing_error("token", name))?
+            .try_into()?;
         transaction.commit().await?;
         Ok(token)
     }

@@ -17,7 +17,7 @@ pub enum DsnError {
     Unresolved(#[from] ConnectError),
     /// The connection string requests a feature that the store's driver does not support.
     #[error(
-        "the store's connection string asks for {what}, which is not done for the store; {instead}"
+        "the store's connection string requests {what}, which the store does not support; {instead}"
     )]
     Unsupported {
         /// The requested feature.
@@ -35,7 +35,7 @@ const fn unsupported<T>(what: &'static str, instead: &'static str) -> Result<T, 
 pub(super) fn options(dsn: &str) -> Result<PgConnectOptions, DsnError> {
     let resolved = Dsn::parse(dsn)?.resolve()?;
     let [host] = resolved.hosts.as_slice() else {
-        return unsupported("several hosts", "name one");
+        return unsupported("several hosts", "use one host");
     };
     let address = host.address.map(|address| address.to_string());
     let mut options = PgConnectOptions::new_without_pgpass()
@@ -70,22 +70,22 @@ fn mode(resolved: &Resolved, host: &Host) -> Result<PgSslMode, DsnError> {
     if resolved.ssl_direct {
         return unsupported("sslnegotiation=direct", "leave it out");
     }
-    let known = resolved.certificates.roots.is_some();
-    let by_name = host.address.is_none_or(|it| it.to_string() == host.name);
+    let has_roots = resolved.certificates.roots.is_some();
+    let address_is_name = host.address.is_none_or(|it| it.to_string() == host.name);
     match resolved.ssl_mode {
         SslMode::Disable | SslMode::Allow | SslMode::Prefer => Ok(PgSslMode::Disable),
-        SslMode::Require if !known => Ok(PgSslMode::Require),
+        SslMode::Require if !has_roots => Ok(PgSslMode::Require),
         SslMode::Require | SslMode::VerifyCa => unsupported(
             "a certificate that is verified without the host's name",
             "write sslmode=verify-full",
         ),
-        SslMode::VerifyFull if !known => unsupported(
+        SslMode::VerifyFull if !has_roots => unsupported(
             "sslmode=verify-full and no authority is known",
             "add sslrootcert=FILE",
         ),
-        SslMode::VerifyFull if !by_name => unsupported(
+        SslMode::VerifyFull if !address_is_name => unsupported(
             "sslmode=verify-full at a hostaddr",
-            "write the name that the certificate has as host, alone",
+            "write only the name in the certificate as host, without hostaddr",
         ),
         SslMode::VerifyFull => Ok(PgSslMode::VerifyFull),
     }
@@ -114,13 +114,13 @@ mod tests {
     }
 
     #[test]
-    fn a_reference_that_names_nothing_is_told() {
+    fn an_unresolved_reference_is_named_in_the_error() {
         let error = options("host=a user=b password=${file:/nowhere/at/all}").unwrap_err();
         assert!(error.to_string().contains("/nowhere/at/all"), "{error}");
     }
 
     #[test]
-    fn what_the_store_cannot_do_is_refused_by_name() {
+    fn an_unsupported_option_is_refused_by_name() {
         for (text, word) in [
             ("host=a,b user=c", "several hosts"),
             ("host=a user=c channel_binding=require", "channel_binding"),
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_is_protected_as_the_string_says() {
+    fn a_connection_uses_the_tls_mode_of_the_string() {
         for (text, mode) in [
             ("host=a user=b", PgSslMode::Disable),
             (

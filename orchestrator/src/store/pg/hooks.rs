@@ -1,7 +1,7 @@
 //! Which events each hook was notified of.
 
 use super::PgStore;
-use super::rows::missing;
+use super::rows::missing_error;
 use crate::store::{HookCursor, HookStore, StoreError, StoreFuture};
 use chrono::{DateTime, Utc};
 use plans::id::MigrationId;
@@ -60,7 +60,7 @@ impl PgStore {
         .execute(&mut *transaction)
         .await?;
         if kept.rows_affected() == 0 {
-            return Err(missing("hook", hook));
+            return Err(missing_error("hook", hook));
         }
         Ok(transaction.commit().await?)
     }

@@ -2,20 +2,19 @@
 //!
 //! - `open` connects with fixed session settings, updates the schema, and then reads the incarnation.
 //! - Every write runs in a transaction from `PgStore::begin`. Triggers of the schema refuse all other writes.
-//! - Every commit is synchronous, except those of heartbeats (`begin_sign`). A statement waits at most one second for a
-//!   lock.
+//! - Every commit is synchronous, except those of heartbeats (`begin_heartbeat`). A statement waits at most one second
+//!   for a lock.
 
 mod access;
 mod agents;
-mod answers;
 mod dsn;
 mod hooks;
-mod known;
+mod keyed_commands;
 mod leader;
+mod map_cache;
 mod mappings;
 mod maps;
 mod migrations;
-mod open;
 mod operations;
 mod rows;
 mod schema;
@@ -23,6 +22,7 @@ mod seal;
 mod servers;
 mod settings;
 mod shards;
+mod unfinished;
 
 use super::leader::OwnTerm;
 use super::{SchemaVersion, Store, StoreError, StoreFuture};
@@ -35,9 +35,9 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 
 /// The maximum number of sessions in the general pool.
-const SESSIONS: u32 = 16;
+const POOL_SESSIONS: u32 = 16;
 /// The maximum number of cutovers that are between their seal and their flip at the same time.
-const HOLDING: u32 = 8;
+const SEAL_SESSIONS: u32 = 8;
 /// A session is not tested before its use if it was used within this time. If its connection is lost, the statement
 /// fails, as it would if the connection were lost a moment later.
 const TESTED_FOR: Duration = Duration::from_secs(1);
@@ -56,22 +56,22 @@ const SETTINGS: [(&str, &str); 6] = [
     ("default_transaction_isolation", "read committed"),
 ];
 
-/// While writes are refused, the session uses the generic plans that the warm-up has already made.
-const PLANNED_ONCE: (&str, &str) = ("plan_cache_mode", "force_generic_plan");
+/// The setting of the sessions for seals: they use generic plans, which the warm-up makes before writes are refused.
+const GENERIC_PLANS: (&str, &str) = ("plan_cache_mode", "force_generic_plan");
 
 /// The control store in PostgreSQL.
 #[derive(Debug, Clone)]
 pub struct PgStore {
     pool: PgPool,
-    /// Sessions for the transactions between seal and flip, which lock a migration's row. No other statement uses them,
-    /// so each is warmed up before the seal: the first use of a session takes milliseconds.
-    holding: PgPool,
-    held: Arc<std::sync::Mutex<Option<seal::SealSnapshot>>>,
+    /// Sessions for the transactions between seal and flip, which lock a migration's row. The warm-up of a cutover uses
+    /// such a session first, because the first use of a session takes milliseconds.
+    seal_pool: PgPool,
+    last_seal: Arc<std::sync::Mutex<Option<seal::SealSnapshot>>>,
     incarnation: String,
-    known: known::MapVersionCache,
-    open: Arc<open::MigrationCache>,
-    own: Arc<OwnTerm>,
-    seat: Arc<Mutex<Option<LeaseSession>>>,
+    map_cache: map_cache::MapVersionCache,
+    migration_cache: Arc<unfinished::MigrationCache>,
+    own_term: Arc<OwnTerm>,
+    lease_session: Arc<Mutex<Option<LeaseSession>>>,
     listener: Arc<Mutex<Option<PgListener>>>,
 }
 
@@ -90,8 +90,8 @@ impl PgStore {
     }
 
     async fn select_schema(&self) -> Result<SchemaVersion, StoreError> {
-        let found = schema::found(&mut *self.pool.acquire().await?).await?;
-        let known = schema::known();
+        let found = schema::applied_version(&mut *self.pool.acquire().await?).await?;
+        let known = schema::known_version();
         Ok(SchemaVersion { found, known })
     }
 
@@ -105,12 +105,12 @@ impl PgStore {
             .after_release(|session, _| Box::pin(end_transaction(session)))
             .test_before_acquire(false);
         // These sessions are not tested when they are acquired: the warm-up just before the seal has tested them.
-        let holding = pools.clone().max_connections(HOLDING);
-        let planned_once = options.clone().options([PLANNED_ONCE]);
-        let holding = holding.connect_lazy_with(planned_once);
+        let seal_pool = pools.clone().max_connections(SEAL_SESSIONS);
+        let with_generic_plans = options.clone().options([GENERIC_PLANS]);
+        let seal_pool = seal_pool.connect_lazy_with(with_generic_plans);
         let pool = pools
-            .before_acquire(|session, about| Box::pin(test(session, about.idle_for)))
-            .max_connections(SESSIONS)
+            .before_acquire(|session, about| Box::pin(test_if_idle(session, about.idle_for)))
+            .max_connections(POOL_SESSIONS)
             .connect_with(options);
         let pool = pool.await.map_err(StoreError::from)?;
         schema::migrate(&pool).await?;
@@ -119,20 +119,20 @@ impl PgStore {
         let (incarnation,): (sqlx::types::Uuid,) = incarnation.map_err(StoreError::from)?;
         Ok(Self {
             pool,
-            holding,
-            held: Arc::default(),
+            seal_pool,
+            last_seal: Arc::default(),
             incarnation: incarnation.to_string(),
-            known: known::MapVersionCache::default(),
-            open: Arc::default(),
-            own: Arc::default(),
-            seat: Arc::default(),
+            map_cache: map_cache::MapVersionCache::default(),
+            migration_cache: Arc::default(),
+            own_term: Arc::default(),
+            lease_session: Arc::default(),
             listener: Arc::default(),
         })
     }
 }
 
 /// Tests a session that was idle for at least [`TESTED_FOR`].
-async fn test(session: &mut PgConnection, idle_for: Duration) -> Result<bool, sqlx::Error> {
+async fn test_if_idle(session: &mut PgConnection, idle_for: Duration) -> Result<bool, sqlx::Error> {
     if idle_for >= TESTED_FOR {
         session.ping().await?;
     }

@@ -1,7 +1,7 @@
 //! Shards.
 
 use super::PgStore;
-use super::rows::{exists, missing};
+use super::rows::{exists_error, missing_error};
 use super::servers::identity;
 use crate::store::{NewShard, ShardRecord, ShardStore, ShardUpdate, StoreError, StoreFuture};
 use chrono::{DateTime, Utc};
@@ -26,7 +26,7 @@ struct StoredShard {
     identity: Option<String>,
 }
 
-/// Selects registered shards, with what is known of their databases: one shard or all.
+/// Selects registered shards, with their databases if these are known: the shard of parameter 1, or all if it is null.
 const SHARDS: &str = "select s.name, s.number, s.dsn, s.labels, s.capacity, s.space, s.created_at, \
     d.system, d.timeline, d.database, d.identity \
     from shard s left join server_seen d on d.number = s.number where s.removed_at is null and ($1::text is null or s.name = $1) order by s.name";
@@ -65,14 +65,14 @@ impl PgStore {
         .bind(&new.dsn)
         .bind(Json(&new.labels))
         .bind(i64::from(new.capacity))
-        .bind(bytes(new.space))
+        .bind(stored_bytes(new.space))
         .execute(&mut *transaction)
         .await?;
         if done.rows_affected() == 0 {
-            return Err(exists("shard", new.name.as_str()));
+            return Err(exists_error("shard", new.name.as_str()));
         }
-        let row = one_shard(&mut transaction, &new.name).await?;
-        let row = row.ok_or_else(|| missing("shard", new.name.as_str()))?;
+        let row = select_one(&mut transaction, &new.name).await?;
+        let row = row.ok_or_else(|| missing_error("shard", new.name.as_str()))?;
         transaction.commit().await?;
         Ok(row.into())
     }
@@ -87,18 +87,18 @@ impl PgStore {
         .bind(update.dsn.as_deref())
         .bind(Json(&update.labels))
         .bind(i64::from(update.capacity))
-        .bind(bytes(update.space))
+        .bind(stored_bytes(update.space))
         .execute(&mut *transaction)
         .await?;
-        let row = one_shard(&mut transaction, &update.name).await?;
-        let row = row.ok_or_else(|| missing("shard", update.name.as_str()))?;
+        let row = select_one(&mut transaction, &update.name).await?;
+        let row = row.ok_or_else(|| missing_error("shard", update.name.as_str()))?;
         transaction.commit().await?;
         Ok(row.into())
     }
 
     async fn select_shard(&self, name: &ShardName) -> Result<Option<ShardRecord>, StoreError> {
         let mut session = self.pool.acquire().await?;
-        let row = one_shard(&mut session, name).await?;
+        let row = select_one(&mut session, name).await?;
         Ok(row.map(Into::into))
     }
 
@@ -120,7 +120,7 @@ impl PgStore {
         .bind(name.as_str())
         .fetch_optional(&mut *transaction)
         .await?;
-        let (number,) = number.ok_or_else(|| missing("shard", name.as_str()))?;
+        let (number,) = number.ok_or_else(|| missing_error("shard", name.as_str()))?;
         if let Some(map) = named_by_map(&mut transaction, number).await? {
             let shard = name.clone();
             return Err(StoreError::ShardInUse { shard, map });
@@ -172,7 +172,7 @@ impl ShardStore for PgStore {
     }
 }
 
-async fn one_shard(
+async fn select_one(
     session: &mut PgConnection,
     name: &ShardName,
 ) -> Result<Option<StoredShard>, StoreError> {
@@ -185,7 +185,7 @@ async fn one_shard(
 
 /// Returns the numbers of registered shards, and locks their rows so that they stay registered until the transaction
 /// ends.
-pub(super) async fn hold(
+pub(super) async fn lock_shards(
     session: &mut PgConnection,
     names: &[&str],
 ) -> Result<BTreeMap<ShardName, i32>, StoreError> {
@@ -228,6 +228,6 @@ async fn named_by_migration(
     Ok(row.map(|(id,)| MigrationId(id)))
 }
 
-fn bytes(space: Option<u64>) -> Option<i64> {
+fn stored_bytes(space: Option<u64>) -> Option<i64> {
     space.map(|bytes| i64::try_from(bytes).unwrap_or(i64::MAX))
 }

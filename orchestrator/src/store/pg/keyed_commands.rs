@@ -2,9 +2,9 @@
 //! row per command.
 
 use super::PgStore;
-use super::rows::unknown;
+use super::rows::unknown_word_error;
 use crate::access::SecretDigest;
-use crate::store::answer::KEPT_FOR;
+use crate::store::keyed_command::KEPT_FOR;
 use crate::store::{
     CommandStore, EarlierCommand, KeyedCommand, StoreError, StoreFuture, StoredResponse,
 };
@@ -27,12 +27,16 @@ impl TryFrom<StoredCommand> for EarlierCommand {
     fn try_from(row: StoredCommand) -> Result<Self, StoreError> {
         let fingerprint = <[u8; 32]>::try_from(row.fingerprint);
         let status = row.status.and_then(|status| u16::try_from(status).ok());
-        let answer = status.zip(row.kind).zip(row.body);
+        let columns = status.zip(row.kind).zip(row.body);
         Ok(Self {
             fingerprint: SecretDigest(
-                fingerprint.map_err(|_| unknown("digest", "of another length"))?,
+                fingerprint.map_err(|_| unknown_word_error("digest", "of another length"))?,
             ),
-            answer: answer.map(|((status, kind), body)| StoredResponse { status, kind, body }),
+            response: columns.map(|((status, content_type), body)| StoredResponse {
+                status,
+                content_type,
+                body,
+            }),
         })
     }
 }
@@ -71,17 +75,17 @@ impl PgStore {
     }
 
     /// Stores the response to the command with this key.
-    async fn update_answer(
+    async fn update_response(
         &self,
         key: SecretDigest,
-        answer: &StoredResponse,
+        response: &StoredResponse,
     ) -> Result<(), StoreError> {
         let mut transaction = self.begin().await?;
         sqlx::query("update keyed_order set status = $2, kind = $3, body = $4 where key = $1")
             .bind(&key.0[..])
-            .bind(i16::try_from(answer.status).unwrap_or(i16::MAX))
-            .bind(&answer.kind)
-            .bind(&answer.body)
+            .bind(i16::try_from(response.status).unwrap_or(i16::MAX))
+            .bind(&response.content_type)
+            .bind(&response.body)
             .execute(&mut *transaction)
             .await?;
         transaction.commit().await?;
@@ -111,9 +115,9 @@ impl CommandStore for PgStore {
     fn store_response<'a>(
         &'a self,
         key: SecretDigest,
-        answer: &'a StoredResponse,
+        response: &'a StoredResponse,
     ) -> StoreFuture<'a, ()> {
-        Box::pin(self.update_answer(key, answer))
+        Box::pin(self.update_response(key, response))
     }
 
     fn forget_command(&self, key: SecretDigest) -> StoreFuture<'_, ()> {

@@ -12,8 +12,8 @@
 //! - The cache is valid only for one run of the server: a restored store may have other rows with the same numbers.
 
 use super::PgStore;
-use super::maps::ONE_MOMENT;
-use super::migrations::SELECT;
+use super::maps::BEGIN_ONE_SNAPSHOT;
+use super::migrations::SELECT_MIGRATIONS;
 use super::rows::{STEPS, StoredMigration, StoredStep};
 use crate::store::{Snapshot, StoreError, Term, UnfinishedMigrations};
 use chrono::{DateTime, Utc};
@@ -32,7 +32,7 @@ const FRESH: Duration = Duration::from_secs(1);
 /// The cached migrations, and what was written after they were read.
 #[derive(Debug, Default)]
 pub(super) struct MigrationCache {
-    /// The number of calls so far. It orders calls and reads.
+    /// The number of calls so far. Each call gets the next number, to find out whether a read began after it.
     requests: AtomicU64,
     known: Mutex<CachedMigrations>,
     written: std::sync::Mutex<WrittenKeys>,
@@ -40,7 +40,7 @@ pub(super) struct MigrationCache {
 
 #[derive(Debug, Default)]
 struct CachedMigrations {
-    /// The number of calls that had begun when the cache was filled. The cache answers these calls.
+    /// The number of calls that had begun before the last read. The result of that read is new enough for these calls.
     covers: u64,
     /// When all versions were last rechecked.
     at: Option<Instant>,
@@ -75,13 +75,13 @@ pub(super) enum WriteScope {
 /// whatever the outcome.
 #[derive(Debug)]
 pub(super) struct WriteGuard {
-    open: Arc<MigrationCache>,
+    migration_cache: Arc<MigrationCache>,
     what: WriteScope,
 }
 
 impl Drop for WriteGuard {
     fn drop(&mut self) {
-        let mut written = self.open.written();
+        let mut written = self.migration_cache.written();
         match std::mem::replace(&mut self.what, WriteScope::None) {
             WriteScope::Any => written.any = true,
             WriteScope::One(id) => {
@@ -97,17 +97,14 @@ impl Drop for WriteGuard {
 pub(super) struct WriteTransaction {
     // Fields are dropped in this order: the guard must report after the transaction has ended.
     transaction: Transaction<'static, Postgres>,
-    touched: WriteGuard,
+    guard: WriteGuard,
 }
 
 impl WriteTransaction {
     pub(super) async fn commit(self) -> Result<(), sqlx::Error> {
-        let Self {
-            transaction,
-            touched,
-        } = self;
+        let Self { transaction, guard } = self;
         let committed = transaction.commit().await;
-        drop(touched);
+        drop(guard);
         committed
     }
 
@@ -168,33 +165,33 @@ impl PgStore {
         transaction: Transaction<'static, Postgres>,
         what: WriteScope,
     ) -> WriteTransaction {
-        let touched = self.touched(what);
-        WriteTransaction {
-            transaction,
-            touched,
+        let guard = self.write_guard(what);
+        WriteTransaction { transaction, guard }
+    }
+
+    fn write_guard(&self, what: WriteScope) -> WriteGuard {
+        let migration_cache = Arc::clone(&self.migration_cache);
+        WriteGuard {
+            migration_cache,
+            what,
         }
     }
 
-    fn touched(&self, what: WriteScope) -> WriteGuard {
-        let open = Arc::clone(&self.open);
-        WriteGuard { open, what }
-    }
-
     pub(super) async fn select_unfinished(&self) -> Result<UnfinishedMigrations, StoreError> {
-        let Some(term) = self.own.term() else {
+        let Some(term) = self.own_term.term() else {
             return self.recheck(None, &mut CachedMigrations::default()).await;
         };
-        let ticket = self.open.requests.fetch_add(1, Ordering::SeqCst) + 1;
-        let mut known = self.open.known.lock().await;
+        let ticket = self.migration_cache.requests.fetch_add(1, Ordering::SeqCst) + 1;
+        let mut known = self.migration_cache.known.lock().await;
         if known.covers < ticket {
-            let covers = self.open.requests.load(Ordering::SeqCst);
-            let written = std::mem::take(&mut *self.open.written());
+            let covers = self.migration_cache.requests.load(Ordering::SeqCst);
+            let written = std::mem::take(&mut *self.migration_cache.written());
             // The recorded writes are removed here. If the read fails, this guard reports that any migration may have
             // changed.
-            let mut unread = self.touched(WriteScope::Any);
-            let fresh = known.at.is_some_and(|at| at.elapsed() < FRESH);
-            let same = known.under.is_some_and(|(under, _)| under == term);
-            if written.any || !fresh || !same {
+            let mut unread = self.write_guard(WriteScope::Any);
+            let is_fresh = known.at.is_some_and(|at| at.elapsed() < FRESH);
+            let is_same_term = known.under.is_some_and(|(under, _)| under == term);
+            if written.any || !is_fresh || !is_same_term {
                 self.recheck(Some(term), &mut known).await?;
             } else {
                 self.read_again(&written, &mut known).await?;
@@ -212,7 +209,7 @@ impl PgStore {
         known: &mut CachedMigrations,
     ) -> Result<UnfinishedMigrations, StoreError> {
         let at = Instant::now();
-        let began = self.pool.begin_with(ONE_MOMENT);
+        let began = self.pool.begin_with(BEGIN_ONE_SNAPSHOT);
         let mut transaction = began.await?;
         let heads = heads(&mut transaction, None).await?;
         let under = term.zip(heads.first().map(|head| head.up_since));
@@ -261,7 +258,7 @@ impl PgStore {
         let mut fresh = BTreeMap::new();
         if !written.ids.is_empty() {
             let ids: Vec<&str> = written.ids.iter().map(MigrationId::as_str).collect();
-            let mut transaction = self.pool.begin_with(ONE_MOMENT).await?;
+            let mut transaction = self.pool.begin_with(BEGIN_ONE_SNAPSHOT).await?;
             fresh = snapshots(&mut transaction, &ids).await?;
             for id in &ids {
                 known.versions.remove(*id);
@@ -316,7 +313,7 @@ async fn snapshots(
         return Ok(BTreeMap::new());
     }
     let rows: Vec<StoredMigration> = sqlx::query_as(sqlx::AssertSqlSafe(format!(
-        "{SELECT} where m.id = any($1)"
+        "{SELECT_MIGRATIONS} where m.id = any($1)"
     )))
     .bind(ids)
     .fetch_all(&mut *session)

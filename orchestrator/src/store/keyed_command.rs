@@ -24,7 +24,7 @@ pub struct StoredResponse {
     /// The HTTP status.
     pub status: u16,
     /// The media type.
-    pub kind: String,
+    pub content_type: String,
     /// The body.
     pub body: Vec<u8>,
 }
@@ -35,7 +35,7 @@ pub struct EarlierCommand {
     /// The digest of the earlier request.
     pub fingerprint: SecretDigest,
     /// The response; `None`: the command has begun, and possibly never ended.
-    pub answer: Option<StoredResponse>,
+    pub response: Option<StoredResponse>,
 }
 
 /// Commands with an idempotency key, and the responses to them.
@@ -51,7 +51,7 @@ pub trait CommandStore: Send + Sync + std::fmt::Debug {
     fn store_response<'a>(
         &'a self,
         key: SecretDigest,
-        answer: &'a StoredResponse,
+        response: &'a StoredResponse,
     ) -> StoreFuture<'a, ()>;
 
     /// Deletes the record of a command with an idempotency key, because the command changed nothing.
