@@ -76,11 +76,11 @@ impl Controller {
         let store = &self.inner.store;
         let unfinished = store.unfinished().await?;
         let mut others = unfinished.iter().map(|snapshot| &snapshot.migration);
-        let meets = |other: &&crate::store::Migration| {
+        let moves_same_keys = |other: &&crate::store::Migration| {
             let mut moves = plan.moves.iter();
             moves.any(|planned| other.moves_any_of(&plan.map, &planned.moving.keys))
         };
-        if let Some(other) = others.find(meets).filter(|_| !queue) {
+        if let Some(other) = others.find(moves_same_keys).filter(|_| !queue) {
             let migration = other.id.clone();
             return Err(StoreError::KeysMoving { migration }.into());
         }
@@ -161,13 +161,13 @@ impl Controller {
 
 /// Returns the first move for each combination of source, target and mode.
 fn distinct(moves: &[PlannedMove]) -> Vec<&PlannedMove> {
-    let same = |a: &PlannedMove, b: &PlannedMove| {
+    let is_same_pair = |a: &PlannedMove, b: &PlannedMove| {
         a.moving.source == b.moving.source && a.moving.target == b.moving.target && a.mode == b.mode
     };
     let first = |index: &usize| {
         moves[..*index]
             .iter()
-            .all(|before| !same(before, &moves[*index]))
+            .all(|before| !is_same_pair(before, &moves[*index]))
     };
     (0..moves.len())
         .filter(first)

@@ -93,7 +93,7 @@ struct ResumableCheck {
 /// The last check of each map. The memory of the process holds it; the store does not.
 #[derive(Debug, Default)]
 pub(super) struct Checks {
-    kept: Mutex<BTreeMap<MapName, ResumableCheck>>,
+    last_checks: Mutex<BTreeMap<MapName, ResumableCheck>>,
     schedule: Mutex<CheckSchedule>,
 }
 
@@ -129,13 +129,13 @@ impl Controller {
     ) -> Result<MapCheck, ControlError> {
         let at = clock();
         let input = self.check_input(name).await?;
-        let kept = self.inner.checks.kept(name);
-        let known = match (token, kept) {
+        let last_check = self.inner.checks.last(name);
+        let known = match (token, last_check) {
             (None, _) => Vec::new(),
-            (Some(token), Some(kept))
-                if kept.check.token == token && kept.check.version == input.map.version =>
+            (Some(token), Some(last))
+                if last.check.token == token && last.check.version == input.map.version =>
             {
-                kept.parts
+                last.parts
             }
             (Some(token), _) => {
                 return Err(invalid(&format!(
@@ -169,11 +169,11 @@ impl Controller {
             request: RepairRequest::propose(&input.map, &defects),
             defects,
         };
-        let kept = ResumableCheck {
+        let resumable = ResumableCheck {
             check: check.clone(),
             parts,
         };
-        self.inner.checks.keep(kept);
+        self.inner.checks.store(resumable);
         tracing::info!(map = %name, defects = check.defects.len(), failed = check.failed.len(), "checked");
         Ok(check)
     }
@@ -295,10 +295,10 @@ impl Controller {
         known: &[(CheckTask, Checked)],
     ) -> (Vec<(CheckTask, Checked)>, Vec<FailedPart>) {
         let inspections = tasks.into_iter().map(|task| async move {
-            let same = |(answered, _): &&(CheckTask, Checked)| {
+            let is_same_part = |(answered, _): &&(CheckTask, Checked)| {
                 answered.shard.name == task.shard.name && answered.subject == task.subject
             };
-            if let Some((_, checked)) = known.iter().find(same) {
+            if let Some((_, checked)) = known.iter().find(is_same_part) {
                 let checked = checked.clone();
                 return Ok((task, checked));
             }
@@ -388,19 +388,28 @@ fn failure(error: &ControlError) -> Failure {
 }
 
 impl Checks {
-    fn kept(&self, name: &MapName) -> Option<ResumableCheck> {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.get(name).cloned()
+    fn last(&self, name: &MapName) -> Option<ResumableCheck> {
+        let checks = self
+            .last_checks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        checks.get(name).cloned()
     }
 
-    fn keep(&self, kept: ResumableCheck) {
-        let mut all = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        all.insert(kept.check.map.clone(), kept);
+    fn store(&self, check: ResumableCheck) {
+        let mut all = self
+            .last_checks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        all.insert(check.check.map.clone(), check);
     }
 
     fn all(&self) -> Vec<MapCheck> {
-        let all = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        all.values().map(|kept| kept.check.clone()).collect()
+        let all = self
+            .last_checks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        all.values().map(|last| last.check.clone()).collect()
     }
 
     /// Returns when the next check of a map is due; `now` if none has begun yet.

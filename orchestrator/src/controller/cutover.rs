@@ -244,10 +244,10 @@ impl Controller {
             return Err(error);
         }
         let obstacle = seal_obstacle(m, direction, attempt).or_else(|| {
-            let same = sealed.map().version == version;
+            let is_same_version = sealed.map().version == version;
             let older = self.store_is_older();
             older.or_else(|| {
-                (!same).then(|| {
+                (!is_same_version).then(|| {
                     format!(
                         "the map was at version {version} when the attempt began, and is now at version {}",
                         sealed.map().version
@@ -267,12 +267,12 @@ impl Controller {
                 return Ok(refusal(&error.to_string()));
             }
         };
-        let held =
+        let sealed_attempt =
             CutoverAttempt::Sealed(PreparedSeal::new(sealed, change, next, markers), clock());
         let older = self
             .inner
             .attempts
-            .with(|table| table.insert(id.clone(), (attempt, held)));
+            .with(|table| table.insert(id.clone(), (attempt, sealed_attempt)));
         drop(older);
         Ok(CutoverAnswer::Granted)
     }

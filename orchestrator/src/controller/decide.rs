@@ -148,10 +148,10 @@ fn decide_active(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<Decision> {
         }
     }
     if m.ownership == Ownership::RolledBack {
-        let held = step.kind == StepKind::HoldBack;
+        let is_hold_back = step.kind == StepKind::HoldBack;
         match m.hold_end {
-            Some(HoldEnd::Finish) if held => return Some(Decision::EndHoldBack),
-            Some(HoldEnd::Again) if held || step.kind == StepKind::DropNew => {
+            Some(HoldEnd::Finish) if is_hold_back => return Some(Decision::EndHoldBack),
+            Some(HoldEnd::Again) if is_hold_back || step.kind == StepKind::DropNew => {
                 return Some(Decision::AddNextCutover);
             }
             Some(HoldEnd::Finish | HoldEnd::Rollback | HoldEnd::Again) | None => {}
@@ -241,9 +241,9 @@ fn decide_unwinding(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<Decision>
 
 /// Offers the step if it is due; otherwise offers the migration without a step if no agent process has its lease.
 fn offer_step(snapshot: &Snapshot, step: &Step, now: DateTime<Utc>) -> Option<Decision> {
-    let open = matches!(step.state, StepState::Pending | StepState::Backoff);
+    let is_open = matches!(step.state, StepState::Pending | StepState::Backoff);
     let pause_is_over = step.next_at.is_none_or(|at| at <= now);
-    if open && pause_is_over && dependencies_are_done(snapshot, step) {
+    if is_open && pause_is_over && dependencies_are_done(snapshot, step) {
         return Some(Decision::Offer(Some(step.id.clone())));
     }
     offer_if_unowned(snapshot, now)

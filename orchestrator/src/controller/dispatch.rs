@@ -187,7 +187,7 @@ impl Controller {
         secret: Option<WireSecret>,
     ) -> Result<Dispatch, ControlError> {
         let m = &snapshot.migration;
-        let held = snapshot
+        let due_step = snapshot
             .steps
             .iter()
             .find(|row| Some(&row.id) == step.as_ref());
@@ -201,8 +201,8 @@ impl Controller {
             operation: Some(m.operation.clone()),
             epoch: m.epoch,
             secret,
-            step: held.map(|row| (row.id.clone(), row.kind)),
-            attempt: held.map_or(0, |row| row.attempt),
+            step: due_step.map(|row| (row.id.clone(), row.kind)),
+            attempt: due_step.map_or(0, |row| row.attempt),
             stream: stream(snapshot),
             map: m.plan.map.clone(),
             incarnation: self.inner.store.incarnation().to_owned(),
@@ -229,7 +229,7 @@ impl Controller {
             options: m.plan.options.clone(),
             limits: Some(snapshot.limits()),
             outputs: outputs.collect(),
-            verify: self.comparison_for(m, held.map(|row| row.kind)).await?,
+            verify: self.comparison_for(m, due_step.map(|row| row.kind)).await?,
         })
     }
 

@@ -75,7 +75,7 @@ impl Controller {
         let has_name = self.register_sender(beat).await?;
         let board = self.board().await?;
         let mut directives = Vec::with_capacity(beat.holding.len());
-        let (mut kept, mut owners) = (Vec::new(), Vec::new());
+        let (mut beats, mut holders) = (Vec::new(), Vec::new());
         for holding in &beat.holding {
             let found = board.get(&holding.migration).filter(|_| has_name);
             let own = found.filter(|found| is_held_by_sender(found, beat));
@@ -87,16 +87,16 @@ impl Controller {
                 && Self::comes_from_holder(own, holding, token)?
             {
                 if self.performs_running_step(own, holding) {
-                    kept.push(self.keep_figures(holding, own.migration.started_at));
+                    beats.push(self.keep_figures(holding, own.migration.started_at));
                 }
-                owners.push((own, holding));
+                holders.push((own, holding));
             }
             directives.push(self.directive(own.map(Arc::as_ref), holding));
         }
         let until = clock() + delta(self.inner.settings.lease);
         let store = &self.inner.store;
-        store.extend_leases(&beat.instance, until, &kept).await?;
-        for (own, holding) in owners {
+        store.extend_leases(&beat.instance, until, &beats).await?;
+        for (own, holding) in holders {
             self.fail_with_stream(own, holding).await?;
         }
         self.inner.beats.send_modify(|count| *count += 1);
@@ -148,7 +148,7 @@ impl Controller {
     pub fn figures(&self, id: &MigrationId) -> Option<MigrationFigures> {
         self.inner
             .figures
-            .with(|table| table.get(id).map(|kept| kept.figures.clone()))
+            .with(|table| table.get(id).map(|entry| entry.figures.clone()))
     }
 
     /// Returns the readings of the progress of a migration over time, oldest first.
@@ -163,7 +163,7 @@ impl Controller {
     /// Records that a step is no longer running.
     pub(super) fn forget_figures(&self, id: &MigrationId, step: &StepId) {
         self.inner.figures.with(|table| {
-            let figures = table.get_mut(id).map(|kept| &mut kept.figures);
+            let figures = table.get_mut(id).map(|entry| &mut entry.figures);
             if let Some(figures) = figures.filter(|f| f.step.as_ref() == Some(step)) {
                 figures.step = None;
             }
@@ -196,12 +196,12 @@ impl Controller {
     /// agent performs the step.
     fn performs_running_step(&self, snapshot: &Snapshot, holding: &MigrationStatus) -> bool {
         let running = snapshot.running();
-        let same = running.is_none_or(|step| Some(&step.id) == holding.step.as_ref());
+        let is_same_step = running.is_none_or(|step| Some(&step.id) == holding.step.as_ref());
         let lease = delta(self.inner.settings.lease);
-        let fresh = running
+        let is_recent = running
             .and_then(|step| step.dispatched_at)
             .is_some_and(|at| clock() - at < lease);
-        same || fresh
+        is_same_step || is_recent
     }
 
     /// Keeps the figures in memory. Returns what the store is to keep of them; `begun` is the start of the migration.
@@ -213,7 +213,7 @@ impl Controller {
         let step = holding.step.clone();
         let stream = holding.stream.as_ref();
         let reading = FigureReading::from_heartbeat(now, step.clone(), &holding.progress, stream);
-        let mut kept = FigureEntry {
+        let mut entry = FigureEntry {
             figures: MigrationFigures {
                 step: step.clone(),
                 progress: holding.progress.clone(),
@@ -228,10 +228,10 @@ impl Controller {
             let saved = known.filter(|old| old.figures.step == step);
             let saved = saved.filter(|old| now - old.saved_at < SAVE_EVERY);
             let read = known.filter(|old| now - old.read_at < every);
-            kept.saved_at = saved.map_or(now, |old| old.saved_at);
-            kept.read_at = read.map_or(now, |old| old.read_at);
+            entry.saved_at = saved.map_or(now, |old| old.saved_at);
+            entry.read_at = read.map_or(now, |old| old.read_at);
             let due = (saved.is_none(), read.is_none());
-            table.insert(id.clone(), kept);
+            table.insert(id.clone(), entry);
             due
         });
         let value = || serde_json::to_value(&holding.progress).unwrap_or_default();

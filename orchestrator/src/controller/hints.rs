@@ -17,13 +17,13 @@ const SEPARATORS: [&str; 3] = ["; ", ", then ", ", or "];
 pub(crate) fn fit(failure: &Failure, snapshot: &Snapshot) -> Failure {
     let allowed = Command::allowed(snapshot);
     let hint = failure.hint.as_deref().unwrap_or_default();
-    let kept = keep(hint, &allowed);
-    let hint = match next(snapshot, &allowed) {
-        Some(next) if !commands(&kept).any(|_| true) => match kept.is_empty() {
+    let shown = without_refused_commands(hint, &allowed);
+    let hint = match continuation(snapshot, &allowed) {
+        Some(next) if !commands(&shown).any(|_| true) => match shown.is_empty() {
             true => format!("remove the cause, then {next}"),
-            false => format!("{kept}, then {next}"),
+            false => format!("{shown}, then {next}"),
         },
-        Some(_) | None => kept,
+        Some(_) | None => shown,
     };
     Failure {
         hint: (!hint.is_empty()).then_some(hint),
@@ -32,8 +32,8 @@ pub(crate) fn fit(failure: &Failure, snapshot: &Snapshot) -> Failure {
 }
 
 /// Returns the hint without the parts that contain a command that is not in `allowed`.
-fn keep(hint: &str, allowed: &[Command]) -> String {
-    let mut kept = String::new();
+fn without_refused_commands(hint: &str, allowed: &[Command]) -> String {
+    let mut shown = String::new();
     let (mut rest, mut before) = (hint, "");
     loop {
         let ends = SEPARATORS.iter();
@@ -47,17 +47,17 @@ fn keep(hint: &str, allowed: &[Command]) -> String {
             )
         });
         if commands(part).all(|command| allowed.contains(&command)) {
-            if !kept.is_empty() {
-                kept.push_str(before);
+            if !shown.is_empty() {
+                shown.push_str(before);
             }
-            kept.push_str(
+            shown.push_str(
                 part.strip_prefix("or ")
-                    .filter(|_| kept.is_empty())
+                    .filter(|_| shown.is_empty())
                     .unwrap_or(part),
             );
         }
         let Some((following, separator)) = after else {
-            return kept;
+            return shown;
         };
         (rest, before) = (following, separator);
     }
@@ -73,7 +73,7 @@ fn commands(text: &str) -> impl Iterator<Item = Command> {
 }
 
 /// Returns the commands that continue the migration when the cause is removed, as a text.
-fn next(snapshot: &Snapshot, allowed: &[Command]) -> Option<&'static str> {
+fn continuation(snapshot: &Snapshot, allowed: &[Command]) -> Option<&'static str> {
     let may = |command| allowed.contains(&command);
     if !may(Command::Resume) {
         return may(Command::Retry)

@@ -292,11 +292,11 @@ fn record_answer(
 ) {
     let now = draft.now;
     let known = draft.migration().hook.as_mut();
-    let same = |request: &&mut HookRequest| {
+    let is_same_request = |request: &&mut HookRequest| {
         (request.phase, request.requested_at) == (answered.phase, answered.requested_at)
             && request.is_blocking()
     };
-    let Some(request) = known.filter(same) else {
+    let Some(request) = known.filter(is_same_request) else {
         return;
     };
     let phase = request.phase;
@@ -305,11 +305,11 @@ fn record_answer(
         draft.record("hook.allowed", None, json!({ "phase": phase }));
         return;
     };
-    let words = |reply: &HookReply| (reply.hook.clone(), reply.veto, reply.reason.clone());
-    let new = request.reply.as_ref().map(words) != Some(words(reply));
+    let content = |reply: &HookReply| (reply.hook.clone(), reply.veto, reply.reason.clone());
+    let is_new = request.reply.as_ref().map(content) != Some(content(reply));
     request.reply = Some(reply.clone());
     request.next_at = now + again;
-    if new {
+    if is_new {
         let kind = if reply.veto {
             "hook.vetoed"
         } else {

@@ -80,9 +80,9 @@ impl Inspections {
         };
         let first = waiting.queue.iter().position(is_in_reach)?;
         let task = waiting.queue.remove(first)?;
-        if let Some(claimed) = waiting.claim_notifiers.remove(&task.id) {
+        if let Some(notifier) = waiting.claim_notifiers.remove(&task.id) {
             // The send fails if the caller no longer waits.
-            let _ = claimed.send(());
+            let _ = notifier.send(());
         }
         let claimant = ClaimingProcess {
             token: token.clone(),
@@ -175,21 +175,23 @@ impl Controller {
     ) -> Result<Inspected, ControlError> {
         let limit = self.inner.settings.inspection_wait;
         let inspections = &self.inner.inspections;
-        let query = RemoveOnDrop {
+        let waiting_query = RemoveOnDrop {
             inspections,
             id: WireSecret::of(rand::random()).reveal().to_owned(),
         };
-        let (take, claimed) = oneshot::channel();
+        let (notifier, claimed) = oneshot::channel();
         let (answer, answered) = oneshot::channel();
         {
             let mut waiting = inspections.waiting();
             let shards = inspection.shards();
             let shards = shards.iter().map(|shard| shard.name.clone()).collect();
-            waiting.shards.insert(query.id.clone(), shards);
-            waiting.claim_notifiers.insert(query.id.clone(), take);
-            waiting.answers.insert(query.id.clone(), answer);
+            waiting.shards.insert(waiting_query.id.clone(), shards);
+            waiting
+                .claim_notifiers
+                .insert(waiting_query.id.clone(), notifier);
+            waiting.answers.insert(waiting_query.id.clone(), answer);
             waiting.queue.push_back(InspectionTask {
-                id: query.id.clone(),
+                id: waiting_query.id.clone(),
                 inspection,
             });
         }

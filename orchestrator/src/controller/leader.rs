@@ -230,9 +230,9 @@ impl Controller {
     pub(super) async fn listen_for_changes(&self) {
         let notified = async {
             loop {
-                match self.inner.store.news().await {
-                    Ok(news) => {
-                        if news == RemoteChange::Leader {
+                match self.inner.store.wait_for_remote_change().await {
+                    Ok(change) => {
+                        if change == RemoteChange::Leader {
                             self.inner.lead.wake.notify_one();
                         }
                         if self.store().term().is_none() {

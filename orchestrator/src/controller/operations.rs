@@ -161,7 +161,8 @@ impl Controller {
     /// If the operation has one move, this is the same as the command on its migration.
     ///
     /// # Errors
-    /// [`ControlError::NoMigrationCan`] if no migration can carry it out; otherwise the errors of [`Controller::command`].
+    /// [`ControlError::NoMigrationCan`] if no migration can carry it out; otherwise the errors of
+    /// [`Controller::command`].
     pub async fn command_all(
         &self,
         id: &MigrationId,

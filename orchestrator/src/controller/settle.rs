@@ -50,8 +50,9 @@ pub(super) fn settle_next(
             draft.record("hold.ended", None, json!({ "end": HoldEnd::Finish }));
         }
         Some(Decision::Complete) => {
-            let held = |step: &Step| step.kind == StepKind::Hold && step.state != StepState::Done;
-            skip_steps(draft, held)?;
+            let is_open_hold =
+                |step: &Step| step.kind == StepKind::Hold && step.state != StepState::Done;
+            skip_steps(draft, is_open_hold)?;
             draft.apply_to_ownership(OwnershipEvent::Complete, json!({}))?;
         }
         Some(Decision::AddRollback) => ways::go_back(draft)?,
@@ -138,9 +139,9 @@ impl Controller {
     fn count_in_metrics(&self, before: &Snapshot, report: &StepReport, kind: StepKind) {
         let step = before.steps.iter().find(|step| step.id == report.step);
         let begun = step.and_then(|step| step.dispatched_at);
-        let took = begun.and_then(|begun| (clock() - begun).to_std().ok());
-        let took = took.unwrap_or_default();
-        self.inner.observed.step(kind, &report.outcome, took);
+        let duration = begun.and_then(|begun| (clock() - begun).to_std().ok());
+        let duration = duration.unwrap_or_default();
+        self.inner.observed.step(kind, &report.outcome, duration);
     }
 }
 

@@ -50,20 +50,20 @@ impl Controller {
             .into());
         }
         let found = self.identify_new(new).await?;
-        let mut made = self.inner.store.add_shard(new).await?;
+        let mut shard = self.inner.store.add_shard(new).await?;
         if let Some(found) = found {
-            self.note_database(made.number, &found).await?;
-            made.identity = Some(found.identity);
+            self.note_database(shard.number, &found).await?;
+            shard.identity = Some(found.identity);
         }
         self.audit(
             actor,
             "shard.added",
-            format!("shard {}", made.name),
-            json!({ "identity": made.identity }),
+            format!("shard {}", shard.name),
+            json!({ "identity": shard.identity }),
         )
         .await?;
         self.announce();
-        Ok(made)
+        Ok(shard)
     }
 
     /// Changes the properties of a shard.

@@ -128,5 +128,5 @@ pub trait LeaderStore: Send + Sync + std::fmt::Debug {
     fn leader(&self) -> StoreFuture<'_, Option<Leader>>;
 
     /// Waits until another process may have changed something. After an error, a change may have been missed.
-    fn news(&self) -> StoreFuture<'_, RemoteChange>;
+    fn wait_for_remote_change(&self) -> StoreFuture<'_, RemoteChange>;
 }

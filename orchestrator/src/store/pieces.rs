@@ -146,8 +146,8 @@ fn united_by_shard<'a>(pieces: &'a [MapPiece], none: &KeySet) -> BTreeMap<&'a Sh
     for piece in pieces {
         sets.entry(&piece.shard).or_default().push(&piece.keys);
     }
-    let whole = |(shard, parts)| (shard, union_of(parts, none.clone()));
-    sets.into_iter().map(whole).collect()
+    let united = |(shard, parts)| (shard, union_of(parts, none.clone()));
+    sets.into_iter().map(united).collect()
 }
 
 /// Returns the mappings of a [`ShardMap`] with these `pieces`. The keys of a list map are grouped by shard, in key

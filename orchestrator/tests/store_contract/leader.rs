@@ -28,7 +28,7 @@ const OTHERS: &[&str] = &[
     "step_down",
     "resign",
     "leader",
-    "news",
+    "wait_for_remote_change",
     "shard",
     "shards",
     "maps",

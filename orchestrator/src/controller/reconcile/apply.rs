@@ -73,10 +73,10 @@ impl Controller {
     ) -> Result<Vec<String>, ControlError> {
         let mut highest: BTreeMap<&MigrationId, (i64, i64)> = BTreeMap::new();
         for row in inventories.iter().flat_map(|inventory| &inventory.moves) {
-            let kept = highest.entry(&row.migration).or_default();
-            *kept = (
-                kept.0.max(row.epoch),
-                kept.1.max(ObservedMove::newest_attempt(row)),
+            let max = highest.entry(&row.migration).or_default();
+            *max = (
+                max.0.max(row.epoch),
+                max.1.max(ObservedMove::newest_attempt(row)),
             );
         }
         let mut done = Vec::new();
@@ -203,7 +203,7 @@ fn apply_lost_flip(
     let data = json!({ "version": version, "lost": true });
     make_flippable(draft)?;
     let m = &draft.snapshot().migration;
-    let back = proof.owner == m.plan.moving.source;
+    let is_rollback = proof.owner == m.plan.moving.source;
     if m.ownership == Ownership::RolledBack && m.map_version_back < Some(version) {
         // The store has also lost that another cutover was started after the rollback.
         ways::go_again(draft)?;
@@ -212,10 +212,10 @@ fn apply_lost_flip(
         draft.snapshot().migration.ownership,
         Ownership::Ready | Ownership::Fencing
     ) {
-        let made = MapVersion(version.0 - i64::from(back));
+        let forward_version = MapVersion(version.0 - i64::from(is_rollback));
         draft.apply_to_ownership(OwnershipEvent::Fence, data.clone())?;
-        draft_flip(draft, Direction::Forward, made)?;
-        draft.migration().map_version_before = MapVersion(made.0 - 1);
+        draft_flip(draft, Direction::Forward, forward_version)?;
+        draft.migration().map_version_before = MapVersion(forward_version.0 - 1);
         skip_to_cutover(draft)?;
     }
     // Without the results of the first steps the migration cannot continue: `cleanup` removes its objects.
@@ -223,7 +223,7 @@ fn apply_lost_flip(
         draft.apply_to_ownership(OwnershipEvent::Complete, data)?;
         return settle::end_migration(draft);
     }
-    if back && draft.snapshot().migration.ownership != Ownership::RolledBack {
+    if is_rollback && draft.snapshot().migration.ownership != Ownership::RolledBack {
         draft.apply_to_ownership(OwnershipEvent::FenceBack, data)?;
         draft_flip(draft, Direction::Reverse, version)?;
         mark_hold_done(draft)?;

@@ -1,6 +1,7 @@
 //! What the control store contains, in the form that the reconciler compares with the shards.
 
 use super::super::{ControlError, Controller, clock};
+use super::watch::MigrationsAtLastRead;
 use crate::store::{CleanupRecord, Migration, Snapshot};
 use plans::id::{MigrationId, ShardName};
 use plans::inspection::inventory::{Inventory, ObservedServer, Whose};
@@ -85,13 +86,13 @@ impl Controller {
     /// Returns the migrations that have ended.
     async fn ended(&self, open: &BTreeSet<MigrationId>) -> Result<Vec<KnownMove>, ControlError> {
         let fleet = &self.inner.fleet;
-        let kept = fleet
-            .ended
+        let last_read = fleet
+            .last_read
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
-        let (mut ended, before) = match kept {
-            Some(kept) => kept,
+        let (mut ended, before) = match last_read {
+            Some(last) => (last.ended, last.unfinished),
             None => {
                 let all = self.inner.store.list(i64::MAX, None).await?;
                 let ended = all.iter().filter(|m| m.finished_at.is_some());
@@ -116,8 +117,12 @@ impl Controller {
             }
         }
         let moves = ended.values().cloned().collect();
-        let mut kept = fleet.ended.lock().unwrap_or_else(PoisonError::into_inner);
-        *kept = Some((ended, open.clone()));
+        let unfinished = open.clone();
+        let mut last_read = fleet
+            .last_read
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *last_read = Some(MigrationsAtLastRead { ended, unfinished });
         Ok(moves)
     }
 }

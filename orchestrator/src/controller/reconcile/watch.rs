@@ -55,15 +55,21 @@ struct ProbeState {
 /// The pause between a failed probe and the next one, unless the usual interval is shorter.
 const RETRY_PAUSE: TimeDelta = TimeDelta::seconds(1);
 
-/// All migrations as the controller last read them: those that had ended, by id, and the ids of those that had not.
-pub(super) type EndedMigrations = (BTreeMap<MigrationId, KnownMove>, BTreeSet<MigrationId>);
+/// All migrations as the controller last read them.
+#[derive(Debug)]
+pub(super) struct MigrationsAtLastRead {
+    /// Those that had ended.
+    pub(super) ended: BTreeMap<MigrationId, KnownMove>,
+    /// Those that had not ended.
+    pub(super) unfinished: BTreeSet<MigrationId>,
+}
 
 /// The probes of all shards by this process.
 #[derive(Debug, Default)]
 pub(in crate::controller) struct FleetWatch {
     shards: Mutex<BTreeMap<ShardName, ProbeState>>,
     /// All migrations as of the last read; `None` before the first read.
-    pub(super) ended: Mutex<Option<EndedMigrations>>,
+    pub(super) last_read: Mutex<Option<MigrationsAtLastRead>>,
     /// Ended migrations that possibly have cleanup records that are not marked as done yet.
     pub(super) unmarked: Mutex<BTreeSet<MigrationId>>,
 }
@@ -85,7 +91,10 @@ impl FleetWatch {
     /// Forgets everything, because this process has just become the leader.
     pub(in crate::controller) fn forget(&self) {
         self.probe_states().clear();
-        *self.ended.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self
+            .last_read
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// Returns the shards whose probe is due. Forgets shards that are no longer registered.

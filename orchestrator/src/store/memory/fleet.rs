@@ -22,11 +22,11 @@ impl MemoryState {
     }
 
     pub(super) fn at_version(&self, name: &MapName, version: MapVersion) -> Option<ShardMap> {
-        let kept = self.maps.get(name)?;
-        let mut versions = kept.versions.iter();
+        let history = self.maps.get(name)?;
+        let mut versions = history.versions.iter();
         let (map, _) = versions.find(|(map, _)| map.version == version)?;
         Some(ShardMap {
-            settings: kept.settings.last()?.settings.clone(),
+            settings: history.settings.last()?.settings.clone(),
             ..map.clone()
         })
     }
@@ -88,7 +88,10 @@ impl MemoryState {
 
     pub(super) fn remove_shard(&mut self, name: &ShardName) -> Result<(), StoreError> {
         self.check_registered(std::iter::once(name))?;
-        let mut in_force = self.maps.values().filter_map(|kept| kept.versions.last());
+        let mut in_force = self
+            .maps
+            .values()
+            .filter_map(|history| history.versions.last());
         let user = in_force.find(|(map, _)| map.mappings.iter().any(|m| &m.shard == name));
         if let Some((map, _)) = user {
             return Err(StoreError::ShardInUse {
@@ -118,8 +121,8 @@ impl MemoryState {
             return Err(exists_error("map", map.name.as_str()));
         }
         self.add_version(map, None, by)?;
-        let kept = self.maps.entry(map.name.clone()).or_default();
-        kept.settings.push(SettingsRecord {
+        let history = self.maps.entry(map.name.clone()).or_default();
+        history.settings.push(SettingsRecord {
             map: map.name.clone(),
             revision: 1,
             settings: map.settings.clone(),
@@ -164,8 +167,11 @@ impl MemoryState {
             None => MapDelta::first(map),
         };
         self.check_registered(delta.added.iter().map(|piece| &piece.shard))?;
-        let kept = self.maps.entry(map.name.clone()).or_default();
-        let pieces = kept.versions.last().map_or(0, |(_, record)| record.pieces);
+        let history = self.maps.entry(map.name.clone()).or_default();
+        let pieces = history
+            .versions
+            .last()
+            .map_or(0, |(_, record)| record.pieces);
         let (added, removed) = (piece_count(&delta.added), piece_count(&delta.removed));
         let record = MapVersionRecord {
             version: map.version,
@@ -180,15 +186,15 @@ impl MemoryState {
             migration: migration.cloned(),
             ..map.clone()
         };
-        kept.versions.push((map, record));
+        history.versions.push((map, record));
         Ok(())
     }
 
     pub(super) fn put_settings(&mut self, new: &SettingsRecord) -> Result<(), StoreError> {
         self.check_unlocked(&new.map)?;
-        let kept = self.maps.get_mut(&new.map);
-        let kept = kept.ok_or_else(|| missing_error("map", new.map.as_str()))?;
-        let current = kept.settings.last().map_or(0, |record| record.revision);
+        let history = self.maps.get_mut(&new.map);
+        let history = history.ok_or_else(|| missing_error("map", new.map.as_str()))?;
+        let current = history.settings.last().map_or(0, |record| record.revision);
         if new.revision != current + 1 {
             return Err(StoreError::SettingsRevision {
                 map: new.map.clone(),
@@ -196,7 +202,7 @@ impl MemoryState {
                 expected: new.revision - 1,
             });
         }
-        kept.settings.push(new.clone());
+        history.settings.push(new.clone());
         Ok(())
     }
 }
@@ -275,8 +281,8 @@ impl MapStore for MemoryStore {
 
     fn history<'a>(&'a self, name: &'a MapName) -> StoreFuture<'a, Vec<MapVersionRecord>> {
         self.run(|state| {
-            let kept = state.maps.get(name).into_iter();
-            let versions = kept.flat_map(|kept| &kept.versions);
+            let history = state.maps.get(name).into_iter();
+            let versions = history.flat_map(|history| &history.versions);
             Ok(versions.map(|(_, record)| record.clone()).collect())
         })
     }
@@ -291,8 +297,8 @@ impl MapStore for MemoryStore {
 
     fn settings<'a>(&'a self, name: &'a MapName) -> StoreFuture<'a, Vec<SettingsRecord>> {
         self.run(|state| {
-            let kept = state.maps.get(name).into_iter();
-            let revisions = kept.flat_map(|kept| kept.settings.iter().rev());
+            let history = state.maps.get(name).into_iter();
+            let revisions = history.flat_map(|history| history.settings.iter().rev());
             Ok(revisions.cloned().collect())
         })
     }

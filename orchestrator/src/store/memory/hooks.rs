@@ -21,11 +21,13 @@ impl MemoryState {
     }
 
     pub(super) fn hook_backlog(&self, hook: &str) -> Vec<HookCursor> {
-        let kept = self.hooks.get(hook);
+        let cursors_of_hook = self.hooks.get(hook);
         let mut all: Vec<_> = self.migrations.values().map(|s| &s.migration).collect();
         all.sort_by_key(|m| (m.created_at, &m.operation, m.ordinal));
         let backlog = all.into_iter().filter_map(|m| {
-            let cursor = kept.and_then(|cursors| cursors.get(&m.id)).copied();
+            let cursor = cursors_of_hook
+                .and_then(|cursors| cursors.get(&m.id))
+                .copied();
             let (seq, published) = cursor.unwrap_or((0, 0));
             (published != m.revision).then(|| HookCursor {
                 migration: m.id.clone(),

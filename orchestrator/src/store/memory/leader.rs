@@ -91,7 +91,7 @@ impl LeaderStore for MemoryStore {
         self.run(|state| Ok(state.leader()))
     }
 
-    fn news(&self) -> StoreFuture<'_, RemoteChange> {
+    fn wait_for_remote_change(&self) -> StoreFuture<'_, RemoteChange> {
         // All handles are in one process, and its tasks read the store without a notification.
         Box::pin(std::future::pending())
     }

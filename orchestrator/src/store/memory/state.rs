@@ -66,8 +66,12 @@ impl MemoryState {
 
     /// Fails with `Busy` while a sealed migration locks the map.
     pub(super) fn check_unlocked(&self, map: &MapName) -> Result<(), StoreError> {
-        let held = self.sealed.values().any(|sealed| sealed == map);
-        if held { Err(StoreError::Busy) } else { Ok(()) }
+        let is_locked = self.sealed.values().any(|sealed| sealed == map);
+        if is_locked {
+            Err(StoreError::Busy)
+        } else {
+            Ok(())
+        }
     }
 
     /// Returns an unfinished migration that moves some of `keys`, if one exists.
@@ -120,17 +124,17 @@ impl MemoryState {
     }
 
     pub(super) fn operation(&self, id: &MigrationId) -> Option<OperationRecord> {
-        let kept = self.operations.get(id)?;
+        let operation = self.operations.get(id)?;
         let all = self.migrations.values().map(|s| &s.migration);
         let mut migrations: Vec<Migration> = all.filter(|m| &m.operation == id).cloned().collect();
         migrations.sort_by_key(|m| m.ordinal);
         Some(OperationRecord {
             id: id.clone(),
-            plan: kept.plan.clone(),
-            queued: kept.queue,
-            override_reason: kept.override_reason.clone(),
-            submitted_by: kept.by.clone(),
-            created_at: kept.at,
+            plan: operation.plan.clone(),
+            queued: operation.queue,
+            override_reason: operation.override_reason.clone(),
+            submitted_by: operation.by.clone(),
+            created_at: operation.at,
             migrations,
         })
     }
@@ -208,20 +212,20 @@ impl MemoryState {
         silent_since: Option<DateTime<Utc>>,
     ) -> Registered {
         let known = self.agents.get(&process.name);
-        let same = known.is_some_and(|(known, _)| known.instance == process.instance);
+        let is_same_process = known.is_some_and(|(known, _)| known.instance == process.instance);
         if let Some((known, key)) = known {
-            let free = if same {
+            let is_free = if is_same_process {
                 key.is_none() || *key == process.key
             } else {
                 silent_since.is_some_and(|since| known.last_seen < since)
                     || key.is_some_and(|key| process.outlived.contains(&key))
             };
-            if !free {
+            if !is_free {
                 return Registered::InUse(known.clone());
             }
         }
         let host = known
-            .filter(|_| same)
+            .filter(|_| is_same_process)
             .and_then(|(known, _)| known.host.clone());
         let record = AgentRecord {
             name: process.name.clone(),
@@ -231,7 +235,7 @@ impl MemoryState {
         };
         self.agents
             .insert(process.name.clone(), (record, process.key));
-        if same {
+        if is_same_process {
             Registered::Known
         } else {
             Registered::New
@@ -239,15 +243,15 @@ impl MemoryState {
     }
 
     pub(super) fn add_cleanup(&mut self, id: &MigrationId, records: &[CleanupRecord]) {
-        let kept = self.cleanup.entry(id.clone()).or_default();
+        let known = self.cleanup.entry(id.clone()).or_default();
         for record in records {
             let fresh = CleanupRecord {
                 done_at: None,
                 ..record.clone()
             };
-            match kept.iter_mut().find(|old| same_object(old, record)) {
+            match known.iter_mut().find(|old| same_object(old, record)) {
                 Some(old) => *old = fresh,
-                None => kept.push(fresh),
+                None => known.push(fresh),
             }
         }
     }

@@ -107,11 +107,11 @@ impl PgStore {
         .fetch_all(&mut *transaction)
         .await?;
         let extended: BTreeSet<String> = extended.into_iter().map(|(id,)| id).collect();
-        let kept = beats
+        let stored_beats = beats
             .iter()
             .filter(|beat| extended.contains(beat.migration.as_str()));
-        update_figures(&mut transaction, kept.clone()).await?;
-        insert_readings(&mut transaction, kept).await?;
+        update_figures(&mut transaction, stored_beats.clone()).await?;
+        insert_readings(&mut transaction, stored_beats).await?;
         transaction.commit().await?;
         self.migration_cache.extended(extended.iter(), until);
         Ok(extended.into_iter().map(MigrationId).collect())
@@ -238,10 +238,10 @@ async fn update_figures(
 ) -> Result<(), StoreError> {
     let (mut ids, mut steps, mut figures) = (Vec::new(), Vec::new(), Vec::new());
     for beat in beats {
-        if let Some((step, kept)) = &beat.figures {
+        if let Some((step, values)) = &beat.figures {
             ids.push(beat.migration.as_str());
             steps.push(step.as_str());
-            figures.push(kept);
+            figures.push(values);
         }
     }
     if ids.is_empty() {

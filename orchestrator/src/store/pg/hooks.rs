@@ -48,7 +48,7 @@ impl PgStore {
 
     async fn upsert_cursor(&self, hook: &str, cursor: &HookCursor) -> Result<(), StoreError> {
         let mut transaction = self.begin().await?;
-        let kept = sqlx::query(
+        let upserted = sqlx::query(
             "insert into hook_cursor (hook, migration, seq, revision) \
              select name, $2, $3, $4 from hook where name = $1 \
              on conflict (hook, migration) do update set seq = excluded.seq, revision = excluded.revision",
@@ -59,7 +59,7 @@ impl PgStore {
         .bind(cursor.revision)
         .execute(&mut *transaction)
         .await?;
-        if kept.rows_affected() == 0 {
+        if upserted.rows_affected() == 0 {
             return Err(missing_error("hook", hook));
         }
         Ok(transaction.commit().await?)

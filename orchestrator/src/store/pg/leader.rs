@@ -1,6 +1,6 @@
 //! The lease of the leading controller, and the proof of its term.
 //!
-//! One session outside the pool renews the lease. As long as it exists, it holds the advisory lock *present*. If the
+//! One session outside the pool renews the lease. As long as it exists, it holds the advisory lock *presence*. If the
 //! leader's process ends, the lock is free and another controller takes over at once. If the process is only paused,
 //! another controller takes over when the lease has expired by the server's clock.
 //!
@@ -23,7 +23,7 @@ use std::time::Duration;
 /// `prove_term` uses the same numbers. The class is arbitrary.
 const CLASS: i32 = 1_397_248_331;
 const PROOF: i32 = 1;
-const PRESENT: i32 = 2;
+const PRESENCE: i32 = 2;
 const SUCCESSION: i32 = 3;
 /// The first statement of every transaction that writes.
 const PROVE: &str = "select prove_term($1, $2)";
@@ -40,8 +40,8 @@ const CHANNELS: [&str; 3] = ["shardwright_leader", "shardwright_event", "shardwr
 #[derive(Debug)]
 pub(super) struct LeaseSession {
     session: PgConnection,
-    /// True if the session holds the lock *present*.
-    present: bool,
+    /// True if the session holds the presence lock.
+    holds_presence_lock: bool,
 }
 
 #[derive(sqlx::FromRow)]
@@ -131,7 +131,7 @@ impl PgStore {
     }
 
     /// Renews the lease or takes over ([`LeaderStore::campaign`]). If the call fails or is cancelled, its
-    /// session is closed, and with it the lock *present* is released.
+    /// session is closed, and with it the presence lock is released.
     async fn campaign_for_lead(&self, candidate: &LeaderCandidate) -> Result<Leader, StoreError> {
         let mut slot = self.lease_session.lock().await;
         if let Some(lease_session) = slot.take() {
@@ -147,14 +147,14 @@ impl PgStore {
         }
         let lease_session = LeaseSession {
             session: self.pool.connect_options().connect().await?,
-            present: false,
+            holds_presence_lock: false,
         };
         let (lease_session, leader) = self.campaign_on(lease_session, candidate).await?;
         *slot = lease_session;
         Ok(leader)
     }
 
-    /// Renews the lease or takes over on this session. Returns the session, unless it would hold the lock *present* for
+    /// Renews the lease or takes over on this session. Returns the session, unless it would hold the presence lock for
     /// a follower.
     async fn campaign_on(
         &self,
@@ -165,10 +165,11 @@ impl PgStore {
             .renew_or_take_over(&mut lease_session, candidate)
             .await?;
         let leads = leader.holder == candidate.holder;
-        if leads && !lease_session.present {
-            lease_session.present = try_present(&mut lease_session.session).await?;
+        if leads && !lease_session.holds_presence_lock {
+            lease_session.holds_presence_lock =
+                try_presence_lock(&mut lease_session.session).await?;
         }
-        let lease_session = (leads || !lease_session.present).then_some(lease_session);
+        let lease_session = (leads || !lease_session.holds_presence_lock).then_some(lease_session);
         Ok((lease_session, leader))
     }
 
@@ -191,9 +192,10 @@ impl PgStore {
             // The row may name this process: the response to a take-over was lost, or the lease was not renewed in
             // time.
             let is_own = leader.holder == candidate.holder;
-            if !is_own && leader.live && !lease_session.present {
-                lease_session.present = try_present(&mut lease_session.session).await?;
-                if !lease_session.present {
+            if !is_own && leader.live && !lease_session.holds_presence_lock {
+                lease_session.holds_presence_lock =
+                    try_presence_lock(&mut lease_session.session).await?;
+                if !lease_session.holds_presence_lock {
                     return Ok(leader);
                 }
             }
@@ -229,7 +231,7 @@ impl PgStore {
         Ok(session.close().await?)
     }
 
-    async fn wait_for_news(&self) -> Result<RemoteChange, StoreError> {
+    async fn wait_for_notification(&self) -> Result<RemoteChange, StoreError> {
         let mut slot = self.listener.lock().await;
         let mut listener = match slot.take() {
             Some(listener) => listener,
@@ -240,12 +242,12 @@ impl PgStore {
             }
         };
         // `None`: the connection was lost, and notifications may have been missed.
-        let news = match listener.try_recv().await? {
+        let change = match listener.try_recv().await? {
             Some(notification) if notification.channel() != CHANNELS[0] => RemoteChange::Change,
             Some(_) | None => RemoteChange::Leader,
         };
         *slot = Some(listener);
-        Ok(news)
+        Ok(change)
     }
 }
 
@@ -270,8 +272,8 @@ impl LeaderStore for PgStore {
         Box::pin(self.select_leader())
     }
 
-    fn news(&self) -> StoreFuture<'_, RemoteChange> {
-        Box::pin(self.wait_for_news())
+    fn wait_for_remote_change(&self) -> StoreFuture<'_, RemoteChange> {
+        Box::pin(self.wait_for_notification())
     }
 }
 
@@ -293,13 +295,13 @@ async fn renew(
     Ok(row.and_then(StoredLease::leader))
 }
 
-async fn try_present(session: &mut PgConnection) -> Result<bool, StoreError> {
-    let (present,): (bool,) = sqlx::query_as("select pg_try_advisory_lock($1, $2)")
+async fn try_presence_lock(session: &mut PgConnection) -> Result<bool, StoreError> {
+    let (is_locked,): (bool,) = sqlx::query_as("select pg_try_advisory_lock($1, $2)")
         .bind(CLASS)
-        .bind(PRESENT)
+        .bind(PRESENCE)
         .fetch_one(session)
         .await?;
-    Ok(present)
+    Ok(is_locked)
 }
 
 /// Begins the term after `previous`. Returns `None` if another process has begun it.
@@ -312,7 +314,7 @@ async fn begin_term(
         let mut transaction = lease_session.session.begin().await?;
         match take_over(
             &mut transaction,
-            &mut lease_session.present,
+            &mut lease_session.holds_presence_lock,
             previous,
             candidate,
         )
@@ -340,7 +342,7 @@ async fn begin_term(
 /// *present* before the term begins: other controllers would consider a leader without this lock dead.
 async fn take_over(
     transaction: &mut Transaction<'_, Postgres>,
-    present: &mut bool,
+    holds_presence_lock: &mut bool,
     previous: Term,
     candidate: &LeaderCandidate,
 ) -> Result<Option<StoredLease>, StoreError> {
@@ -357,9 +359,9 @@ async fn take_over(
     )
     .await?;
     terminate_older_sessions(transaction, previous).await?;
-    if !*present {
-        lock_advisory(transaction, "select pg_advisory_lock($1, $2)", PRESENT).await?;
-        *present = true;
+    if !*holds_presence_lock {
+        lock_advisory(transaction, "select pg_advisory_lock($1, $2)", PRESENCE).await?;
+        *holds_presence_lock = true;
     }
     lock_advisory(transaction, "select pg_advisory_xact_lock($1, $2)", PROOF).await?;
     let row = sqlx::query_as(
@@ -403,7 +405,7 @@ async fn terminate_older_sessions(
     )
     .bind(CLASS)
     .bind(PROOF)
-    .bind(PRESENT)
+    .bind(PRESENCE)
     .bind(previous.0)
     .execute(session)
     .await?;

@@ -35,8 +35,8 @@ impl PgStore {
         &self,
         id: &MigrationId,
     ) -> Result<Option<OperationRecord>, StoreError> {
-        let one = sqlx::AssertSqlSafe(format!("{OPERATIONS} where o.id = $1"));
-        let row: Option<StoredOperation> = sqlx::query_as(one)
+        let sql = sqlx::AssertSqlSafe(format!("{OPERATIONS} where o.id = $1"));
+        let row: Option<StoredOperation> = sqlx::query_as(sql)
             .bind(id.as_str())
             .fetch_optional(&self.pool)
             .await?;
@@ -79,12 +79,12 @@ impl PgStore {
             .map(StoredMigration::record)
             .collect();
         let mut migrations = migrations?;
-        let whole = |row: StoredOperation| {
+        let record = |row: StoredOperation| {
             let own = migrations.extract_if(.., |m| m.operation.as_str() == row.id);
             let own = own.collect();
             row.record(own)
         };
-        Ok(rows.into_iter().map(whole).collect())
+        Ok(rows.into_iter().map(record).collect())
     }
 }
 

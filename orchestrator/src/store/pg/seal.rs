@@ -50,17 +50,17 @@ impl PgStore {
     ) -> Result<Box<dyn SealedMigration>, StoreError> {
         let (term, holder) = self.require_lead()?;
         let mut transaction = self.seal_pool.begin_with(BEGIN).await?;
-        let held = sqlx::query_as("select * from hold($1, $2, $3)")
+        let locked = sqlx::query_as("select * from hold($1, $2, $3)")
             .bind(term.0)
             .bind(holder.as_str())
             .bind(id.as_str())
             .fetch_one(&mut *transaction)
             .await;
-        let versions: RowVersions = self.checked_proof(term, held)?;
+        let versions: RowVersions = self.checked_proof(term, locked)?;
         let last = self.last_seal().clone();
-        let same = last
+        let unchanged = last
             .filter(|sealed| sealed.snapshot.migration.id == *id && sealed.versions == versions);
-        let sealed = match same {
+        let sealed = match unchanged {
             Some(sealed) => sealed,
             None => self.read_sealed(&mut transaction, id, versions).await?,
         };

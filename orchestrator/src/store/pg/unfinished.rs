@@ -328,10 +328,10 @@ async fn snapshots(
     for step in found {
         steps.entry(step.migration.clone()).or_default().push(step);
     }
-    let whole = |row: StoredMigration| {
+    let entry = |row: StoredMigration| {
         let own = steps.remove(&row.id).unwrap_or_default();
         let snapshot = row.snapshot(own)?;
         Ok((snapshot.migration.id.clone(), snapshot))
     };
-    rows.into_iter().map(whole).collect()
+    rows.into_iter().map(entry).collect()
 }
