@@ -48,7 +48,7 @@ impl Controller {
                 expected,
             } = &error
             {
-                return stale(version_changed(map, *current, *expected));
+                return stale_error(version_changed(map, *current, *expected));
             }
             error.into()
         })?;
@@ -124,19 +124,21 @@ impl Controller {
         map: &ShardMap,
         shards: &[ShardRecord],
     ) -> Result<(), ControlError> {
-        let surveys = distinct(&plan.moves).into_iter().map(|planned| async move {
-            let settings = settings_of(plan, planned);
-            let scope = SurveyScope {
-                source: &planned.moving.source,
-                target: &planned.moving.target,
-                keys: &planned.moving.keys,
-                mode: planned.mode,
-                again: true,
-                trial: false,
-            };
-            let survey = self.survey(scope, settings, map, shards).await?;
-            Ok::<_, ControlError>((planned, survey))
-        });
+        let surveys = distinct_surveys(&plan.moves)
+            .into_iter()
+            .map(|planned| async move {
+                let settings = settings_of(plan, planned);
+                let scope = SurveyScope {
+                    source: &planned.moving.source,
+                    target: &planned.moving.target,
+                    keys: &planned.moving.keys,
+                    mode: planned.mode,
+                    again: true,
+                    trial: false,
+                };
+                let survey = self.survey(scope, settings, map, shards).await?;
+                Ok::<_, ControlError>((planned, survey))
+            });
         let surveys = futures::stream::iter(surveys.collect::<Vec<_>>());
         let surveyed: Vec<_> = surveys
             .buffered(super::planning::AT_ONCE)
@@ -160,7 +162,7 @@ impl Controller {
 }
 
 /// Returns the first move for each combination of source, target and mode.
-fn distinct(moves: &[PlannedMove]) -> Vec<&PlannedMove> {
+fn distinct_surveys(moves: &[PlannedMove]) -> Vec<&PlannedMove> {
     let is_same_pair = |a: &PlannedMove, b: &PlannedMove| {
         a.moving.source == b.moving.source && a.moving.target == b.moving.target && a.mode == b.mode
     };
@@ -203,7 +205,7 @@ fn broken_rules(plan: &Plan, map: &ShardMap, shards: &[ShardRecord]) -> Vec<Rule
     broken
 }
 
-fn stale(changed: String) -> ControlError {
+fn stale_error(changed: String) -> ControlError {
     ControlError::Stale {
         changed: vec![changed],
     }

@@ -6,7 +6,7 @@
 
 use super::dispatch::shard_ref;
 use super::planning::AT_ONCE;
-use super::shards::invalid;
+use super::shards::invalid_error;
 use super::{ControlError, Controller, MapEdit, NewMapping, clock};
 use crate::store::{ShardRecord, StoreError};
 use chrono::{DateTime, TimeDelta, Utc};
@@ -138,7 +138,7 @@ impl Controller {
                 last.parts
             }
             (Some(token), _) => {
-                return Err(invalid(&format!(
+                return Err(invalid_error(&format!(
                     "check {token} is not the last check of map {name}, or the map has changed: check again without the token"
                 )));
             }
@@ -214,11 +214,11 @@ impl Controller {
                 },
             };
             let data = json!({ "mend": repair, "done": done.as_ref().ok() });
-            self.audit(actor, "map.mended", super::maps::object(name), data)
+            self.audit(actor, "map.mended", super::maps::audit_object(name), data)
                 .await?;
             outcomes.push(RepairOutcome {
                 repair: repair.clone(),
-                failure: done.as_ref().err().map(failure),
+                failure: done.as_ref().err().map(failure_of),
                 done: done.ok(),
             });
         }
@@ -375,7 +375,7 @@ impl Controller {
     }
 }
 
-fn failure(error: &ControlError) -> Failure {
+fn failure_of(error: &ControlError) -> Failure {
     if let ControlError::Inspection(failure) = error {
         return failure.clone();
     }

@@ -7,7 +7,7 @@
 
 use super::dispatch::shard_ref;
 use super::reconcile::{WORK, store_older};
-use super::shards::invalid;
+use super::shards::invalid_error;
 use super::{ControlError, Controller, clock};
 use crate::store::ShardRecord;
 use plans::fleet::ShardRef;
@@ -75,7 +75,7 @@ impl Controller {
     ) -> Result<CleanupReport, ControlError> {
         let reason = request.reason.as_deref().map(str::trim).unwrap_or_default();
         if !request.owners.is_empty() && reason.is_empty() {
-            return Err(invalid("owners needs a reason"));
+            return Err(invalid_error("owners needs a reason"));
         }
         if let Some(why) = self.store_is_older().filter(|_| request.apply) {
             return Err(ControlError::StoreOlder { why });
@@ -168,7 +168,7 @@ impl Controller {
         let registered = self.inner.store.shards().await?;
         inventories
             .retain(|inventory| registered.iter().any(|shard| shard.name == inventory.shard));
-        let findings = compare(&self.known().await?, &inventories);
+        let findings = compare(&self.store_knowledge().await?, &inventories);
         match store_older(findings) {
             Some(why) => Err(ControlError::StoreOlder { why }),
             None => Ok(()),

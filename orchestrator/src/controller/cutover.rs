@@ -15,7 +15,7 @@ pub(super) use attempts::CutoverAttempts;
 pub(super) use evidence::check_verified;
 
 use super::draft::MigrationDraft;
-use super::shards::invalid;
+use super::shards::invalid_error;
 use super::{CallerTokenName, ControlError, Controller, LeaseProof, clock, delta, fail_points};
 use crate::store::{Migration, MigrationChange, SealedMigration};
 use attempts::{CutoverAttempt, PreparedSeal};
@@ -294,7 +294,7 @@ impl Controller {
             return self.recorded_flip(proof, direction).await;
         };
         let map_version = seal.version;
-        let Some(sealed) = seal.written().await? else {
+        let Some(sealed) = seal.finish_write().await? else {
             return self.recorded_flip(proof, direction).await;
         };
         fail_point::hit(fail_points::BEFORE_FLIP).await?;
@@ -372,11 +372,11 @@ fn flip_of(
         Direction::Reverse => (&moving.target, &moving.source),
     };
     let next = sealed.map().with_moved(&moving.keys, from, to, &m.id);
-    let next = next.map_err(|error| invalid(&error.to_string()))?;
+    let next = next.map_err(|error| invalid_error(&error.to_string()))?;
     draft_flip(&mut draft, direction, next.version)?;
     let change = draft
         .into_change()
-        .ok_or_else(|| invalid("nothing to flip"))?;
+        .ok_or_else(|| invalid_error("nothing to flip"))?;
     Ok((change, next))
 }
 

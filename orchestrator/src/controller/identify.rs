@@ -114,7 +114,7 @@ impl Controller {
             ..wanted.known.reference()
         };
         let register = wanted.known.identity.is_none() || wanted.replaced;
-        let tables = tables(&users);
+        let tables = moved_tables(&users);
         let Some(found) = self.identify(reference, register, tables).await? else {
             return match wanted.known.identity {
                 Some(_) => Err(DsnRefused::Unidentified { shard }.into()),
@@ -226,7 +226,7 @@ impl Controller {
 }
 
 /// Returns the tables that the migrations move, for which the role needs privileges.
-fn tables(users: &[Arc<Snapshot>]) -> Vec<TableName> {
+fn moved_tables(users: &[Arc<Snapshot>]) -> Vec<TableName> {
     let tables = users
         .iter()
         .flat_map(|user| &user.migration.plan.moving.tables);

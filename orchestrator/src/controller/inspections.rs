@@ -136,7 +136,7 @@ impl Inspections {
     }
 
     /// Sends an answer to the caller that waits for it.
-    pub(super) fn settle(&self, id: &str, reply: InspectionReply) {
+    pub(super) fn send_answer(&self, id: &str, reply: InspectionReply) {
         if let Some(answer) = self.waiting().answers.remove(id) {
             let _ = answer.send(reply);
         }

@@ -204,7 +204,7 @@ impl Controller {
             let role = roles.borrow_and_update().clone();
             if let LeadershipState::Leads(term) = role {
                 tracing::info!(%term, url = self.url(), "this controller leads");
-                self.inner.known_processes.begin();
+                self.inner.known_processes.note_lead();
                 tokio::select! {
                     _ = async { tokio::join!(self.act(), self.run_hook_requests(), self.run_hook_notices()) } => {}
                     () = self.until_lost(term) => {}

@@ -108,7 +108,7 @@ impl Controller {
             shards,
             settings,
             outline,
-        } = self.outlined(&request).await?;
+        } = self.outlined_moves(&request).await?;
         let scopes = survey_scopes(&outline.moves, request.options()).into_iter();
         let surveys = scopes.map(|scope| self.survey(scope, settings.clone(), &map, &shards));
         let surveys = futures::stream::iter(surveys.collect::<Vec<_>>());
@@ -156,7 +156,10 @@ impl Controller {
     }
 
     /// Returns the moves of a request. If the request needs it, agents first measure the load.
-    pub(super) async fn outlined(&self, request: &Request) -> Result<OutlinedMoves, ControlError> {
+    pub(super) async fn outlined_moves(
+        &self,
+        request: &Request,
+    ) -> Result<OutlinedMoves, ControlError> {
         let map = self.map(request.map()).await?;
         let shards = self.inner.store.shards().await?;
         let fleet: Vec<ShardInfo> = shards.iter().map(ShardRecord::info).collect();

@@ -105,11 +105,11 @@ impl Controller {
         };
         let now = clock();
         let shards = self.inner.store.shards().await?;
-        for shard in self.inner.fleet.due(shards, now, delta(every)) {
+        for shard in self.inner.fleet.begin_due(shards, now, delta(every)) {
             let controller = self.clone();
             tokio::spawn(async move { controller.probe_shard(&shard).await });
         }
-        Ok(Some(self.inner.fleet.next(now + delta(every))))
+        Ok(Some(self.inner.fleet.next_check(now + delta(every))))
     }
 
     /// Returns why nothing may be dispatched for a migration: a shard was not probed yet, or the store is older than
@@ -164,7 +164,7 @@ impl Controller {
         if let Err(error) = &probed {
             tracing::debug!(shard = %shard.name, %error, "the probe of a shard failed");
         }
-        let news = self.inner.fleet.keep(&shard.name, clock(), probed);
+        let news = self.inner.fleet.record_probe(&shard.name, clock(), probed);
         if news.first {
             self.announce();
         }
@@ -184,9 +184,9 @@ impl Controller {
         &self,
         shard: &ShardRecord,
     ) -> Result<(Inventory, Vec<Contradiction>), ControlError> {
-        let before = self.known().await?;
+        let before = self.store_knowledge().await?;
         let inventory = self.inventory(shard).await?;
-        let after = self.known().await?;
+        let after = self.store_knowledge().await?;
         let mut inventories = self.inner.fleet.other_inventories(&shard.name);
         inventories.push(inventory.clone());
         let first = compare(&before, &inventories);
@@ -333,7 +333,7 @@ impl Controller {
     ) -> Result<String, ControlError> {
         let known = shards.iter().find(|shard| &shard.name == name);
         let shard = known.ok_or_else(|| ControlError::missing("shard", name.as_str()))?;
-        let mut inventory = self.inner.fleet.fresh(name)?;
+        let mut inventory = self.inner.fleet.inventory_of_last_probe(name)?;
         self.refuse_duplicate(name, &inventory.server).await?;
         let unidentified = ShardRecord {
             identity: None,

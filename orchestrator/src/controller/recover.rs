@@ -51,7 +51,7 @@ impl KnownProcesses {
         })
     }
 
-    fn keep(&self, process: &AgentProcess, now: Instant) {
+    fn note_written(&self, process: &AgentProcess, now: Instant) {
         self.with(|known| known.insert(process.name.clone(), (process.clone(), now)));
     }
 
@@ -60,7 +60,7 @@ impl KnownProcesses {
     }
 
     /// Records that this controller leads now, so that agents call it.
-    pub(super) fn begin(&self) {
+    pub(super) fn note_lead(&self) {
         *self.since() = Some(Instant::now());
     }
 
@@ -94,7 +94,7 @@ impl Controller {
 
     /// Returns how long a process must be silent before another process may use its name: the lease, and the delay with
     /// which heartbeats are written to the store.
-    fn silence(&self) -> Duration {
+    fn required_silence(&self) -> Duration {
         self.inner.settings.lease + KNOWN_FOR
     }
 
@@ -112,7 +112,7 @@ impl Controller {
                     agent: process.name.clone(),
                     theirs: named(other.host),
                     ours: named(process.host.clone()),
-                    silence: self.silence(),
+                    silence: self.required_silence(),
                 })
             }
         }
@@ -127,7 +127,7 @@ impl Controller {
         if self.inner.known_processes.is_fresh(process, now) {
             return Ok(Registered::Known);
         }
-        let (at, silence) = (clock(), self.silence());
+        let (at, silence) = (clock(), self.required_silence());
         let listened = self.inner.known_processes.has_listened(silence);
         let silent_since = listened.then(|| at - delta(silence));
         let registering = self.inner.store.note_agent(process, at, silent_since);
@@ -136,9 +136,10 @@ impl Controller {
             return Ok(registered);
         }
         if registered == Registered::New {
-            self.free_older(&process.name, &process.instance).await?;
+            self.release_older_processes(&process.name, &process.instance)
+                .await?;
         }
-        self.inner.known_processes.keep(process, now);
+        self.inner.known_processes.note_written(process, now);
         Ok(registered)
     }
 
@@ -151,7 +152,7 @@ impl Controller {
     }
 
     /// Ends the leases of earlier processes of the agent, so that its new process can claim their migrations.
-    async fn free_older(
+    async fn release_older_processes(
         &self,
         agent: &AgentName,
         instance: &InstanceId,
@@ -198,7 +199,7 @@ mod tests {
     fn only_the_process_that_called_last_is_known_and_only_for_a_while() {
         let (known, now) = (KnownProcesses::default(), Instant::now());
         let (first, second) = (process("a", "a1", Some(3)), process("a", "a2", Some(3)));
-        known.keep(&first, now);
+        known.note_written(&first, now);
         let late = KNOWN_FOR - Duration::from_millis(1);
         assert!(known.is_fresh(&first, now + late));
         assert!(known.is_fresh(&process("a", "a1", None), now));
@@ -211,7 +212,7 @@ mod tests {
         assert!(!known.is_fresh(&first, now + KNOWN_FOR));
         assert!(!known.is_fresh(&second, now));
         assert!(!known.is_fresh(&process("b", "a1", Some(3)), now));
-        known.keep(&second, now);
+        known.note_written(&second, now);
         assert!(!known.is_fresh(&first, now));
         known.clear();
         assert!(!known.is_fresh(&second, now));
@@ -221,7 +222,7 @@ mod tests {
     fn silence_counts_only_after_a_controller_has_led_for_a_while() {
         let known = KnownProcesses::default();
         assert!(!known.has_listened(Duration::ZERO));
-        known.begin();
+        known.note_lead();
         assert!(known.has_listened(Duration::ZERO));
         assert!(!known.has_listened(Duration::from_secs(3600)));
         known.clear();

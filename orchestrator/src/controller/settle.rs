@@ -112,7 +112,7 @@ impl Controller {
     ) -> Result<(), ControlError> {
         let report = match report {
             Report::Inspected { id, result } => {
-                self.inner.inspections.settle(&id, result);
+                self.inner.inspections.send_answer(&id, result);
                 return Ok(());
             }
             Report::Step(report) => report,

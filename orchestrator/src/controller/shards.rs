@@ -184,7 +184,7 @@ pub(crate) fn check_shard_change(
         .as_deref()
         .is_some_and(|reason| !reason.trim().is_empty());
     if change.replaced && !has_reason {
-        return Err(invalid("`replaced` needs a reason"));
+        return Err(invalid_error("`replaced` needs a reason"));
     }
     change.capacity.map_or(Ok(()), check_capacity)
 }
@@ -200,7 +200,7 @@ fn changed_parameters(before: &str, after: &str) -> Vec<&'static str> {
 /// Checks that a connection string can be read and contains no password.
 pub(super) fn check_dsn(shard: &ShardName, dsn: &str) -> Result<(), ControlError> {
     if dsn.trim().is_empty() {
-        return Err(invalid(&format!(
+        return Err(invalid_error(&format!(
             "the connection string of shard {shard} is empty"
         )));
     }
@@ -220,13 +220,13 @@ fn check_capacity(capacity: u32) -> Result<(), ControlError> {
     if (1..=1_000_000).contains(&capacity) {
         return Ok(());
     }
-    Err(invalid(
+    Err(invalid_error(
         "the capacity of a shard is a number from 1 to 1000000",
     ))
 }
 
 /// Returns the error for a field without a usable value.
-pub(super) fn invalid(what: &str) -> ControlError {
+pub(super) fn invalid_error(what: &str) -> ControlError {
     ControlError::Invalid {
         what: what.to_owned(),
     }

@@ -83,7 +83,7 @@ impl Controller {
         new: &NewToken,
         actor: &str,
     ) -> Result<(TokenRecord, Secret), ControlError> {
-        check(new)?;
+        check_new_token(new)?;
         let (secret, now) = (Secret::random(), clock());
         let record = TokenRecord {
             id: uuid::Uuid::now_v7().to_string(),
@@ -340,7 +340,7 @@ impl Controller {
 }
 
 /// Checks the fields of a new token.
-fn check(new: &NewToken) -> Result<(), ControlError> {
+fn check_new_token(new: &NewToken) -> Result<(), ControlError> {
     let invalid = |what: &str| {
         Err(ControlError::Invalid {
             what: what.to_owned(),

@@ -64,7 +64,7 @@ impl MapDelta {
 
     /// Returns the keys that get another owner, become mapped or become unmapped. `none` is an empty set of the same
     /// kind.
-    pub(super) fn reassigned(&self, none: KeySet) -> KeySet {
+    pub(super) fn reassigned_keys(&self, none: KeySet) -> KeySet {
         let (lost, gained) = (
             united_by_shard(&self.removed, &none),
             united_by_shard(&self.added, &none),

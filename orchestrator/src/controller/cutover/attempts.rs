@@ -23,7 +23,7 @@ pub(super) enum CutoverAttempt {
 #[derive(Debug)]
 pub(super) struct PreparedSeal {
     /// The task that writes the flip; it returns the transaction.
-    written: JoinHandle<Result<Box<dyn SealedMigration>, StoreError>>,
+    write_task: JoinHandle<Result<Box<dyn SealedMigration>, StoreError>>,
     /// The agent process for which the row is locked.
     pub(super) owner: Option<LeaseHolder>,
     pub(super) epoch: Epoch,
@@ -43,12 +43,12 @@ impl PreparedSeal {
     ) -> Self {
         let (epoch, version) = (change.migration.epoch, next.version);
         let owner = change.migration.owner.clone();
-        let written = tokio::spawn(async move {
+        let write_task = tokio::spawn(async move {
             sealed.write(&change, &next).await?;
             Ok(sealed)
         });
         Self {
-            written,
+            write_task,
             owner,
             markers,
             epoch,
@@ -58,13 +58,13 @@ impl PreparedSeal {
 
     /// Waits until the flip is written, and returns the transaction; `None` if the task that writes has ended without a
     /// result.
-    pub(super) async fn written(self) -> Result<Option<Box<dyn SealedMigration>>, StoreError> {
-        self.written.await.ok().transpose()
+    pub(super) async fn finish_write(self) -> Result<Option<Box<dyn SealedMigration>>, StoreError> {
+        self.write_task.await.ok().transpose()
     }
 
     /// Rolls the transaction back, which unlocks the row.
     pub(super) async fn release(self) {
-        if let Ok(Some(sealed)) = self.written().await {
+        if let Ok(Some(sealed)) = self.finish_write().await {
             sealed.release().await;
         }
     }

@@ -34,9 +34,9 @@ impl Controller {
     ) -> Result<Vec<String>, ControlError> {
         let inventories = shards
             .iter()
-            .map(|shard| self.inner.fleet.fresh(&shard.name));
+            .map(|shard| self.inner.fleet.inventory_of_last_probe(&shard.name));
         let inventories: Vec<Inventory> = inventories.collect::<Result<_, _>>()?;
-        let before = self.known().await?;
+        let before = self.store_knowledge().await?;
         let own = before.of_shards(&inventories);
         if let Some(other) = inventories
             .iter()
@@ -47,7 +47,7 @@ impl Controller {
             return Err(ControlError::ProbeFailed { shard });
         }
         let mut done = self.raise_epochs(&inventories, actor).await?;
-        let known = self.known().await?;
+        let known = self.store_knowledge().await?;
         let lost = known.lost(&inventories);
         for map in &known.maps {
             let own: Vec<FlipProof> = lost.iter().filter(|p| p.map == map.name).cloned().collect();
@@ -90,7 +90,7 @@ impl Controller {
             }
             let edit = |draft: &mut MigrationDraft| {
                 draft.remove_owner("the control store was older than the shards")?;
-                raise(draft, epoch, attempt);
+                raise_numbers(draft, epoch, attempt);
                 draft.record(
                     "migration.reconciled",
                     None,
@@ -116,7 +116,7 @@ impl Controller {
     ) -> Result<Vec<String>, ControlError> {
         let mut done = Vec::new();
         let versions = forward(map, lost, highest)
-            .map_err(|error| super::super::shards::invalid(&error.to_string()))?;
+            .map_err(|error| super::super::shards::invalid_error(&error.to_string()))?;
         for version in versions {
             let number = version.map.version;
             let known = match &version.proof {
@@ -163,7 +163,7 @@ impl Controller {
         self.forget_attempts(&proof.migration).await;
         let mut sealed = self.inner.store.seal(&proof.migration).await?;
         let next = with_owner(sealed.map(), &proof.keys, &proof.owner);
-        let next = next.map_err(|error| super::super::shards::invalid(&error.to_string()))?;
+        let next = next.map_err(|error| super::super::shards::invalid_error(&error.to_string()))?;
         if next.version != version {
             sealed.release().await;
             return Err(ControlError::Contended {
@@ -172,7 +172,7 @@ impl Controller {
         }
         let mut draft = MigrationDraft::new(sealed.snapshot().clone(), actor, clock());
         draft.remove_owner("the control store had lost its flip")?;
-        raise(&mut draft, proof.epoch, proof.attempt);
+        raise_numbers(&mut draft, proof.epoch, proof.attempt);
         apply_lost_flip(&mut draft, proof, version)?;
         let Some(change) = draft.into_change() else {
             return Ok(());
@@ -187,7 +187,7 @@ impl Controller {
 }
 
 /// Raises epoch and attempt of the draft to at least these values.
-fn raise(draft: &mut MigrationDraft, epoch: i64, attempt: i64) {
+fn raise_numbers(draft: &mut MigrationDraft, epoch: i64, attempt: i64) {
     let m = draft.migration();
     m.epoch = m.epoch.max(Epoch(epoch));
     m.attempt = m.attempt.max(AttemptNo(attempt));

@@ -19,7 +19,9 @@ const REMEMBERED: usize = 100;
 impl Controller {
     /// Returns the maps, the migrations that have started, and the servers of the shards. Each process reads the
     /// migrations that have ended only once.
-    pub(in crate::controller) async fn known(&self) -> Result<StoreKnowledge, ControlError> {
+    pub(in crate::controller) async fn store_knowledge(
+        &self,
+    ) -> Result<StoreKnowledge, ControlError> {
         let store = &self.inner.store;
         let unfinished = store.unfinished().await?;
         let open: BTreeSet<MigrationId> = unfinished

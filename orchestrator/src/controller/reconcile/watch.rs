@@ -98,7 +98,7 @@ impl FleetWatch {
     }
 
     /// Returns the shards whose probe is due. Forgets shards that are no longer registered.
-    pub(super) fn due(
+    pub(super) fn begin_due(
         &self,
         shards: Vec<ShardRecord>,
         now: DateTime<Utc>,
@@ -125,7 +125,7 @@ impl FleetWatch {
     }
 
     /// Returns when to check again which probes are due: at `limit`, or earlier if a probe failed.
-    pub(super) fn next(&self, limit: DateTime<Utc>) -> DateTime<Utc> {
+    pub(super) fn next_check(&self, limit: DateTime<Utc>) -> DateTime<Utc> {
         let failed = self
             .probe_states()
             .values()
@@ -147,7 +147,7 @@ impl FleetWatch {
     }
 
     /// Keeps the result of a probe, and returns what it has changed.
-    pub(super) fn keep(
+    pub(super) fn record_probe(
         &self,
         shard: &ShardName,
         at: DateTime<Utc>,
@@ -193,7 +193,10 @@ impl FleetWatch {
     }
 
     /// Returns the result of the last probe. Fails if the last probe failed.
-    pub(super) fn fresh(&self, shard: &ShardName) -> Result<Inventory, ControlError> {
+    pub(super) fn inventory_of_last_probe(
+        &self,
+        shard: &ShardName,
+    ) -> Result<Inventory, ControlError> {
         let all = self.probe_states();
         let state = all.get(shard).filter(|state| state.failure.is_none());
         let inventory = state.and_then(|state| state.inventory.clone());

@@ -32,7 +32,7 @@ const fn unsupported<T>(what: &'static str, instead: &'static str) -> Result<T, 
 }
 
 /// Parses `dsn`, and resolves its references. Values that it omits come from the environment of this process.
-pub(super) fn options(dsn: &str) -> Result<PgConnectOptions, DsnError> {
+pub(super) fn connect_options(dsn: &str) -> Result<PgConnectOptions, DsnError> {
     let resolved = Dsn::parse(dsn)?.resolve()?;
     let [host] = resolved.hosts.as_slice() else {
         return unsupported("several hosts", "use one host");
@@ -43,7 +43,7 @@ pub(super) fn options(dsn: &str) -> Result<PgConnectOptions, DsnError> {
         .port(host.port)
         .username(&resolved.user)
         .database(&resolved.dbname)
-        .ssl_mode(mode(&resolved, host)?);
+        .ssl_mode(tls_mode(&resolved, host)?);
     if let Some(Roots::File(path)) = &resolved.certificates.roots {
         options = options.ssl_root_cert(path);
     }
@@ -57,7 +57,7 @@ pub(super) fn options(dsn: &str) -> Result<PgConnectOptions, DsnError> {
 }
 
 /// Returns the TLS mode of the driver.
-fn mode(resolved: &Resolved, host: &Host) -> Result<PgSslMode, DsnError> {
+fn tls_mode(resolved: &Resolved, host: &Host) -> Result<PgSslMode, DsnError> {
     if resolved.channel_binding == ChannelBinding::Require {
         return unsupported("channel_binding=require", "write sslmode=verify-full");
     }
@@ -106,7 +106,7 @@ mod tests {
             r"host=a  port = 5 dbname='it\'s b' user=c password=d",
             "postgres://c:d@a:5/it's b",
         ] {
-            let found = options(text).unwrap();
+            let found = connect_options(text).unwrap();
             let found_values = (found.get_host(), found.get_port(), found.get_username());
             assert_eq!(found_values, ("a", 5, "c"));
             assert_eq!(found.get_database(), Some("it's b"));
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn an_unresolved_reference_is_named_in_the_error() {
-        let error = options("host=a user=b password=${file:/nowhere/at/all}").unwrap_err();
+        let error = connect_options("host=a user=b password=${file:/nowhere/at/all}").unwrap_err();
         assert!(error.to_string().contains("/nowhere/at/all"), "{error}");
     }
 
@@ -142,7 +142,7 @@ mod tests {
                 "hostaddr",
             ),
         ] {
-            let error = options(text).unwrap_err();
+            let error = connect_options(text).unwrap_err();
             assert!(error.to_string().contains(word), "{error}");
         }
     }
@@ -165,7 +165,7 @@ mod tests {
             ),
             ("host=a user=b sslrootcert=system", PgSslMode::VerifyFull),
         ] {
-            let found = options(text).unwrap().get_ssl_mode();
+            let found = connect_options(text).unwrap().get_ssl_mode();
             assert_eq!(format!("{found:?}"), format!("{mode:?}"), "{text}");
         }
     }

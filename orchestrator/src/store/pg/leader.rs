@@ -54,7 +54,7 @@ struct StoredLease {
 }
 
 impl StoredLease {
-    fn leader(self) -> Option<Leader> {
+    fn into_leader(self) -> Option<Leader> {
         Some(Leader {
             term: Term(self.term),
             holder: InstanceId(self.holder?),
@@ -103,7 +103,7 @@ impl PgStore {
             .execute(&mut *transaction)
             .await;
         self.checked_proof(term, proved)?;
-        Ok(self.writing(transaction, what))
+        Ok(self.write_transaction(transaction, what))
     }
 
     /// Returns the term under which this handle leads, and its process. Fails if the handle does not lead.
@@ -127,7 +127,7 @@ impl PgStore {
 
     async fn select_leader(&self) -> Result<Option<Leader>, StoreError> {
         let row: StoredLease = sqlx::query_as(SELECT).fetch_one(&self.pool).await?;
-        Ok(row.leader())
+        Ok(row.into_leader())
     }
 
     /// Renews the lease or takes over ([`LeaderStore::campaign`]). If the call fails or is cancelled, its
@@ -188,7 +188,7 @@ impl PgStore {
             .fetch_one(&mut lease_session.session)
             .await?;
         let previous = Term(row.term);
-        if let Some(leader) = row.leader() {
+        if let Some(leader) = row.into_leader() {
             // The row may name this process: the response to a take-over was lost, or the lease was not renewed in
             // time.
             let is_own = leader.holder == candidate.holder;
@@ -207,7 +207,7 @@ impl PgStore {
         let row: StoredLease = sqlx::query_as(SELECT)
             .fetch_one(&mut lease_session.session)
             .await?;
-        row.leader().ok_or(StoreError::Busy)
+        row.into_leader().ok_or(StoreError::Busy)
     }
 
     async fn give_up_lead(&self) -> Result<(), StoreError> {
@@ -292,7 +292,7 @@ async fn renew(
     .bind(&candidate.url)
     .fetch_optional(session)
     .await?;
-    Ok(row.and_then(StoredLease::leader))
+    Ok(row.and_then(StoredLease::into_leader))
 }
 
 async fn try_presence_lock(session: &mut PgConnection) -> Result<bool, StoreError> {
@@ -322,7 +322,7 @@ async fn begin_term(
         {
             Ok(row) => {
                 transaction.commit().await?;
-                return Ok(row.and_then(StoredLease::leader));
+                return Ok(row.and_then(StoredLease::into_leader));
             }
             Err(StoreError::Busy) => transaction.rollback().await?,
             Err(error) => return Err(error),

@@ -49,7 +49,7 @@ impl MapVersionCache {
     }
 
     /// Caches a version in place of an earlier one.
-    pub(super) fn keep(&self, mark: VersionMark, map: &Arc<ShardMap>) {
+    pub(super) fn put(&self, mark: VersionMark, map: &Arc<ShardMap>) {
         self.with(|versions| versions.insert(map.name.clone(), (mark, Arc::clone(map))));
     }
 

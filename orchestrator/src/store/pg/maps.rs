@@ -131,7 +131,7 @@ impl PgStore {
         }
         let delta = MapDelta::between(&before, map);
         if owners == AllowedOwners::Checked {
-            let reassigned = delta.reassigned(before.no_keys());
+            let reassigned = delta.reassigned_keys(before.no_keys());
             let moved =
                 mappings::migration_moving(&mut transaction, &map.name, &reassigned).await?;
             if let Some(migration) = moved {
@@ -315,7 +315,7 @@ pub(super) async fn map_in_force(
         ),
     };
     let map = Arc::new(row.map(name, &store.incarnation, mappings)?);
-    store.map_cache.keep(mark, &map);
+    store.map_cache.put(mark, &map);
     Ok(Some(map))
 }
 

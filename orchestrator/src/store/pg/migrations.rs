@@ -86,7 +86,7 @@ impl PgStore {
         .bind(after.map(MigrationId::as_str))
         .fetch_all(&self.pool)
         .await?;
-        rows.into_iter().map(StoredMigration::record).collect()
+        rows.into_iter().map(StoredMigration::into_record).collect()
     }
 
     async fn select_events(
@@ -211,7 +211,7 @@ pub(super) async fn load_snapshot(
     .bind(id.as_str())
     .fetch_all(&mut *session)
     .await?;
-    row.snapshot(steps).map(Some)
+    row.into_snapshot(steps).map(Some)
 }
 
 /// Why a change was not applied.

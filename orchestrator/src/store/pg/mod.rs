@@ -85,7 +85,7 @@ impl PgStore {
     /// Returns an error if the connection string cannot be used, [`OpenError::Newer`] if the schema is too new, and
     /// [`StoreError::Unavailable`] if the store cannot be used.
     pub async fn open(dsn: &str) -> Result<Self, OpenError> {
-        let options = dsn::options(dsn)?;
+        let options = dsn::connect_options(dsn)?;
         Self::connect(options).await
     }
 
@@ -113,7 +113,7 @@ impl PgStore {
             .max_connections(POOL_SESSIONS)
             .connect_with(options);
         let pool = pool.await.map_err(StoreError::from)?;
-        schema::migrate(&pool).await?;
+        schema::update(&pool).await?;
         let incarnation = "select incarnation from store_identity";
         let incarnation = sqlx::query_as(incarnation).fetch_one(&pool).await;
         let (incarnation,): (sqlx::types::Uuid,) = incarnation.map_err(StoreError::from)?;

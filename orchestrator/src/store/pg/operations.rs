@@ -76,13 +76,13 @@ impl PgStore {
         .await?;
         let migrations: Result<Vec<Migration>, StoreError> = migrations
             .into_iter()
-            .map(StoredMigration::record)
+            .map(StoredMigration::into_record)
             .collect();
         let mut migrations = migrations?;
         let record = |row: StoredOperation| {
             let own = migrations.extract_if(.., |m| m.operation.as_str() == row.id);
             let own = own.collect();
-            row.record(own)
+            row.into_record(own)
         };
         Ok(rows.into_iter().map(record).collect())
     }

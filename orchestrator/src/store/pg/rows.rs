@@ -76,7 +76,7 @@ pub(super) struct StoredOperation {
 
 impl StoredOperation {
     /// Converts the row into a record with its migrations.
-    pub(super) fn record(self, migrations: Vec<Migration>) -> OperationRecord {
+    pub(super) fn into_record(self, migrations: Vec<Migration>) -> OperationRecord {
         OperationRecord {
             id: MigrationId(self.id),
             plan: self.plan.0,
@@ -131,19 +131,19 @@ pub(super) struct StoredCleanup {
 
 impl StoredMigration {
     /// Converts the row into a snapshot with its steps.
-    pub(super) fn snapshot(self, steps: Vec<StoredStep>) -> Result<Snapshot, StoreError> {
+    pub(super) fn into_snapshot(self, steps: Vec<StoredStep>) -> Result<Snapshot, StoreError> {
         let lease_until = self.until;
         let steps: Result<Vec<Step>, StoreError> =
-            steps.into_iter().map(StoredStep::record).collect();
+            steps.into_iter().map(StoredStep::into_record).collect();
         Ok(Snapshot {
-            migration: self.record()?,
+            migration: self.into_record()?,
             steps: steps?,
             lease_until,
         })
     }
 
     /// Converts the row into a record.
-    pub(super) fn record(self) -> Result<Migration, StoreError> {
+    pub(super) fn into_record(self) -> Result<Migration, StoreError> {
         let owner = self.agent.zip(self.instance);
         // A controller of the previous version assigns work with a new epoch and does not update these columns. They
         // are valid only if their epoch is the migration's epoch.
@@ -200,7 +200,7 @@ impl StoredMigration {
 }
 
 impl StoredStep {
-    fn record(self) -> Result<Step, StoreError> {
+    fn into_record(self) -> Result<Step, StoreError> {
         Ok(Step {
             kind: StepKind::parse(&self.kind)
                 .ok_or_else(|| unknown_word_error("step", &self.kind))?,

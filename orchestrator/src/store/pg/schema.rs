@@ -27,7 +27,7 @@ pub(super) async fn applied_version(session: &mut PgConnection) -> Result<i64, S
 }
 
 /// Updates the schema. If several controllers start together, one of them does it, and the others wait.
-pub(super) async fn migrate(pool: &PgPool) -> Result<(), OpenError> {
+pub(super) async fn update(pool: &PgPool) -> Result<(), OpenError> {
     let session = pool.acquire().await.map_err(StoreError::from)?;
     let mut session = session.detach();
     create_schema(&mut session)

@@ -65,7 +65,7 @@ impl PgStore {
             None => self.read_sealed(&mut transaction, id, versions).await?,
         };
         *self.last_seal() = Some(sealed.clone());
-        let transaction = self.writing(transaction, WriteScope::One(id.clone()));
+        let transaction = self.write_transaction(transaction, WriteScope::One(id.clone()));
         Ok(Box::new(PgSealed {
             transaction,
             sealed,

@@ -81,7 +81,7 @@ pub(super) struct WriteGuard {
 
 impl Drop for WriteGuard {
     fn drop(&mut self) {
-        let mut written = self.migration_cache.written();
+        let mut written = self.migration_cache.lock_written();
         match std::mem::replace(&mut self.what, WriteScope::None) {
             WriteScope::Any => written.any = true,
             WriteScope::One(id) => {
@@ -128,14 +128,14 @@ impl DerefMut for WriteTransaction {
 }
 
 impl MigrationCache {
-    fn written(&self) -> MutexGuard<'_, WrittenKeys> {
+    fn lock_written(&self) -> MutexGuard<'_, WrittenKeys> {
         self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Records that these leases now last until `until`.
     pub(super) fn extended<'a>(&self, ids: impl Iterator<Item = &'a String>, until: DateTime<Utc>) {
         let ids = ids.map(|id| (MigrationId(id.clone()), until));
-        self.written().leases.extend(ids);
+        self.lock_written().leases.extend(ids);
     }
 }
 
@@ -160,7 +160,7 @@ impl StoredMigrationHead {
 
 impl PgStore {
     /// Combines a transaction with the scope of its writes.
-    pub(super) fn writing(
+    pub(super) fn write_transaction(
         &self,
         transaction: Transaction<'static, Postgres>,
         what: WriteScope,
@@ -185,7 +185,7 @@ impl PgStore {
         let mut known = self.migration_cache.known.lock().await;
         if known.covers < ticket {
             let covers = self.migration_cache.requests.load(Ordering::SeqCst);
-            let written = std::mem::take(&mut *self.migration_cache.written());
+            let written = std::mem::take(&mut *self.migration_cache.lock_written());
             // The recorded writes are removed here. If the read fails, this guard reports that any migration may have
             // changed.
             let mut unread = self.write_guard(WriteScope::Any);
@@ -211,7 +211,7 @@ impl PgStore {
         let at = Instant::now();
         let began = self.pool.begin_with(BEGIN_ONE_SNAPSHOT);
         let mut transaction = began.await?;
-        let heads = heads(&mut transaction, None).await?;
+        let heads = select_heads(&mut transaction, None).await?;
         let under = term.zip(heads.first().map(|head| head.up_since));
         if under.is_none() || under != known.under {
             known.versions.clear();
@@ -221,7 +221,7 @@ impl PgStore {
             version.is_none_or(|version| *version != head.version())
         };
         let changed: Vec<&str> = heads.iter().filter(is_new).map(|h| h.id.as_str()).collect();
-        let mut fresh = snapshots(&mut transaction, &changed).await?;
+        let mut fresh = select_snapshots(&mut transaction, &changed).await?;
         let mut old: HashMap<MigrationId, Arc<Snapshot>> = known
             .all
             .iter()
@@ -259,11 +259,11 @@ impl PgStore {
         if !written.ids.is_empty() {
             let ids: Vec<&str> = written.ids.iter().map(MigrationId::as_str).collect();
             let mut transaction = self.pool.begin_with(BEGIN_ONE_SNAPSHOT).await?;
-            fresh = snapshots(&mut transaction, &ids).await?;
+            fresh = select_snapshots(&mut transaction, &ids).await?;
             for id in &ids {
                 known.versions.remove(*id);
             }
-            let heads = heads(&mut transaction, Some(&ids)).await?;
+            let heads = select_heads(&mut transaction, Some(&ids)).await?;
             let versions = heads.iter().map(|head| (head.id.clone(), head.version()));
             known.versions.extend(versions);
         }
@@ -288,7 +288,7 @@ impl PgStore {
 }
 
 /// Returns the versions of the migrations `ids`, or of all that have not ended.
-async fn heads(
+async fn select_heads(
     session: &mut PgConnection,
     only: Option<&[&str]>,
 ) -> Result<Vec<StoredMigrationHead>, StoreError> {
@@ -305,7 +305,7 @@ async fn heads(
 }
 
 /// Returns these migrations with their steps.
-async fn snapshots(
+async fn select_snapshots(
     session: &mut PgConnection,
     ids: &[&str],
 ) -> Result<BTreeMap<MigrationId, Snapshot>, StoreError> {
@@ -330,7 +330,7 @@ async fn snapshots(
     }
     let entry = |row: StoredMigration| {
         let own = steps.remove(&row.id).unwrap_or_default();
-        let snapshot = row.snapshot(own)?;
+        let snapshot = row.into_snapshot(own)?;
         Ok((snapshot.migration.id.clone(), snapshot))
     };
     rows.into_iter().map(entry).collect()
