@@ -126,7 +126,7 @@ async fn a_stale_plan_is_refused_and_says_what_changed() {
         told["detail"]
             .as_str()
             .unwrap()
-            .contains("was f1, it is f2"),
+            .contains("was f1, and is now f2"),
         "{told}"
     );
 
@@ -149,7 +149,7 @@ async fn a_stale_plan_is_refused_and_says_what_changed() {
     let (_, told) = problem(server.post("/api/v1/migrations", &plan).await).await;
     let detail = told["detail"].as_str().unwrap();
     assert!(
-        detail.contains("version 1, which is now at version 2"),
+        detail.contains("version 1 of map tenants, which is now at version 2"),
         "{detail}"
     );
 

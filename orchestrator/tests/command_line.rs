@@ -347,7 +347,7 @@ async fn an_operation_of_two_moves_is_driven_by_its_id() {
     assert_eq!(watched.status.code(), Some(0));
     let lines = String::from_utf8(watched.stdout).unwrap();
     for said in [
-        "m2 planned (1 other move is under way)",
+        "m2 planned (1 other move is running)",
         &format!("{id}x1 waiting · cutover "),
     ] {
         assert!(lines.contains(said), "{said}: {lines}");

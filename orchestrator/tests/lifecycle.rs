@@ -251,7 +251,7 @@ async fn failures_are_retried_until_the_attempts_are_spent_and_resume_goes_on() 
     let view = server.in_state(&id, "failed").await;
     assert_eq!(
         view["failure"]["hint"],
-        "mend it, then `resume`; `abort` takes everything back"
+        "mend it, then `resume`; `abort` undoes the migration"
     );
     assert_eq!(view["steps"][0]["state"], "failed");
     assert_eq!(server.command(&id, "pause").await.status(), 409);

@@ -243,7 +243,7 @@ async fn settings_are_merged_and_contradictions_are_named() {
         "{text}"
     );
     let (_, text) = refused(&server, &["map", "set", "tenants", "--table", "t=a,b"]).await;
-    assert!(text.contains("names 2 key column(s)"), "{text}");
+    assert!(text.contains("has 2 key column(s)"), "{text}");
 }
 
 #[tokio::test]

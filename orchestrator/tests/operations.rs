@@ -109,7 +109,7 @@ async fn two_moves_run_one_after_the_other_where_one_is_the_limit() {
     let view = server.submit(&agent, &two_moves("moves_at_once: 1")).await;
     let id = id(&view);
     assert_eq!(view["moves"][1]["id"], format!("{id}x2"));
-    waits_for(&server, &format!("{id}x2"), "1 other move is under way").await;
+    waits_for(&server, &format!("{id}x2"), "1 other move is running").await;
     // The second move has not reached its cutover, and is approved all the same.
     assert_eq!(server.order(&id, "approve").await.status(), 200);
 
@@ -159,7 +159,7 @@ async fn an_abort_takes_back_at_once_what_has_not_begun() {
     waits_for(
         &server,
         &format!("{id}x2"),
-        "1 other move is under way on shard a",
+        "1 other move is running on shard a",
     )
     .await;
     assert_eq!(server.order(&id, "rollback").await.status(), 409);

@@ -3,8 +3,9 @@
 use crate::fixture::{Database, keys, map, plan};
 use chrono::{DateTime, Duration, Utc};
 use orchestrator::store::{
-    Approval, CleanupRecord, FigureReading, MigrationChange, MigrationOwner, NewEvent,
-    NewOperation, NewShard, OwnerBeat, SealedMigration, Snapshot, Store, StoreError, StreamReading,
+    Approval, CleanupRecord, FigureReading, LeaderStore, LeaseHolder, MigrationChange,
+    MigrationStore, NewEvent, NewOperation, NewShard, OwnerBeat, SealedMigration, ShardStore,
+    Snapshot, Store, StoreError, StreamReading,
 };
 use plans::id::{MapVersion, MigrationId, ShardName};
 use plans::names::Direction;
@@ -135,7 +136,7 @@ async fn written(store: &dyn Store, id: &MigrationId) -> (Box<dyn SealedMigratio
 
 fn change(snapshot: &Snapshot) -> MigrationChange {
     MigrationChange {
-        reshaped: false,
+        plan_changed: false,
         from_revision: snapshot.migration.revision,
         migration: snapshot.migration.clone(),
         steps: Vec::new(),
@@ -152,7 +153,7 @@ fn change(snapshot: &Snapshot) -> MigrationChange {
 
 fn owned(snapshot: &Snapshot) -> MigrationChange {
     let mut change = change(snapshot);
-    change.migration.owner = Some(MigrationOwner {
+    change.migration.owner = Some(LeaseHolder {
         agent: "x".into(),
         instance: "x1".into(),
         token: None,

@@ -7,7 +7,7 @@ mod authority;
 use authority::Authority;
 use cluster::{Cluster, Options};
 use connect::{Dsn, Session, connect};
-use orchestrator::store::Store;
+use orchestrator::store::ShardStore;
 use orchestrator::store::pg::PgStore;
 
 const HBA: &str =

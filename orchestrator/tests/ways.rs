@@ -233,7 +233,7 @@ async fn a_writer_is_ended_only_with_leave_for_exactly_him() {
     let view = server.in_state(&id, "waiting").await;
     let waits = view["waiting_for"].as_str().unwrap();
     for words in [
-        "leave to cancel pid 7",
+        "permission to end pid 7",
         "batch as app",
         "update orders set state = ?",
     ] {

@@ -74,7 +74,7 @@ impl Admission {
             return Err(self.refuse(call, wait));
         }
         let found = match &credentials {
-            Credentials::Token(token) => self.controller.holder(token).await,
+            Credentials::Token(token) => self.controller.visitor_of_secret(token).await,
             Credentials::Cookie(cookie) if self.tries.is_wrong(cookie.digest(), Instant::now()) => {
                 Ok(None)
             }
@@ -109,7 +109,7 @@ impl Admission {
     async fn still(&self, credentials: &Credentials) -> bool {
         tokio::time::sleep(RECHECK_INTERVAL).await;
         let found = match credentials {
-            Credentials::Token(token) => self.controller.holder(token).await,
+            Credentials::Token(token) => self.controller.visitor_of_secret(token).await,
             Credentials::Cookie(cookie) => self.controller.signed_in(cookie).await,
             Credentials::None => return false,
         };

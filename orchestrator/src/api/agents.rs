@@ -3,7 +3,7 @@
 use super::extract::Path;
 use super::{ApiError, json};
 use crate::access::Visitor;
-use crate::controller::{CallerBinding, Controller};
+use crate::controller::{Controller, LeaseProof};
 use crate::store::{AgentRecord, CleanupRecord};
 use axum::body::Bytes;
 use axum::extract::State;
@@ -30,7 +30,9 @@ pub(super) async fn claim(
 ) -> Result<Response, ApiError> {
     let claim: Claim = json(&body)?;
     // The shards that the token of the agent permits.
-    let reach = controller.reach(&visitor, Some(&claim.agent)).await?;
+    let reach = controller
+        .permitted_shards(&visitor, Some(&claim.agent))
+        .await?;
     let token = controller.token_of(&visitor);
     let work = controller.claim(&claim, &reach, &token).await?;
     Ok(match work {
@@ -46,7 +48,9 @@ pub(super) async fn heartbeat(
     body: Bytes,
 ) -> Result<Json<HeartbeatReply>, ApiError> {
     let beat: Heartbeat = json(&body)?;
-    let reach = controller.reach(&visitor, Some(&beat.agent)).await?;
+    let reach = controller
+        .permitted_shards(&visitor, Some(&beat.agent))
+        .await?;
     for holding in &beat.holding {
         controller.check_reach(&reach, &holding.migration).await?;
     }
@@ -65,7 +69,7 @@ pub(super) async fn report(
     match &report {
         Report::Step(step) => check_reach(&controller, &visitor, &step.migration).await?,
         Report::Inspected { id, .. } => {
-            let reach = controller.reach(&visitor, None).await?;
+            let reach = controller.permitted_shards(&visitor, None).await?;
             controller.check_inspection(&reach, &token, id)?;
         }
     }
@@ -127,7 +131,7 @@ async fn check_owner(
     let secret = headers.get(SECRET_HEADER);
     let secret = secret.and_then(|value| value.to_str().ok());
     let secret = secret.map(WireSecret::shown);
-    let shown = CallerBinding {
+    let shown = LeaseProof {
         migration: id,
         epoch: None,
         secret: secret.as_ref(),
@@ -142,6 +146,6 @@ async fn check_reach(
     visitor: &Visitor,
     id: &MigrationId,
 ) -> Result<(), ApiError> {
-    let reach = controller.reach(visitor, None).await?;
+    let reach = controller.permitted_shards(visitor, None).await?;
     Ok(controller.check_reach(&reach, id).await?)
 }

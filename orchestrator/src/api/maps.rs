@@ -141,7 +141,7 @@ pub(super) async fn latency(
     body: Bytes,
 ) -> Result<(), ApiError> {
     let report = json(&body)?;
-    Ok(controller.hear_latency(&MapName(name), report).await?)
+    Ok(controller.record_latency(&MapName(name), report).await?)
 }
 
 /// Returns every revision of the settings, newest first.

@@ -72,7 +72,7 @@ pub(super) async fn show(
 ) -> Result<impl IntoResponse, ApiError> {
     let id = MigrationId(id);
     let snapshot = controller.load(&id).await?;
-    let reach = controller.reach(&visitor, None).await?;
+    let reach = controller.permitted_shards(&visitor, None).await?;
     controller.check_reach(&reach, &id).await?;
     let tag = format!("\"{}\"", snapshot.migration.revision);
     let tag = AppendHeaders([(header::ETAG, tag)]);
@@ -159,7 +159,7 @@ pub(super) async fn course(
     State(controller): State<Controller>,
     Path(id): Path<String>,
 ) -> Result<Json<Vec<FigureReading>>, ApiError> {
-    Ok(Json(controller.course(&MigrationId(id)).await?))
+    Ok(Json(controller.readings(&MigrationId(id)).await?))
 }
 
 /// Returns the objects that the migration created on shards, and whether they were removed.
@@ -170,7 +170,7 @@ pub(super) async fn cleanup(
 ) -> Result<Json<Vec<CleanupRecord>>, ApiError> {
     let id = MigrationId(id);
     controller.load(&id).await?;
-    let reach = controller.reach(&visitor, None).await?;
+    let reach = controller.permitted_shards(&visitor, None).await?;
     controller.check_reach(&reach, &id).await?;
     Ok(Json(controller.store().cleanup(&id).await?))
 }

@@ -9,7 +9,7 @@ use super::BODY_LIMIT;
 use super::error::{ApiError, keyed};
 use crate::access::{RouteAccess, SecretDigest, Visitor};
 use crate::controller::Controller;
-use crate::store::{EarlierCommand, KeptAnswer, KeyedCommand};
+use crate::store::{CommandStore, EarlierCommand, KeyedCommand, StoredResponse};
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderValue, Method, StatusCode, header};
@@ -122,7 +122,7 @@ async fn once(
         fingerprint: SecretDigest::of(&digested),
         at: chrono::Utc::now(),
     };
-    let store = running.controller.store();
+    let store: &dyn CommandStore = running.controller.store();
     match store.begin_command(&command).await? {
         Some(earlier) => replay(&command, earlier),
         None => {
@@ -137,11 +137,11 @@ fn replay(command: &KeyedCommand, earlier: EarlierCommand) -> Result<Response, A
     if earlier.fingerprint != command.fingerprint {
         return Err(keyed::key_of_another_command());
     }
-    let kept = earlier.answer.ok_or_else(keyed::unknown_outcome)?;
+    let kept = earlier.response.ok_or_else(keyed::unknown_outcome)?;
     let status = StatusCode::from_u16(kept.status).unwrap_or_default();
     let mut response = (status, kept.body).into_response();
     let headers = response.headers_mut();
-    if let Ok(kind) = HeaderValue::from_str(&kept.kind) {
+    if let Ok(kind) = HeaderValue::from_str(&kept.content_type) {
         headers.insert(header::CONTENT_TYPE, kind);
     }
     headers.insert(REPLAYED, HeaderValue::from_static("true"));
@@ -154,7 +154,7 @@ async fn keep(
     key: SecretDigest,
     response: Response,
 ) -> Result<Response, ApiError> {
-    let store = running.controller.store();
+    let store: &dyn CommandStore = running.controller.store();
     if !response.status().is_success() {
         // After a server error the command may have been carried out. The record stays, so that a repetition reports an
         // unknown outcome.
@@ -169,12 +169,12 @@ async fn keep(
         .map_err(|_| ApiError::too_large(ANSWER_LIMIT))?;
     let kind = parts.headers.get(header::CONTENT_TYPE);
     let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    let answer = KeptAnswer {
+    let response = StoredResponse {
         status: parts.status.as_u16(),
-        kind: kind.to_owned(),
+        content_type: kind.to_owned(),
         body: body.to_vec(),
     };
-    forgotten(store.keep_answer(key, &answer).await);
+    forgotten(store.store_response(key, &response).await);
     Ok(Response::from_parts(parts, Body::from(body)))
 }
 

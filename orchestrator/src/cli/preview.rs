@@ -94,7 +94,7 @@ pub(super) async fn edit(
     edit: MapEdit,
 ) -> Result<ShardMap, CliError> {
     let known = KnownNames::read(client).await?;
-    Ok(edit.applied(map, &known.shards)?)
+    Ok(edit.apply_to(map, &known.shards)?)
 }
 
 /// The plan of a text that the controller would admit, as far as the map shows it.

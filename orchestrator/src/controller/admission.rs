@@ -48,7 +48,7 @@ impl Controller {
                 expected,
             } = &error
             {
-                return stale(version_changed(map, *current, *expected));
+                return stale_error(version_changed(map, *current, *expected));
             }
             error.into()
         })?;
@@ -76,11 +76,11 @@ impl Controller {
         let store = &self.inner.store;
         let unfinished = store.unfinished().await?;
         let mut others = unfinished.iter().map(|snapshot| &snapshot.migration);
-        let meets = |other: &&crate::store::Migration| {
+        let moves_same_keys = |other: &&crate::store::Migration| {
             let mut moves = plan.moves.iter();
-            moves.any(|planned| other.meets(&plan.map, &planned.moving.keys))
+            moves.any(|planned| other.moves_any_of(&plan.map, &planned.moving.keys))
         };
-        if let Some(other) = others.find(meets).filter(|_| !queue) {
+        if let Some(other) = others.find(moves_same_keys).filter(|_| !queue) {
             let migration = other.id.clone();
             return Err(StoreError::KeysMoving { migration }.into());
         }
@@ -88,7 +88,7 @@ impl Controller {
         let mut changed = Vec::new();
         if plan.incarnation != store.incarnation() {
             changed.push(format!(
-                "it was made for the control store {}, this is {}",
+                "the plan was made for the control store {}, and this is {}",
                 plan.incarnation,
                 store.incarnation()
             ));
@@ -124,19 +124,21 @@ impl Controller {
         map: &ShardMap,
         shards: &[ShardRecord],
     ) -> Result<(), ControlError> {
-        let surveys = distinct(&plan.moves).into_iter().map(|planned| async move {
-            let settings = settings_of(plan, planned);
-            let scope = SurveyScope {
-                source: &planned.moving.source,
-                target: &planned.moving.target,
-                keys: &planned.moving.keys,
-                mode: planned.mode,
-                again: true,
-                trial: false,
-            };
-            let survey = self.survey(scope, settings, map, shards).await?;
-            Ok::<_, ControlError>((planned, survey))
-        });
+        let surveys = distinct_surveys(&plan.moves)
+            .into_iter()
+            .map(|planned| async move {
+                let settings = settings_of(plan, planned);
+                let scope = SurveyScope {
+                    source: &planned.moving.source,
+                    target: &planned.moving.target,
+                    keys: &planned.moving.keys,
+                    mode: planned.mode,
+                    again: true,
+                    trial: false,
+                };
+                let survey = self.survey(scope, settings, map, shards).await?;
+                Ok::<_, ControlError>((planned, survey))
+            });
         let surveys = futures::stream::iter(surveys.collect::<Vec<_>>());
         let surveyed: Vec<_> = surveys
             .buffered(super::planning::AT_ONCE)
@@ -147,7 +149,7 @@ impl Controller {
             .filter(|(planned, survey)| survey.schema_fingerprint != planned.schema_fingerprint)
             .map(|(planned, survey)| {
                 format!(
-                    "the tables on shard {} were changed: their fingerprint was {}, it is {}",
+                    "the tables on shard {} were changed: their fingerprint was {}, and is now {}",
                     planned.moving.source, planned.schema_fingerprint, survey.schema_fingerprint
                 )
             })
@@ -160,14 +162,14 @@ impl Controller {
 }
 
 /// Returns the first move for each combination of source, target and mode.
-fn distinct(moves: &[PlannedMove]) -> Vec<&PlannedMove> {
-    let same = |a: &PlannedMove, b: &PlannedMove| {
+fn distinct_surveys(moves: &[PlannedMove]) -> Vec<&PlannedMove> {
+    let is_same_pair = |a: &PlannedMove, b: &PlannedMove| {
         a.moving.source == b.moving.source && a.moving.target == b.moving.target && a.mode == b.mode
     };
     let first = |index: &usize| {
         moves[..*index]
             .iter()
-            .all(|before| !same(before, &moves[*index]))
+            .all(|before| !is_same_pair(before, &moves[*index]))
     };
     (0..moves.len())
         .filter(first)
@@ -175,7 +177,7 @@ fn distinct(moves: &[PlannedMove]) -> Vec<&PlannedMove> {
         .collect()
 }
 
-/// Returns map settings that list the tables of the plan.
+/// Returns map settings that contain the tables, the ignored tables and the sequence mode of the plan.
 fn settings_of(plan: &Plan, planned: &PlannedMove) -> MapSettings {
     MapSettings {
         ignore: plan.ignore.clone(),
@@ -203,14 +205,16 @@ fn broken_rules(plan: &Plan, map: &ShardMap, shards: &[ShardRecord]) -> Vec<Rule
     broken
 }
 
-fn stale(changed: String) -> ControlError {
+fn stale_error(changed: String) -> ControlError {
     ControlError::Stale {
         changed: vec![changed],
     }
 }
 
 fn version_changed(map: &MapName, current: i64, expected: i64) -> String {
-    format!("it was made for map {map} version {expected}, which is now at version {current}")
+    format!(
+        "the plan was made for version {expected} of map {map}, which is now at version {current}"
+    )
 }
 
 /// Returns a new id: `m` and nine random letters or digits.

@@ -7,8 +7,8 @@
 //! - The controller refuses a user whose token was created after the migration. It also refuses a user if the user
 //!   created the token of the submitter or of another approver, directly or through other tokens, or if one of them
 //!   created the token of the user.
-//! - Until there are enough approvals, they are dropped when the migration is paused or fails, when a step is repeated,
-//!   and when the plan follows a changed table. When there are enough approvals, they remain.
+//! - While there are not enough approvals, they are dropped when the migration is paused, fails or is aborted, when a
+//!   step is repeated, and when the plan is changed because a table was changed. When there are enough, they remain.
 
 use super::draft::MigrationDraft;
 use super::{ApprovalError, ControlError, Controller};
@@ -19,19 +19,19 @@ use plans::request::Cutover;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// Returns how many approvals are still missing, of `needed`.
+/// Returns how many of the `needed` approvals are still missing.
 #[must_use]
 pub fn approvals_left(needed: u32, approvals: &[Approval]) -> u32 {
     needed.saturating_sub(u32::try_from(approvals.len()).unwrap_or(u32::MAX))
 }
 
-/// Returns the text for the approval that a migration waits for.
+/// Returns the text that says which approvals the migration waits for.
 pub(crate) fn approval_of(m: &Migration) -> String {
-    approval(m.plan.options.approvals, &m.approvals)
+    missing_approvals_text(m.plan.options.approvals, &m.approvals)
 }
 
-/// Returns the text for the approvals that are still missing.
-pub(crate) fn approval(needed: u32, approvals: &[Approval]) -> String {
+/// Returns the text that says which approvals are missing, and who has approved already.
+pub(crate) fn missing_approvals_text(needed: u32, approvals: &[Approval]) -> String {
     let what = "approval of the cutover";
     if needed <= 1 {
         return what.to_owned();
@@ -81,7 +81,7 @@ pub(super) fn give(draft: &mut MigrationDraft, data: &Value) -> Result<bool, Con
         reason: reason.map(str::to_owned),
     });
     let (count, enough) = (m.approvals.len(), are_enough(m));
-    draft.note(
+    draft.record(
         "approval.given",
         None,
         json!({ "given": count, "needed": needed, "reason": reason }),
@@ -92,7 +92,7 @@ pub(super) fn give(draft: &mut MigrationDraft, data: &Value) -> Result<bool, Con
 /// Refuses the actor if its token was created after the migration, or if the actor may be the same person as the
 /// submitter or another approver: one of them created the other's token, directly or through other tokens. `tokens` are
 /// all tokens of the store.
-pub(super) fn check_apart(
+pub(super) fn check_independence(
     draft: &MigrationDraft,
     tokens: &[TokenRecord],
 ) -> Result<(), ControlError> {
@@ -101,16 +101,17 @@ pub(super) fn check_apart(
         return Ok(());
     }
     let (migration, by) = (m.id.clone(), by.to_owned());
-    let own = valid(tokens, &by).max_by_key(|token| token.created_at);
-    if own.is_some_and(|own| own.created_at > m.created_at) {
+    let own_token = valid(tokens, &by).max_by_key(|token| token.created_at);
+    if own_token.is_some_and(|own| own.created_at > m.created_at) {
         return Err(ApprovalError::Young { migration, by }.into());
     }
-    let approvers = m.approvals.iter().map(|approvers| &approvers.by);
+    let approvers = m.approvals.iter().map(|approval| &approval.by);
     let others = approvers.chain([&m.submitted_by]);
     let mut others = others.filter(|other| !other.eq_ignore_ascii_case(&by));
     let related = |other: &&String| {
-        let made_by = |one: &str, another: &str| makers(tokens, one).contains(&lower(another));
-        made_by(&by, other) || made_by(other, &by)
+        let is_created_by =
+            |user: &str, other: &str| creators(tokens, user).contains(&lower(other));
+        is_created_by(&by, other) || is_created_by(other, &by)
     };
     match others.find(related) {
         None => Ok(()),
@@ -135,17 +136,17 @@ fn valid<'t>(tokens: &'t [TokenRecord], name: &str) -> impl Iterator<Item = &'t 
 
 /// Returns the user who created the token of this name, the user who created that user's token, and so on, in lower
 /// case.
-fn makers(tokens: &[TokenRecord], name: &str) -> BTreeSet<String> {
-    let mut makers = BTreeSet::new();
+fn creators(tokens: &[TokenRecord], name: &str) -> BTreeSet<String> {
+    let mut creators = BTreeSet::new();
     let first = valid(tokens, name).map(|token| lower(&token.created_by));
     let mut next: Vec<String> = first.collect();
-    while let Some(maker) = next.pop() {
-        if makers.insert(maker.clone()) {
-            let theirs = tokens.iter().filter(|token| lower(&token.name) == maker);
+    while let Some(creator) = next.pop() {
+        if creators.insert(creator.clone()) {
+            let theirs = tokens.iter().filter(|token| lower(&token.name) == creator);
             next.extend(theirs.map(|token| lower(&token.created_by)));
         }
     }
-    makers
+    creators
 }
 
 fn lower(name: &str) -> String {
@@ -164,7 +165,7 @@ pub(super) fn drop_approvals(draft: &mut MigrationDraft, why: &str) {
     }
     let approvals = std::mem::take(&mut m.approvals);
     let by: Vec<String> = approvals.into_iter().map(|approval| approval.by).collect();
-    draft.note("approval.dropped", None, json!({ "by": by, "why": why }));
+    draft.record("approval.dropped", None, json!({ "by": by, "why": why }));
 }
 
 impl Controller {

@@ -1,38 +1,38 @@
-//! Checks that a call about a migration comes from the agent process that has the migration's lease. In this file the
-//! word owner means this process, not a shard that owns keys. The call must come under the token that claimed the
-//! migration, and contain the epoch (the number of the lease) and the secret that the controller sent with the step.
+//! Checks that a call about a migration comes from the agent process that has the migration's lease (`owner` in this
+//! file; not a shard that owns keys). The call must come under the token that claimed the migration, and contain the
+//! epoch (the number of the lease) and the secret that the controller sent with the step.
 //!
 //! A caller with the token of any agent can read epochs and process names. Therefore these do not suffice to act for a
 //! migration (ADR 48). An agent that uses version 3 of the wire protocol has no secret; only its token is checked.
 
-use super::{BindingError, ControlError, Controller};
+use super::{ControlError, Controller, NotOwnerReason};
 use crate::access::{AccessRule, SecretDigest, Visitor};
-use crate::store::{Migration, MigrationOwner};
+use crate::store::{LeaseHolder, Migration};
 use plans::id::{Epoch, MigrationId};
 use plans::wire::{Claim, WireSecret};
 
-/// The name in the journal for a caller without a token.
+/// Stands for the name of the token in the journal if the controller requires no tokens.
 const NO_TOKEN: &str = "no token";
 
 /// The name of the caller's token; `None` if the controller requires no tokens.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct CallerToken(Option<String>);
+pub struct CallerTokenName(Option<String>);
 
-impl CallerToken {
+impl CallerTokenName {
     /// Returns the name of the token, for the journal and the audit trail.
     pub(crate) fn name(&self) -> &str {
         self.0.as_deref().unwrap_or(NO_TOKEN)
     }
 
-    /// Returns the name of the token, as the store records it with the lease. Other than [`CallerToken::name`], it is
-    /// `None` if the controller requires no tokens.
-    pub(super) fn kept(&self) -> Option<String> {
+    /// Returns the name of the token as the store records it with the lease: `None` if the controller requires no
+    /// tokens.
+    pub(super) fn stored_name(&self) -> Option<String> {
         self.0.clone()
     }
 
-    /// Returns whether the token may act for the owner. If the controller requires no tokens, or required none when the
-    /// work was dispatched, the secret alone proves the owner.
-    fn may_act_for(&self, owner: &MigrationOwner) -> bool {
+    /// Returns whether the token is the one that claimed the migration. If the controller requires no tokens, or
+    /// required none at the time of the claim, every token is accepted, and only the secret proves the lease.
+    fn may_act_for(&self, owner: &LeaseHolder) -> bool {
         match (&self.0, &owner.token) {
             (Some(own), Some(bound)) => own == bound,
             (None, _) | (_, None) => true,
@@ -42,33 +42,33 @@ impl CallerToken {
 
 /// What a call contains to prove that the caller has the lease of the migration.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct CallerBinding<'a> {
+pub(crate) struct LeaseProof<'a> {
     /// The migration.
     pub(crate) migration: &'a MigrationId,
-    /// The epoch under which the caller acts; `None` if the secret alone is the evidence.
+    /// The epoch under which the caller acts; `None` if the call contains no epoch.
     pub(crate) epoch: Option<Epoch>,
     /// The secret that the agent received with the step.
     pub(crate) secret: Option<&'a WireSecret>,
     /// The token of the caller.
-    pub(crate) token: &'a CallerToken,
+    pub(crate) token: &'a CallerTokenName,
 }
 
-impl CallerBinding<'_> {
+impl LeaseProof<'_> {
     /// Fails unless the epoch, the token and the secret of the call are those of the migration `m`.
     pub(super) fn check(self, m: &Migration) -> Result<(), ControlError> {
-        self.check_holder(m.epoch, m.owner.as_ref())
+        self.check_epoch_and_holder(m.epoch, m.owner.as_ref())
     }
 
     /// Fails unless the migration has an owner and the epoch, the token and the secret of the call are right. A call
     /// without an epoch is checked by token and secret. `current` is the current epoch.
-    pub(super) fn check_holder(
+    pub(super) fn check_epoch_and_holder(
         self,
         current: Epoch,
-        owner: Option<&MigrationOwner>,
+        owner: Option<&LeaseHolder>,
     ) -> Result<(), ControlError> {
         match owner {
             Some(owner) if self.epoch.is_none_or(|epoch| epoch == current) => {
-                self.check_owner(owner, current)
+                self.check_token_and_secret(owner, current)
             }
             Some(_) | None => Err(ControlError::StaleEpoch {
                 migration: self.migration.clone(),
@@ -80,12 +80,12 @@ impl CallerBinding<'_> {
 
     /// Fails unless the token and the secret of the call are those of `owner`. Does not compare epochs: `epoch` is only
     /// part of the error.
-    pub(super) fn check_owner(
+    pub(super) fn check_token_and_secret(
         self,
-        owner: &MigrationOwner,
+        owner: &LeaseHolder,
         epoch: Epoch,
     ) -> Result<(), ControlError> {
-        let Some(why) = self.objection(owner) else {
+        let Some(why) = self.refusal_reason(owner) else {
             return Ok(());
         };
         Err(ControlError::NotOwner {
@@ -97,15 +97,15 @@ impl CallerBinding<'_> {
     }
 
     /// Returns why the token or the secret of the call is not the owner's; `None` if both are.
-    fn objection(self, owner: &MigrationOwner) -> Option<BindingError> {
+    fn refusal_reason(self, owner: &LeaseHolder) -> Option<NotOwnerReason> {
         if !self.token.may_act_for(owner) {
-            return Some(BindingError::Token(self.token.name().to_owned()));
+            return Some(NotOwnerReason::Token(self.token.name().to_owned()));
         }
         let bound = owner.secret.as_ref()?;
         match self.secret {
-            None => Some(BindingError::NoSecret),
+            None => Some(NotOwnerReason::NoSecret),
             Some(shown) => {
-                (!SecretDigest::of_wire(shown).is(bound)).then_some(BindingError::OtherSecret)
+                (!SecretDigest::of_wire(shown).is(bound)).then_some(NotOwnerReason::OtherSecret)
             }
         }
     }
@@ -113,13 +113,13 @@ impl CallerBinding<'_> {
 
 /// Returns whether the process that claims work is the owner: agent name, instance and token are the same. The
 /// controller has already checked the key of the process, which proves that the claim comes from `instance`.
-pub(super) fn is_process(owner: &MigrationOwner, claim: &Claim, token: &CallerToken) -> bool {
+pub(super) fn is_lease_holder(owner: &LeaseHolder, claim: &Claim, token: &CallerTokenName) -> bool {
     (&owner.agent, &owner.instance) == (&claim.agent, &claim.instance) && token.may_act_for(owner)
 }
 
 /// Returns whether a claim contains the secret of a migration that its process owns; `true` if the migration has no
 /// secret.
-pub(super) fn shows_secret(m: &Migration, owner: &MigrationOwner, claim: &Claim) -> bool {
+pub(super) fn shows_secret(m: &Migration, owner: &LeaseHolder, claim: &Claim) -> bool {
     owner.secret.as_ref().is_none_or(|bound| {
         let shown = claim.secret_of(&m.id);
         shown.is_some_and(|shown| SecretDigest::of_wire(shown).is(bound))
@@ -128,13 +128,13 @@ pub(super) fn shows_secret(m: &Migration, owner: &MigrationOwner, claim: &Claim)
 
 impl Controller {
     /// Returns the name of the token under which `visitor` (the authenticated user or agent) calls.
-    pub(crate) fn token_of(&self, visitor: &Visitor) -> CallerToken {
-        CallerToken((self.rule() == AccessRule::Tokens).then(|| visitor.name.clone()))
+    pub(crate) fn token_of(&self, visitor: &Visitor) -> CallerTokenName {
+        CallerTokenName((self.rule() == AccessRule::Tokens).then(|| visitor.name.clone()))
     }
 
     /// Loads the migration and fails unless the caller has its lease.
-    pub(crate) async fn check_owner(&self, shown: CallerBinding<'_>) -> Result<(), ControlError> {
-        shown.check(&self.load(shown.migration).await?.migration)
+    pub(crate) async fn check_owner(&self, proof: LeaseProof<'_>) -> Result<(), ControlError> {
+        proof.check(&self.load(proof.migration).await?.migration)
     }
 }
 
@@ -142,8 +142,8 @@ impl Controller {
 mod tests {
     use super::*;
 
-    fn owner(token: Option<&str>, secret: Option<&WireSecret>) -> MigrationOwner {
-        MigrationOwner {
+    fn owner(token: Option<&str>, secret: Option<&WireSecret>) -> LeaseHolder {
+        LeaseHolder {
             agent: "a1".into(),
             instance: "a1-1".into(),
             token: token.map(str::to_owned),
@@ -151,36 +151,36 @@ mod tests {
         }
     }
 
-    fn objection(
-        owner: &MigrationOwner,
+    fn refusal_reason(
+        owner: &LeaseHolder,
         token: Option<&str>,
         secret: Option<&WireSecret>,
-    ) -> Option<BindingError> {
-        let token = &CallerToken(token.map(str::to_owned));
+    ) -> Option<NotOwnerReason> {
+        let token = &CallerTokenName(token.map(str::to_owned));
         let migration = &MigrationId::from("m1");
-        let shown = CallerBinding {
+        let shown = LeaseProof {
             migration,
             epoch: None,
             secret,
             token,
         };
-        shown.objection(owner)
+        shown.refusal_reason(owner)
     }
 
     #[test]
     fn the_owner_shows_its_token_and_its_secret() {
         let [own, other] = [1, 2].map(|bits| WireSecret::of([bits; 32]));
         let bound = owner(Some("a1"), Some(&own));
-        assert_eq!(objection(&bound, Some("a1"), Some(&own)), None);
-        let a2 = Some(BindingError::Token("a2".to_owned()));
-        assert_eq!(objection(&bound, Some("a2"), Some(&own)), a2);
+        assert_eq!(refusal_reason(&bound, Some("a1"), Some(&own)), None);
+        let a2 = Some(NotOwnerReason::Token("a2".to_owned()));
+        assert_eq!(refusal_reason(&bound, Some("a2"), Some(&own)), a2);
         assert_eq!(
-            objection(&bound, Some("a1"), None),
-            Some(BindingError::NoSecret)
+            refusal_reason(&bound, Some("a1"), None),
+            Some(NotOwnerReason::NoSecret)
         );
         assert_eq!(
-            objection(&bound, Some("a1"), Some(&other)),
-            Some(BindingError::OtherSecret)
+            refusal_reason(&bound, Some("a1"), Some(&other)),
+            Some(NotOwnerReason::OtherSecret)
         );
     }
 
@@ -188,19 +188,22 @@ mod tests {
     fn without_tokens_the_secret_alone_says_whose_it_is() {
         let [own, other] = [1, 2].map(|bits| WireSecret::of([bits; 32]));
         let bound = owner(None, Some(&own));
-        assert_eq!(objection(&bound, None, Some(&own)), None);
-        assert_eq!(objection(&bound, Some("a1"), Some(&own)), None);
-        assert_eq!(objection(&bound, None, None), Some(BindingError::NoSecret));
+        assert_eq!(refusal_reason(&bound, None, Some(&own)), None);
+        assert_eq!(refusal_reason(&bound, Some("a1"), Some(&own)), None);
         assert_eq!(
-            objection(&bound, None, Some(&other)),
-            Some(BindingError::OtherSecret)
+            refusal_reason(&bound, None, None),
+            Some(NotOwnerReason::NoSecret)
+        );
+        assert_eq!(
+            refusal_reason(&bound, None, Some(&other)),
+            Some(NotOwnerReason::OtherSecret)
         );
     }
 
     #[test]
     fn an_agent_of_the_version_before_is_bound_to_its_token() {
         let old = owner(Some("a1"), None);
-        assert_eq!(objection(&old, Some("a1"), None), None);
-        assert!(objection(&old, Some("a2"), None).is_some());
+        assert_eq!(refusal_reason(&old, Some("a1"), None), None);
+        assert!(refusal_reason(&old, Some("a2"), None).is_some());
     }
 }

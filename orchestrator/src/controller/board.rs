@@ -1,10 +1,10 @@
 //! The board: an index of the unfinished migrations by owner and by id, which shows what each agent may claim. The
 //! owner of a migration is the agent process that has its lease.
 //!
-//! With the board, the cost of a claim does not depend on the number of migrations that other agents own. One board
-//! serves all callers until a change is written, a lease ends or a second has passed: a change wakes every waiting
-//! agent, and one of them reads the store for all. The board is only a hint: before it acts, the controller loads the
-//! migration and checks again.
+//! With the board, the cost of a claim does not depend on the number of migrations of other agents. All callers share
+//! one board until a change is written, a lease ends or a second has passed. A change wakes every waiting claim; the
+//! first one reads the store for all. A board can be outdated, so the controller loads a migration and checks it again
+//! before it acts.
 
 use super::{ControlError, Controller, clock};
 use crate::store::{Snapshot, UnfinishedMigrations};
@@ -46,8 +46,7 @@ struct LastBoard {
 }
 
 impl LastBoard {
-    /// Returns whether the board includes the first `changes` changes and is still fresh. It may include later changes
-    /// as well.
+    /// Returns whether the board includes the first `changes` changes and is less than [`FRESH`] old.
     fn holds(&self, changes: u64, now: DateTime<Utc>) -> bool {
         let fresh = (self.at..self.at + FRESH).contains(&now);
         fresh && self.changes >= changes && self.board.until.is_none_or(|until| now < until)
@@ -137,7 +136,7 @@ impl Controller {
 mod tests {
     use super::super::samples::{admitted, at, keys, planned};
     use super::*;
-    use crate::store::MigrationOwner;
+    use crate::store::LeaseHolder;
     use plans::request::Options;
 
     fn migration(id: &str) -> Snapshot {
@@ -147,7 +146,7 @@ mod tests {
 
     fn owned(id: &str, instance: &str, until: i64) -> Arc<Snapshot> {
         let mut snapshot = migration(id);
-        snapshot.migration.owner = Some(MigrationOwner {
+        snapshot.migration.owner = Some(LeaseHolder {
             agent: "agent".into(),
             instance: instance.into(),
             token: None,
@@ -162,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_may_take_what_is_its_own_or_nobodys() {
+    fn a_process_may_claim_its_own_and_free_migrations() {
         let free = Arc::new(migration("m3"));
         let all = vec![
             owned("m1", "x", 9),
@@ -180,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_board_holds_until_something_is_written_or_a_lease_ends() {
+    fn a_board_is_used_until_a_change_or_the_end_of_a_lease() {
         let all = vec![owned("m1", "x", 6)];
         let last = LastBoard {
             board: Arc::new(MigrationBoard::new(Arc::new(all), at(5))),

@@ -1,10 +1,11 @@
-//! Permission to end transactions that prevent a cutover from starting: the agent names them, the operator decides.
+//! Permission to end transactions that prevent a cutover from starting: the agent names the transactions, the operator
+//! decides.
 //!
 //! A permission covers only the named transactions. If another transaction prevents the cutover, the agent needs a new
 //! permission.
 
 use super::draft::MigrationDraft;
-use super::{CallerBinding, ControlError, Controller};
+use super::{ControlError, Controller, LeaseProof};
 use crate::store::CancelRequest;
 use plans::state::migration::{MigrationEvent, MigrationState};
 use plans::step::StepKind;
@@ -15,15 +16,15 @@ impl Controller {
     /// Returns whether the agent may end the transactions of `writers`. An empty list withdraws the request.
     pub(super) async fn request_cancel(
         &self,
-        shown: CallerBinding<'_>,
+        proof: LeaseProof<'_>,
         writers: &[LongWriter],
     ) -> Result<CutoverAnswer, ControlError> {
         let edit = |draft: &mut MigrationDraft| {
-            draft.by(shown.token);
-            shown.check(&draft.snapshot().migration)?;
+            draft.set_token(proof.token);
+            proof.check(&draft.snapshot().migration)?;
             note_request(draft, writers)
         };
-        let (answer, _) = self.change(shown.migration, "controller", edit).await?;
+        let (answer, _) = self.change(proof.migration, "controller", edit).await?;
         Ok(answer)
     }
 }
@@ -36,7 +37,7 @@ fn note_request(
     let running = draft.snapshot().running().map(|step| step.kind);
     if !matches!(running, Some(StepKind::Cutover | StepKind::Rollback)) {
         return Ok(CutoverAnswer::Refused {
-            reason: "no cutover is at its gate".to_owned(),
+            reason: "no cutover or rollback is running".to_owned(),
         });
     }
     if writers.is_empty() {
@@ -44,7 +45,7 @@ fn note_request(
         return Ok(CutoverAnswer::Released);
     }
     if let Some(known) = &draft.snapshot().migration.cancel
-        && known.names(writers)
+        && known.contains_all(writers)
     {
         let allowed = known.approved_by.is_some();
         return Ok(match allowed {
@@ -52,9 +53,9 @@ fn note_request(
             false => CutoverAnswer::AwaitingOperator,
         });
     }
-    draft.note("cancel.asked", None, json!({ "writers": writers }));
+    draft.record("cancel.asked", None, json!({ "writers": writers }));
     if draft.snapshot().migration.state == MigrationState::Running {
-        draft.migrate(MigrationEvent::Held, json!({}))?;
+        draft.apply_to_migration(MigrationEvent::Held, json!({}))?;
     }
     let requested_at = draft.now;
     let m = draft.migration();
@@ -67,16 +68,16 @@ fn note_request(
     Ok(CutoverAnswer::AwaitingOperator)
 }
 
-/// Returns the text for the operator: the session, its query, and the start of its transaction.
+/// Returns the text for the operator, with the session, its query and the start of its transaction for each writer.
 fn waiting_for(writers: &[LongWriter]) -> String {
-    let one = |writer: &LongWriter| {
+    let text = |writer: &LongWriter| {
         format!(
             "pid {} of shard {} ({} as {}, in a transaction since {}; {})",
             writer.pid, writer.shard, writer.application, writer.user, writer.since, writer.query
         )
     };
-    let all: Vec<String> = writers.iter().map(one).collect();
-    format!("leave to cancel {}", all.join(", "))
+    let all: Vec<String> = writers.iter().map(text).collect();
+    format!("permission to end {}", all.join(", "))
 }
 
 /// Records that the operator gives the permission. Returns `None` if the agent has requested none.
@@ -94,14 +95,14 @@ pub(super) fn approve(
     request.approved_by = Some(actor);
     let writers = request.writers.clone();
     let reason = data.get("reason");
-    draft.note(
+    draft.record(
         "cancel.approved",
         None,
         json!({ "writers": writers, "reason": reason }),
     );
     draft.migration().waiting_for = None;
     if draft.snapshot().migration.state == MigrationState::Waiting {
-        draft.migrate(MigrationEvent::Cleared, json!({}))?;
+        draft.apply_to_migration(MigrationEvent::Cleared, json!({}))?;
     }
     Ok(Some(()))
 }

@@ -6,7 +6,7 @@
 
 use super::dispatch::shard_ref;
 use super::planning::AT_ONCE;
-use super::shards::invalid;
+use super::shards::invalid_error;
 use super::{ControlError, Controller, MapEdit, NewMapping, clock};
 use crate::store::{ShardRecord, StoreError};
 use chrono::{DateTime, TimeDelta, Utc};
@@ -93,7 +93,7 @@ struct ResumableCheck {
 /// The last check of each map. The memory of the process holds it; the store does not.
 #[derive(Debug, Default)]
 pub(super) struct Checks {
-    kept: Mutex<BTreeMap<MapName, ResumableCheck>>,
+    last_checks: Mutex<BTreeMap<MapName, ResumableCheck>>,
     schedule: Mutex<CheckSchedule>,
 }
 
@@ -128,50 +128,52 @@ impl Controller {
         token: Option<&str>,
     ) -> Result<MapCheck, ControlError> {
         let at = clock();
-        let ground = self.ground(name).await?;
-        let kept = self.inner.checks.kept(name);
-        let known = match (token, kept) {
+        let input = self.check_input(name).await?;
+        let last_check = self.inner.checks.last(name);
+        let known = match (token, last_check) {
             (None, _) => Vec::new(),
-            (Some(token), Some(kept))
-                if kept.check.token == token && kept.check.version == ground.map.version =>
+            (Some(token), Some(last))
+                if last.check.token == token && last.check.version == input.map.version =>
             {
-                kept.parts
+                last.parts
             }
             (Some(token), _) => {
-                return Err(invalid(&format!(
-                    "check {token} of map {name} is not the last one, or the map has changed: check again from the start"
+                return Err(invalid_error(&format!(
+                    "check {token} is not the last check of map {name}, or the map has changed: check again without the token"
                 )));
             }
         };
-        let tasks = questions(&ground.map, &ground.refs, &ground.moving_keys);
+        let tasks = questions(&input.map, &input.refs, &input.moving_keys);
         let (mut parts, mut failed) = self.inspect_parts(tasks, &known).await;
         let answered: Vec<Checked> = parts.iter().map(|(_, checked)| checked.clone()).collect();
-        let tasks = follow_up(&ground.map, &ground.refs, &ground.moving_keys, &answered);
+        let tasks = follow_up(&input.map, &input.refs, &input.moving_keys, &answered);
         let (more, failed_more) = self.inspect_parts(tasks, &known).await;
         parts.extend(more);
         failed.extend(failed_more);
         let answered: Vec<Checked> = parts.iter().map(|(_, checked)| checked.clone()).collect();
-        let fleet: Vec<_> = ground.shards.iter().map(ShardRecord::info).collect();
-        let mut defects = combine(&ground.map, &fleet, &answered);
-        let unseen = failed.iter();
-        defects.extend(unseen.map(|part| not_examined(&part.shard, &part.subject, &part.message)));
+        let fleet: Vec<_> = input.shards.iter().map(ShardRecord::info).collect();
+        let mut defects = combine(&input.map, &fleet, &answered);
+        let failed_parts = failed.iter();
+        defects.extend(
+            failed_parts.map(|part| not_examined(&part.shard, &part.subject, &part.message)),
+        );
         let token = token.map_or_else(|| uuid::Uuid::new_v4().to_string(), str::to_owned);
         let check = MapCheck {
             map: name.clone(),
-            version: ground.map.version,
+            version: input.map.version,
             token,
             at,
             parts: parts.len() + failed.len(),
-            other_maps: ground.other_maps,
+            other_maps: input.other_maps,
             failed,
-            request: RepairRequest::propose(&ground.map, &defects),
+            request: RepairRequest::propose(&input.map, &defects),
             defects,
         };
-        let kept = ResumableCheck {
+        let resumable = ResumableCheck {
             check: check.clone(),
             parts,
         };
-        self.inner.checks.keep(kept);
+        self.inner.checks.store(resumable);
         tracing::info!(map = %name, defects = check.defects.len(), failed = check.failed.len(), "checked");
         Ok(check)
     }
@@ -192,15 +194,15 @@ impl Controller {
         request: &RepairRequest,
         actor: &str,
     ) -> Result<Vec<RepairOutcome>, ControlError> {
-        let ground = self.ground(name).await?;
+        let input = self.check_input(name).await?;
         self.refuse_while_moving(name).await?;
-        let mut tasks = request.tasks(&ground.map, &ground.refs)?.into_iter();
+        let mut tasks = request.tasks(&input.map, &input.refs)?.into_iter();
         let mut outcomes = Vec::with_capacity(request.repairs.len());
         for repair in &request.repairs {
             let done = match repair {
                 Repair::MapKeys { keys, shard } => self.map_keys(name, keys, shard, actor).await,
                 Repair::ByHand { advice } => Ok(RepairResult {
-                    done: format!("left to you: {advice}"),
+                    done: format!("the operator must do this: {advice}"),
                     rows: 0,
                 }),
                 Repair::RecreateGuard { .. }
@@ -212,11 +214,11 @@ impl Controller {
                 },
             };
             let data = json!({ "mend": repair, "done": done.as_ref().ok() });
-            self.audit(actor, "map.mended", super::maps::object(name), data)
+            self.audit(actor, "map.mended", super::maps::audit_object(name), data)
                 .await?;
             outcomes.push(RepairOutcome {
                 repair: repair.clone(),
-                failure: done.as_ref().err().map(failure),
+                failure: done.as_ref().err().map(failure_of),
                 done: done.ok(),
             });
         }
@@ -238,7 +240,7 @@ impl Controller {
             let every = TimeDelta::seconds(seconds.max(1).into());
             let due = self.inner.checks.due(&map.name, every, now);
             if due <= now {
-                self.inner.checks.begun(&map.name, now);
+                self.inner.checks.note_begun(&map.name, now);
                 let controller = self.clone();
                 tokio::spawn(async move {
                     if let Err(error) = controller.check_map(&map.name, None).await {
@@ -254,7 +256,7 @@ impl Controller {
     }
 
     /// Reads what the parts of a check have in common from the store.
-    async fn ground(&self, name: &MapName) -> Result<CheckInput, ControlError> {
+    async fn check_input(&self, name: &MapName) -> Result<CheckInput, ControlError> {
         let unfinished = self.inner.store.unfinished().await?;
         let map = self.bare_map(name).await?;
         let moving = unfinished.iter().map(|snapshot| &snapshot.migration.plan);
@@ -293,10 +295,10 @@ impl Controller {
         known: &[(CheckTask, Checked)],
     ) -> (Vec<(CheckTask, Checked)>, Vec<FailedPart>) {
         let inspections = tasks.into_iter().map(|task| async move {
-            let same = |(answered, _): &&(CheckTask, Checked)| {
+            let is_same_part = |(answered, _): &&(CheckTask, Checked)| {
                 answered.shard.name == task.shard.name && answered.subject == task.subject
             };
-            if let Some((_, checked)) = known.iter().find(same) {
+            if let Some((_, checked)) = known.iter().find(is_same_part) {
                 let checked = checked.clone();
                 return Ok((task, checked));
             }
@@ -373,7 +375,7 @@ impl Controller {
     }
 }
 
-fn failure(error: &ControlError) -> Failure {
+fn failure_of(error: &ControlError) -> Failure {
     if let ControlError::Inspection(failure) = error {
         return failure.clone();
     }
@@ -386,19 +388,28 @@ fn failure(error: &ControlError) -> Failure {
 }
 
 impl Checks {
-    fn kept(&self, name: &MapName) -> Option<ResumableCheck> {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.get(name).cloned()
+    fn last(&self, name: &MapName) -> Option<ResumableCheck> {
+        let checks = self
+            .last_checks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        checks.get(name).cloned()
     }
 
-    fn keep(&self, kept: ResumableCheck) {
-        let mut all = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        all.insert(kept.check.map.clone(), kept);
+    fn store(&self, check: ResumableCheck) {
+        let mut all = self
+            .last_checks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        all.insert(check.check.map.clone(), check);
     }
 
     fn all(&self) -> Vec<MapCheck> {
-        let all = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        all.values().map(|kept| kept.check.clone()).collect()
+        let all = self
+            .last_checks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        all.values().map(|last| last.check.clone()).collect()
     }
 
     /// Returns when the next check of a map is due; `now` if none has begun yet.
@@ -407,7 +418,7 @@ impl Checks {
         schedule.begun.get(name).map_or(now, |begun| *begun + every)
     }
 
-    fn begun(&self, name: &MapName, now: DateTime<Utc>) {
+    fn note_begun(&self, name: &MapName, now: DateTime<Utc>) {
         let mut schedule = self.schedule.lock().unwrap_or_else(PoisonError::into_inner);
         schedule.begun.insert(name.clone(), now);
     }

@@ -7,7 +7,7 @@
 
 use super::dispatch::shard_ref;
 use super::reconcile::{WORK, store_older};
-use super::shards::invalid;
+use super::shards::invalid_error;
 use super::{ControlError, Controller, clock};
 use crate::store::ShardRecord;
 use plans::fleet::ShardRef;
@@ -75,12 +75,12 @@ impl Controller {
     ) -> Result<CleanupReport, ControlError> {
         let reason = request.reason.as_deref().map(str::trim).unwrap_or_default();
         if !request.owners.is_empty() && reason.is_empty() {
-            return Err(invalid("who owns keys is said with a reason"));
+            return Err(invalid_error("owners needs a reason"));
         }
         if let Some(why) = self.store_is_older().filter(|_| request.apply) {
             return Err(ControlError::StoreOlder { why });
         }
-        let shards = self.chosen(request).await?;
+        let shards = self.requested_shards(request).await?;
         for owner in request.owners.values() {
             if !shards.iter().any(|shard| &shard.name == owner) {
                 return Err(ControlError::missing("shard", owner.as_str()));
@@ -107,9 +107,9 @@ impl Controller {
             self.refuse_older_store(&inventories).await?;
         }
         // Read after the inspection: a migration that has begun since then counts as unfinished.
-        let ground = self.ground_of_sweep(request).await?;
+        let input = self.sweep_input(request).await?;
         let mut tasks = Vec::new();
-        for (shard, (leftovers, sweeps)) in reached.into_iter().zip(judge(&ground, &inventories)) {
+        for (shard, (leftovers, sweeps)) in reached.into_iter().zip(judge(&input, &inventories)) {
             report.leftovers.extend(leftovers);
             if !sweeps.is_empty() {
                 tasks.push(SweepTask { shard, sweeps });
@@ -125,7 +125,10 @@ impl Controller {
     }
 
     /// Returns the shards of the request, registered or not.
-    async fn chosen(&self, request: &CleanupRequest) -> Result<Vec<ShardRecord>, ControlError> {
+    async fn requested_shards(
+        &self,
+        request: &CleanupRequest,
+    ) -> Result<Vec<ShardRecord>, ControlError> {
         let mut shards = self.inner.store.shards().await?;
         for name in &request.shards {
             shard_ref(&shards, name)?;
@@ -163,20 +166,17 @@ impl Controller {
     async fn refuse_older_store(&self, inventories: &[Inventory]) -> Result<(), ControlError> {
         let mut inventories = inventories.to_vec();
         let registered = self.inner.store.shards().await?;
-        inventories.retain(|inventories| {
-            registered
-                .iter()
-                .any(|shard| shard.name == inventories.shard)
-        });
-        let findings = compare(&self.known().await?, &inventories);
+        inventories
+            .retain(|inventory| registered.iter().any(|shard| shard.name == inventory.shard));
+        let findings = compare(&self.store_knowledge().await?, &inventories);
         match store_older(findings) {
             Some(why) => Err(ControlError::StoreOlder { why }),
             None => Ok(()),
         }
     }
 
-    /// Returns the knowledge of the store that decides what may be removed.
-    async fn ground_of_sweep(&self, request: &CleanupRequest) -> Result<SweepInput, ControlError> {
+    /// Reads from the store what decides which objects may be removed.
+    async fn sweep_input(&self, request: &CleanupRequest) -> Result<SweepInput, ControlError> {
         let unfinished = self.inner.store.unfinished().await?;
         let live = unfinished
             .iter()
@@ -189,7 +189,8 @@ impl Controller {
         })
     }
 
-    /// Carries out the tasks. The permanent refusals come first; if one fails, nothing else is changed.
+    /// Carries out the tasks. The parts that make shards refuse writes permanently come first; if one of them fails,
+    /// nothing else is changed.
     async fn sweep(&self, tasks: Vec<SweepTask>, report: &mut CleanupReport) {
         let closes = |sweep: &Sweep| {
             let refuses = |guards: &Guards| guards.refuse.is_some();

@@ -24,7 +24,7 @@ pub enum Command {
     Approve,
     /// Let the agent end the transactions that it named and that prevent the cutover from starting.
     ApproveCancel,
-    /// Continue without the answers of the hooks that hold the migration.
+    /// Continue without the answers of the hooks that the migration waits for.
     Overrule,
     /// Stop at the next safe point.
     Pause,
@@ -76,26 +76,27 @@ impl Command {
         Self::ALL.into_iter().find(|command| command.name() == name)
     }
 
-    /// Returns the commands that the state of `snapshot` allows. Each one is tried on a draft that is then discarded.
+    /// Returns the commands that the state of `snapshot` allows. Each command is tried on a draft, which is then
+    /// discarded.
     #[must_use]
     pub fn allowed(snapshot: &Snapshot) -> Vec<Self> {
-        Self::tried(snapshot, obey)
+        Self::accepted_by(snapshot, carry_out)
     }
 
     /// Returns the commands that `snapshot` accepts as one of several migrations of an operation. Such a migration also
     /// accepts an approval before it waits for one.
     #[must_use]
     pub fn allowed_ahead(snapshot: &Snapshot) -> Vec<Self> {
-        Self::tried(snapshot, obey_ahead)
+        Self::accepted_by(snapshot, carry_out_for_operation)
     }
 
-    fn tried(
+    fn accepted_by(
         snapshot: &Snapshot,
-        obey: fn(&mut MigrationDraft, Self, Value) -> Result<Option<()>, ControlError>,
+        carry_out: fn(&mut MigrationDraft, Self, Value) -> Result<Option<()>, ControlError>,
     ) -> Vec<Self> {
         let possible = |command: &Self| {
             let mut draft = MigrationDraft::new(snapshot.clone(), "", super::clock());
-            matches!(obey(&mut draft, *command, json!({})), Ok(Some(())))
+            matches!(carry_out(&mut draft, *command, json!({})), Ok(Some(())))
         };
         Self::ALL.into_iter().filter(possible).collect()
     }
@@ -105,16 +106,16 @@ impl Command {
         let hint = match self {
             Self::Abort if flipped => "the map names the target: use rollback or finish",
             Self::Rollback | Self::Finish if !flipped => {
-                "the map still names the source: use abort to take the migration back"
+                "the map still names the source: use abort to undo the migration"
             }
             Self::Approve if m.cancel.is_some() => {
-                "it waits for leave to cancel writers: approve-cancel"
+                "the migration waits for permission to end transactions: use approve-cancel"
             }
-            Self::Approve => "a migration is approved while it is waiting for it",
-            Self::ApproveCancel => "it asks for no leave to cancel a writer",
-            Self::Overrule => "no hook holds it up",
+            Self::Approve => "approve is possible only while the migration waits for approval",
+            Self::ApproveCancel => "the agent has not requested permission to end a transaction",
+            Self::Overrule => "no hook delays the migration",
             Self::Pause if m.started_at.is_none() => {
-                "it has not begun: abort takes it back at once"
+                "the migration has not started: abort ends it at once"
             }
             Self::Abort
             | Self::Rollback
@@ -165,7 +166,7 @@ impl Controller {
     ) -> Result<Snapshot, ControlError> {
         let data = json!({ "reason": reason });
         if command == Command::Rollback {
-            self.check_roll_back(id).await?;
+            self.check_rollback(id).await?;
         }
         let tokens = self.tokens_for(command).await?;
         let edit = |draft: &mut MigrationDraft| {
@@ -174,11 +175,11 @@ impl Controller {
                 let migration = id.clone();
                 return Err(ControlError::Changed { migration, current });
             }
-            let illegal = illegal(draft, command);
+            let illegal = illegal_error(draft, command);
             if let Some(tokens) = &tokens {
-                approvals::check_apart(draft, tokens)?;
+                approvals::check_independence(draft, tokens)?;
             }
-            obey(draft, command, data.clone()).and_then(|done| done.ok_or(illegal))
+            carry_out(draft, command, data.clone()).and_then(|done| done.ok_or(illegal))
         };
         let ((), after) = self.change(id, actor, edit).await?;
         tracing::info!(migration = %id, %command, actor, "command");
@@ -195,12 +196,12 @@ impl Controller {
         command: Command,
     ) -> Result<Snapshot, ControlError> {
         if command == Command::Rollback {
-            self.check_roll_back(id).await?;
+            self.check_rollback(id).await?;
         }
         let snapshot = self.load(id).await?;
         let mut draft = MigrationDraft::new(snapshot.clone(), "", super::clock());
-        let illegal = illegal(&draft, command);
-        obey(&mut draft, command, json!({}))?.ok_or(illegal)?;
+        let illegal = illegal_error(&draft, command);
+        carry_out(&mut draft, command, json!({}))?.ok_or(illegal)?;
         Ok(snapshot)
     }
 }
@@ -218,7 +219,7 @@ impl Controller {
     }
 
     /// Returns an error if a rollback is impossible according to the last report of the reverse stream.
-    async fn check_roll_back(&self, id: &MigrationId) -> Result<(), ControlError> {
+    async fn check_rollback(&self, id: &MigrationId) -> Result<(), ControlError> {
         let snapshot = self.load(id).await?;
         let m = &snapshot.migration;
         if m.ownership != Ownership::Flipped {
@@ -229,7 +230,7 @@ impl Controller {
         // The change on the source comes first: a stream that ended because of it reports only the consequence.
         match self
             .source_changed(&snapshot)
-            .or_else(|| roll_back_obstacle(m, stream))
+            .or_else(|| rollback_obstacle(m, stream))
         {
             None => Ok(()),
             Some(reason) => Err(ControlError::NoRollBack {
@@ -240,10 +241,10 @@ impl Controller {
     }
 }
 
-/// The lag of the reverse stream above which a rollback would mainly wait, in milliseconds.
+/// The lag of the reverse stream above which a rollback is refused, in milliseconds: it would only wait for the stream.
 const MAX_LAG_MS: i64 = 30_000;
 
-/// Failures of the reverse stream that a resume does not repair.
+/// Failures of the reverse stream after which a rollback is impossible.
 const STREAM_IS_LOST: [StepCode; 6] = [
     StepCode::PublicationChanged,
     StepCode::ServerChanged,
@@ -254,7 +255,7 @@ const STREAM_IS_LOST: [StepCode; 6] = [
 ];
 
 /// Returns why a rollback is impossible now.
-fn roll_back_obstacle(m: &Migration, stream: Option<&StreamStatus>) -> Option<String> {
+fn rollback_obstacle(m: &Migration, stream: Option<&StreamStatus>) -> Option<String> {
     let stream = stream.filter(|stream| stream.direction == Direction::Reverse);
     let failures = [
         m.failure.as_ref(),
@@ -266,11 +267,11 @@ fn roll_back_obstacle(m: &Migration, stream: Option<&StreamStatus>) -> Option<St
     }
     let stream = stream?;
     if stream.retained.wal_status == "lost" {
-        return Some("the log that the stream back needs is gone".to_owned());
+        return Some("the log that the reverse stream needs was removed".to_owned());
     }
     (stream.lag_ms > MAX_LAG_MS).then(|| {
         format!(
-            "the stream back is {} s behind; wait until it is level",
+            "the reverse stream is {} s behind; wait until it has caught up",
             stream.lag_ms / 1000
         )
     })
@@ -278,7 +279,7 @@ fn roll_back_obstacle(m: &Migration, stream: Option<&StreamStatus>) -> Option<St
 
 /// Returns the command that plans the move of the keys back to the source, for an offline migration. It has no reverse
 /// stream, so a rollback is impossible.
-pub(super) fn move_back(m: &Migration) -> String {
+pub(super) fn move_back_command(m: &Migration) -> String {
     let moving = &m.plan.moving;
     format!(
         "shardwright plan move {} --from {} --to {}",
@@ -286,7 +287,7 @@ pub(super) fn move_back(m: &Migration) -> String {
     )
 }
 
-fn illegal(draft: &MigrationDraft, command: Command) -> ControlError {
+fn illegal_error(draft: &MigrationDraft, command: Command) -> ControlError {
     let m = &draft.snapshot().migration;
     if command == Command::Rollback && m.plan.mode == Mode::Offline && m.map_version_after.is_some()
     {
@@ -308,7 +309,7 @@ fn illegal(draft: &MigrationDraft, command: Command) -> ControlError {
 
 /// Carries out a command for one of several migrations of an operation. An approval is also recorded if the cutover is
 /// not due yet.
-pub(super) fn obey_ahead(
+pub(super) fn carry_out_for_operation(
     draft: &mut MigrationDraft,
     command: Command,
     data: Value,
@@ -316,9 +317,9 @@ pub(super) fn obey_ahead(
     let m = &draft.snapshot().migration;
     let due = m.state == MigrationState::Waiting;
     if command != Command::Approve || due {
-        return match obey(draft, command, data) {
+        return match carry_out(draft, command, data) {
             // Other migrations of the operation may still wait for this approval.
-            Err(ControlError::Word(ApprovalError::AlreadyApproved { .. })) => Ok(None),
+            Err(ControlError::Approval(ApprovalError::AlreadyApproved { .. })) => Ok(None),
             other => other,
         };
     }
@@ -330,11 +331,11 @@ pub(super) fn obey_ahead(
         Ok(true) => {}
         Ok(false) => return Ok(Some(())),
         // Other migrations of the operation may still wait for this approval.
-        Err(ControlError::Word(ApprovalError::AlreadyApproved { .. })) => return Ok(None),
+        Err(ControlError::Approval(ApprovalError::AlreadyApproved { .. })) => return Ok(None),
         Err(error) => return Err(error),
     }
     draft.migration().approved = true;
-    draft.note(
+    draft.record(
         "migration.approved",
         None,
         json!({ "ahead": true, "reason": data.get("reason") }),
@@ -344,7 +345,7 @@ pub(super) fn obey_ahead(
 
 /// Carries out a command on the draft. Returns `None` if the state does not allow the command. A migration that has
 /// ended allows no command.
-pub(super) fn obey(
+pub(super) fn carry_out(
     draft: &mut MigrationDraft,
     command: Command,
     data: Value,
@@ -356,7 +357,7 @@ pub(super) fn obey(
         Command::Approve => {
             let m = &draft.snapshot().migration;
             if m.ownership == Ownership::RolledBack {
-                return again(draft, data);
+                return approve_another_cutover(draft, data);
             }
             if m.state != MigrationState::Waiting || m.cancel.is_some() {
                 return Ok(None);
@@ -367,16 +368,18 @@ pub(super) fn obey(
                 return Ok(Some(()));
             }
             draft.migration().approved = true;
-            Ok(draft.migrate(MigrationEvent::Approved, data).ok())
+            Ok(draft
+                .apply_to_migration(MigrationEvent::Approved, data)
+                .ok())
         }
         Command::ApproveCancel => super::cancel::approve(draft, &data),
         Command::Overrule => super::hooks::overrule(draft, &data),
-        Command::Pause => Ok(draft.migrate(MigrationEvent::Paused, data).ok()),
+        Command::Pause => Ok(draft.apply_to_migration(MigrationEvent::Paused, data).ok()),
         Command::Resume => resume(draft, data),
         Command::Retry if draft.snapshot().migration.state == MigrationState::Failed => {
             resume(draft, data)
         }
-        Command::Retry => hasten(draft, &data),
+        Command::Retry => retry_now(draft, &data),
         Command::Abort => abort(draft, data),
         Command::Rollback => end_hold(draft, HoldEnd::Rollback, data),
         Command::Finish => end_hold(draft, HoldEnd::Finish, data),
@@ -393,11 +396,11 @@ pub(super) fn resume(draft: &mut MigrationDraft, data: Value) -> Result<Option<(
         }
         Ownership::RolledBack => MigrationEvent::ResumedRolledBack,
     };
-    if draft.migrate(event, data).is_err() {
+    if draft.apply_to_migration(event, data).is_err() {
         return Ok(None);
     }
-    for id in resting(draft) {
-        draft.step(&id, StepEvent::Retried, json!({}))?;
+    for id in failed_or_waiting_steps(draft) {
+        draft.apply_to_step(&id, StepEvent::Retried, json!({}))?;
     }
     let failed = draft.snapshot().migration.failure.as_ref();
     if failed.is_some_and(|failure| failure.has_code_of(&COMPARE_AGAIN)) {
@@ -407,28 +410,31 @@ pub(super) fn resume(draft: &mut MigrationDraft, data: Value) -> Result<Option<(
     let idle = needs_approval(draft.snapshot());
     let m = draft.migration();
     m.failure = None;
-    m.renew |= idle;
+    m.needs_new_epoch |= idle;
     Ok(Some(()))
 }
 
 /// Ends the backoff of steps immediately, and calls the hooks that hold the migration again.
-fn hasten(draft: &mut MigrationDraft, data: &Value) -> Result<Option<()>, ControlError> {
+fn retry_now(draft: &mut MigrationDraft, data: &Value) -> Result<Option<()>, ControlError> {
     if draft.snapshot().migration.state == MigrationState::Paused {
         return Ok(None);
     }
-    let is_requested_again = super::hooks::request_again(draft);
-    let resting = resting(draft);
-    for id in &resting {
-        draft.step(id, StepEvent::Retried, data.clone())?;
+    let hooks_requested = super::hooks::request_again(draft);
+    let failed_or_waiting_steps = failed_or_waiting_steps(draft);
+    for id in &failed_or_waiting_steps {
+        draft.apply_to_step(id, StepEvent::Retried, data.clone())?;
     }
-    Ok((is_requested_again || !resting.is_empty()).then_some(()))
+    Ok((hooks_requested || !failed_or_waiting_steps.is_empty()).then_some(()))
 }
 
 /// Returns the steps that have failed or are in backoff.
-fn resting(draft: &MigrationDraft) -> Vec<StepId> {
+fn failed_or_waiting_steps(draft: &MigrationDraft) -> Vec<StepId> {
     let steps = draft.snapshot().steps.iter();
-    let resting = steps.filter(|s| matches!(s.state, StepState::Failed | StepState::Backoff));
-    resting.map(|step| step.id.clone()).collect()
+    let failed_or_waiting_steps =
+        steps.filter(|s| matches!(s.state, StepState::Failed | StepState::Backoff));
+    failed_or_waiting_steps
+        .map(|step| step.id.clone())
+        .collect()
 }
 
 /// Aborts the migration: adds the step `unwind`, or ends the migration at once if it has not started.
@@ -436,23 +442,32 @@ fn abort(draft: &mut MigrationDraft, data: Value) -> Result<Option<()>, ControlE
     if draft.snapshot().step_of(StepKind::Unwind).is_some() {
         return Ok(None);
     }
-    let owned = draft.own(OwnershipEvent::Abort, data.clone()).is_ok();
-    if !owned || draft.migrate(MigrationEvent::Aborted, data).is_err() {
+    let owned = draft
+        .apply_to_ownership(OwnershipEvent::Abort, data.clone())
+        .is_ok();
+    if !owned
+        || draft
+            .apply_to_migration(MigrationEvent::Aborted, data)
+            .is_err()
+    {
         return Ok(None);
     }
     if draft.snapshot().migration.started_at.is_none() {
         // The migration has created nothing, so no agent is needed.
-        return super::settle::end(draft).map(Some);
+        return super::settle::end_migration(draft).map(Some);
     }
-    draft.append(&[StepKind::Unwind])?;
+    draft.append_steps(&[StepKind::Unwind])?;
     let m = draft.migration();
     m.failure = None;
-    m.renew = true;
+    m.needs_new_epoch = true;
     Ok(Some(()))
 }
 
 /// Approves another cutover after a rollback. The cutover begins when there are enough approvals.
-fn again(draft: &mut MigrationDraft, data: Value) -> Result<Option<()>, ControlError> {
+fn approve_another_cutover(
+    draft: &mut MigrationDraft,
+    data: Value,
+) -> Result<Option<()>, ControlError> {
     let mut tried = MigrationDraft::new(draft.snapshot().clone(), draft.actor(), draft.now);
     if end_hold(&mut tried, HoldEnd::Again, data.clone())?.is_none() {
         return Ok(None);
@@ -486,15 +501,15 @@ fn end_hold(
     if m.hold_end.is_some() {
         return Ok(None);
     }
-    let goes = matches!(
+    let is_going = matches!(
         m.state,
         MigrationState::Flipped | MigrationState::RolledBack
     );
-    if !goes && resume(draft, data.clone())?.is_none() {
+    if !is_going && resume(draft, data.clone())?.is_none() {
         return Ok(None);
     }
     draft.migration().hold_end = Some(end);
     let data = json!({ "end": end, "reason": data.get("reason") });
-    draft.note("hold.ended", None, data);
+    draft.record("hold.ended", None, data);
     Ok(Some(()))
 }

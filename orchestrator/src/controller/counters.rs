@@ -1,4 +1,4 @@
-//! Counts of key uses that client libraries report. The memory of the process holds those of the last minute.
+//! How often keys are used, as client libraries report it. The reports of the last minute are kept in memory.
 
 use super::{ControlError, Controller, clock};
 use chrono::{DateTime, TimeDelta, Utc};
@@ -10,11 +10,11 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
 /// How long a report is counted.
-const KEPT: TimeDelta = TimeDelta::seconds(60);
+const COUNTED_FOR: TimeDelta = TimeDelta::seconds(60);
 /// The largest number of reports that are kept for one map.
-const MOST: usize = 1024;
+const MAX_REPORTS: usize = 1024;
 /// The largest number of keys in an answer.
-const NAMED: usize = 50;
+const MAX_KEYS: usize = 50;
 
 /// The counts of one client since its last report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -48,17 +48,21 @@ impl ClientCounters {
         let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let reports = table.entry(map.clone()).or_default();
         reports.push_back((now, report));
-        while reports.len() > MOST || reports.front().is_some_and(|(at, _)| now - *at > KEPT) {
+        while reports.len() > MAX_REPORTS
+            || reports
+                .front()
+                .is_some_and(|(at, _)| now - *at > COUNTED_FOR)
+        {
             reports.pop_front();
         }
     }
 
     /// Returns the uses of each key in the last minute, the most used keys first.
-    fn read(&self, map: &MapName, now: DateTime<Utc>) -> Vec<ClientCount> {
+    fn counts(&self, map: &MapName, now: DateTime<Utc>) -> Vec<ClientCount> {
         let table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let reports = table.get(map).into_iter().flatten();
         let mut uses: BTreeMap<&Key, u64> = BTreeMap::new();
-        for (_, report) in reports.filter(|(at, _)| now - *at <= KEPT) {
+        for (_, report) in reports.filter(|(at, _)| now - *at <= COUNTED_FOR) {
             for (key, count) in &report.counts {
                 let sum = uses.entry(key).or_default();
                 *sum = sum.saturating_add(*count);
@@ -69,11 +73,11 @@ impl ClientCounters {
             .map(|(key, uses)| ClientCount {
                 key: key.clone(),
                 uses,
-                per_second: uses as f64 / KEPT.as_seconds_f64(),
+                per_second: uses as f64 / COUNTED_FOR.as_seconds_f64(),
             })
             .collect();
         counted.sort_by(|a, b| b.uses.cmp(&a.uses).then_with(|| a.key.cmp(&b.key)));
-        counted.truncate(NAMED);
+        counted.truncate(MAX_KEYS);
         counted
     }
 }
@@ -91,7 +95,7 @@ impl Controller {
 
     /// Returns the counts of the last minute, the most used keys first.
     pub(super) fn counted(&self, map: &MapName) -> Vec<ClientCount> {
-        self.inner.counters.read(map, clock())
+        self.inner.counters.counts(map, clock())
     }
 }
 
@@ -112,7 +116,7 @@ mod tests {
         counters.add(&map, report(8, 60), now - TimeDelta::seconds(50));
         counters.add(&map, report(9, 120), now);
         let counted: Vec<_> = counters
-            .read(&map, now)
+            .counts(&map, now)
             .into_iter()
             .map(|c| (c.key, c.uses))
             .collect();
@@ -120,6 +124,6 @@ mod tests {
             counted,
             [(Key::Int(9), 120), (Key::Int(8), 60), (Key::Int(0), 2)]
         );
-        assert!(counters.read(&MapName::from("other"), now).is_empty());
+        assert!(counters.counts(&MapName::from("other"), now).is_empty());
     }
 }

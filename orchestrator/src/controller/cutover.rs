@@ -15,8 +15,8 @@ pub(super) use attempts::CutoverAttempts;
 pub(super) use evidence::check_verified;
 
 use super::draft::MigrationDraft;
-use super::shards::invalid;
-use super::{CallerBinding, CallerToken, ControlError, Controller, clock, delta, fail_points};
+use super::shards::invalid_error;
+use super::{CallerTokenName, ControlError, Controller, LeaseProof, clock, delta, fail_points};
 use crate::store::{Migration, MigrationChange, SealedMigration};
 use attempts::{CutoverAttempt, PreparedSeal};
 use plans::id::{AttemptNo, MapVersion, MigrationId};
@@ -38,35 +38,35 @@ impl Controller {
     pub(crate) async fn cutover(
         &self,
         call: &CutoverCall,
-        token: &CallerToken,
+        token: &CallerTokenName,
     ) -> Result<CutoverAnswer, ControlError> {
-        let shown = CallerBinding {
+        let proof = LeaseProof {
             migration: &call.migration,
             epoch: Some(call.epoch),
             secret: call.secret.as_ref(),
             token,
         };
         let answer = match &call.query {
-            CutoverQuery::Begin { direction } => self.begin(shown, *direction).await?,
+            CutoverQuery::Begin { direction } => self.begin(proof, *direction).await?,
             CutoverQuery::Seal {
                 direction,
                 attempt,
                 compared,
             } => {
-                self.seal(shown, (*direction, *attempt), compared.as_deref())
+                self.seal(proof, (*direction, *attempt), compared.as_deref())
                     .await?
             }
             CutoverQuery::Flip {
                 direction,
                 attempt,
                 applied,
-            } => self.flip(shown, (*direction, *attempt), *applied).await?,
-            CutoverQuery::Cancel { writers } => self.request_cancel(shown, writers).await?,
+            } => self.flip(proof, (*direction, *attempt), *applied).await?,
+            CutoverQuery::Cancel { writers } => self.request_cancel(proof, writers).await?,
             CutoverQuery::Release {
                 direction,
                 attempt,
                 reason,
-            } => self.release(shown, (*direction, *attempt), reason).await?,
+            } => self.release(proof, (*direction, *attempt), reason).await?,
         };
         tracing::info!(migration = %call.migration, ask = ?call.query, ?answer, "cutover");
         Ok(answer)
@@ -118,19 +118,19 @@ impl Controller {
     /// Refuses it if the cutover step is not running, or if another cutover of the map is in its write-blocked window.
     async fn begin(
         &self,
-        shown: CallerBinding<'_>,
+        proof: LeaseProof<'_>,
         direction: Direction,
     ) -> Result<CutoverAnswer, ControlError> {
-        let id = shown.migration;
+        let id = proof.migration;
         let m = self.load(id).await?.migration;
-        shown.check(&m)?;
+        proof.check(&m)?;
         if let Some(reason) = self.store_is_older() {
             return Ok(CutoverAnswer::Refused { reason });
         }
-        let _turn = self.inner.attempts.turn().await;
+        let _begin_lock = self.inner.attempts.lock_begin().await;
         if let Some(other) = self.rival_cutover(&m).await? {
-            return Ok(refused(&format!(
-                "the cutover of migration {other} is under way, and changes the map first"
+            return Ok(refusal(&format!(
+                "the cutover of migration {other} is in progress, and must change the map first"
             )));
         }
         let name = m.plan.map;
@@ -138,9 +138,9 @@ impl Controller {
         let map = map.ok_or_else(|| ControlError::missing("map", name.as_str()))?;
         self.forget_attempts(id).await;
         let edit = |draft: &mut MigrationDraft| {
-            draft.by(shown.token);
-            shown.check(&draft.snapshot().migration)?;
-            if let Some(refusal) = cannot_begin(draft, direction) {
+            draft.set_token(proof.token);
+            proof.check(&draft.snapshot().migration)?;
+            if let Some(refusal) = begin_refusal(draft, direction) {
                 return Ok(Err(refusal));
             }
             let event = match direction {
@@ -148,7 +148,7 @@ impl Controller {
                 Direction::Reverse => OwnershipEvent::FenceBack,
             };
             let attempt = draft.snapshot().migration.attempt.next();
-            draft.own(
+            draft.apply_to_ownership(
                 event,
                 json!({ "attempt": attempt, "map_version": map.version }),
             )?;
@@ -171,7 +171,7 @@ impl Controller {
             table.insert(id.clone(), (attempt, begun));
         });
         fail_point::hit(fail_points::BEGUN).await?;
-        self.warm_up_flip(shown, direction).await;
+        self.warm_up_flip(proof, direction).await;
         Ok(CutoverAnswer::Begun {
             attempt,
             map_version: map.version,
@@ -182,22 +182,22 @@ impl Controller {
     /// Writes the flip once into a transaction, and rolls it back. The source still accepts writes at this time.
     /// Afterwards the session of the store has prepared the statements of the flip. An error is only logged: if its
     /// cause remains, the seal fails with the same error and reports it.
-    async fn warm_up_flip(&self, shown: CallerBinding<'_>, direction: Direction) {
-        let id = shown.migration;
+    async fn warm_up_flip(&self, proof: LeaseProof<'_>, direction: Direction) {
+        let id = proof.migration;
         let warmed_up = async {
             let mut sealed = self.inner.store.seal(id).await?;
-            let (change, next) = flip_of(&*sealed, direction, shown.token)?;
+            let (change, next) = flip_of(&*sealed, direction, proof.token)?;
             let written = sealed.write(&change, &next).await;
             sealed.release().await;
             Ok::<(), ControlError>(written?)
         };
         if let Err(error) = warmed_up.await {
-            tracing::debug!(migration = %id, %error, "the flip was not rehearsed");
+            tracing::debug!(migration = %id, %error, "the warm-up of the flip failed");
         }
     }
 
-    /// Returns another migration of the map that is in its write-blocked window. Each of the two would flip from the
-    /// map version at which it began, so one of them would fail.
+    /// Returns another migration of the map that is in its write-blocked window. Both would flip from the same map
+    /// version, so one of the flips would fail.
     async fn rival_cutover(&self, own: &Migration) -> Result<Option<MigrationId>, ControlError> {
         let now = clock();
         let others = self.inner.store.unfinished().await?;
@@ -215,20 +215,20 @@ impl Controller {
     /// target is missing.
     async fn seal(
         &self,
-        shown: CallerBinding<'_>,
+        proof: LeaseProof<'_>,
         (direction, attempt): (Direction, AttemptNo),
         compared: Option<&[TableVerified]>,
     ) -> Result<CutoverAnswer, ControlError> {
-        let id = shown.migration;
+        let id = proof.migration;
         let known = self.inner.attempts.with(|table| match table.get(id) {
             Some((number, CutoverAttempt::Begun(version, markers))) if *number == attempt => {
                 Ok((*version, *markers))
             }
             Some((number, CutoverAttempt::Sealed(seal, _))) if *number == attempt => {
-                let may = shown.check_holder(seal.epoch, seal.owner.as_ref());
+                let may = proof.check_epoch_and_holder(seal.epoch, seal.owner.as_ref());
                 Err(may.map(|()| CutoverAnswer::Granted))
             }
-            _ => Err(Ok(refused("this controller does not know the attempt"))),
+            _ => Err(Ok(refusal("this controller has no record of the attempt"))),
         });
         let (version, markers) = match known {
             Ok(known) => known,
@@ -236,43 +236,43 @@ impl Controller {
         };
         let sealed = self.inner.store.seal(id).await?;
         let m = &sealed.snapshot().migration;
-        let proved = shown
+        let proved = proof
             .check(m)
             .and_then(|()| evidence::check_comparison(sealed.snapshot(), direction, compared));
         if let Err(error) = proved {
             sealed.release().await;
             return Err(error);
         }
-        let objection = may_seal(m, direction, attempt).or_else(|| {
-            let same = sealed.map().version == version;
+        let obstacle = seal_obstacle(m, direction, attempt).or_else(|| {
+            let is_same_version = sealed.map().version == version;
             let older = self.store_is_older();
             older.or_else(|| {
-                (!same).then(|| {
+                (!is_same_version).then(|| {
                     format!(
-                        "the map went from version {version} to {}",
+                        "the map was at version {version} when the attempt began, and is now at version {}",
                         sealed.map().version
                     )
                 })
             })
         });
-        if let Some(reason) = objection {
-            let answer = flipped(m, direction).unwrap_or(CutoverAnswer::Refused { reason });
+        if let Some(reason) = obstacle {
+            let answer = flipped_answer(m, direction).unwrap_or(CutoverAnswer::Refused { reason });
             sealed.release().await;
             return Ok(answer);
         }
-        let (change, next) = match flip_of(&*sealed, direction, shown.token) {
+        let (change, next) = match flip_of(&*sealed, direction, proof.token) {
             Ok(flip) => flip,
             Err(error) => {
                 sealed.release().await;
-                return Ok(refused(&error.to_string()));
+                return Ok(refusal(&error.to_string()));
             }
         };
-        let held =
+        let sealed_attempt =
             CutoverAttempt::Sealed(PreparedSeal::new(sealed, change, next, markers), clock());
         let older = self
             .inner
             .attempts
-            .with(|table| table.insert(id.clone(), (attempt, held)));
+            .with(|table| table.insert(id.clone(), (attempt, sealed_attempt)));
         drop(older);
         Ok(CutoverAnswer::Granted)
     }
@@ -281,21 +281,21 @@ impl Controller {
     /// returns the outcome that the store has recorded.
     async fn flip(
         &self,
-        shown: CallerBinding<'_>,
+        proof: LeaseProof<'_>,
         (direction, attempt): (Direction, AttemptNo),
         applied: Option<Markers>,
     ) -> Result<CutoverAnswer, ControlError> {
-        let id = shown.migration;
+        let id = proof.migration;
         let may = |seal: &PreparedSeal| {
-            shown.check_holder(seal.epoch, seal.owner.as_ref())?;
+            proof.check_epoch_and_holder(seal.epoch, seal.owner.as_ref())?;
             evidence::check_markers(id, seal.markers, applied)
         };
         let Some(seal) = self.inner.attempts.take_sealed(id, attempt, may)? else {
-            return self.recorded_flip(shown, direction).await;
+            return self.recorded_flip(proof, direction).await;
         };
         let map_version = seal.version;
-        let Some(sealed) = seal.written().await? else {
-            return self.recorded_flip(shown, direction).await;
+        let Some(sealed) = seal.finish_write().await? else {
+            return self.recorded_flip(proof, direction).await;
         };
         fail_point::hit(fail_points::BEFORE_FLIP).await?;
         sealed.commit().await?;
@@ -308,13 +308,13 @@ impl Controller {
     /// committed, or never will be.
     async fn recorded_flip(
         &self,
-        shown: CallerBinding<'_>,
+        proof: LeaseProof<'_>,
         direction: Direction,
     ) -> Result<CutoverAnswer, ControlError> {
-        let sealed = self.inner.store.seal(shown.migration).await?;
+        let sealed = self.inner.store.seal(proof.migration).await?;
         let m = &sealed.snapshot().migration;
-        let not_sealed = || refused("the attempt is not sealed any more");
-        let answer = shown.check(m).map(|()| flipped(m, direction));
+        let not_sealed = || refusal("the seal of the attempt has ended without a flip");
+        let answer = proof.check(m).map(|()| flipped_answer(m, direction));
         sealed.release().await;
         Ok(answer?.unwrap_or_else(not_sealed))
     }
@@ -323,31 +323,32 @@ impl Controller {
     /// answer requires that the map still names the old owner.
     async fn release(
         &self,
-        shown: CallerBinding<'_>,
+        proof: LeaseProof<'_>,
         (direction, attempt): (Direction, AttemptNo),
         reason: &str,
     ) -> Result<CutoverAnswer, ControlError> {
-        let id = shown.migration;
-        let may = |seal: &PreparedSeal| shown.check_holder(seal.epoch, seal.owner.as_ref());
+        let id = proof.migration;
+        let may =
+            |seal: &PreparedSeal| proof.check_epoch_and_holder(seal.epoch, seal.owner.as_ref());
         if let Some(seal) = self.inner.attempts.take_sealed(id, attempt, may)? {
             seal.release().await;
         }
         let edit = |draft: &mut MigrationDraft| {
-            draft.by(shown.token);
-            shown.check(&draft.snapshot().migration)?;
+            draft.set_token(proof.token);
+            proof.check(&draft.snapshot().migration)?;
             let m = &draft.snapshot().migration;
-            if let Some(flipped) = flipped(m, direction) {
+            if let Some(flipped) = flipped_answer(m, direction) {
                 return Ok(flipped);
             }
             if !old_owner_owns(m.ownership, direction) {
-                return Ok(refused(&format!("the keys are {}", m.ownership)));
+                return Ok(refusal(&format!("the keys are {}", m.ownership)));
             }
             let event = match direction {
                 Direction::Forward => OwnershipEvent::Release,
                 Direction::Reverse => OwnershipEvent::ReleaseBack,
             };
-            if m.attempt == attempt && m.ownership == fencing(direction) {
-                draft.own(event, json!({ "attempt": attempt, "reason": reason }))?;
+            if m.attempt == attempt && m.ownership == fencing_state(direction) {
+                draft.apply_to_ownership(event, json!({ "attempt": attempt, "reason": reason }))?;
             }
             Ok(CutoverAnswer::Released)
         };
@@ -360,10 +361,10 @@ impl Controller {
 fn flip_of(
     sealed: &dyn SealedMigration,
     direction: Direction,
-    token: &CallerToken,
+    token: &CallerTokenName,
 ) -> Result<(MigrationChange, ShardMap), ControlError> {
     let mut draft = MigrationDraft::new(sealed.snapshot().clone(), "controller", clock());
-    draft.by(token);
+    draft.set_token(token);
     let m = &sealed.snapshot().migration;
     let moving = &m.plan.moving;
     let (from, to) = match direction {
@@ -371,9 +372,11 @@ fn flip_of(
         Direction::Reverse => (&moving.target, &moving.source),
     };
     let next = sealed.map().with_moved(&moving.keys, from, to, &m.id);
-    let next = next.map_err(|error| invalid(&error.to_string()))?;
+    let next = next.map_err(|error| invalid_error(&error.to_string()))?;
     draft_flip(&mut draft, direction, next.version)?;
-    let change = draft.change().ok_or_else(|| invalid("nothing to flip"))?;
+    let change = draft
+        .into_change()
+        .ok_or_else(|| invalid_error("nothing to flip"))?;
     Ok((change, next))
 }
 
@@ -387,13 +390,13 @@ pub(super) fn draft_flip(
     let data = json!({ "attempt": attempt, "map_version": version });
     match direction {
         Direction::Forward => {
-            draft.own(OwnershipEvent::Flip, data.clone())?;
-            draft.migrate(MigrationEvent::Flipped, data)?;
+            draft.apply_to_ownership(OwnershipEvent::Flip, data.clone())?;
+            draft.apply_to_migration(MigrationEvent::Flipped, data)?;
             draft.migration().map_version_after = Some(version);
         }
         Direction::Reverse => {
-            draft.own(OwnershipEvent::FlipBack, data.clone())?;
-            draft.migrate(MigrationEvent::RolledBack, data)?;
+            draft.apply_to_ownership(OwnershipEvent::FlipBack, data.clone())?;
+            draft.apply_to_migration(MigrationEvent::RolledBack, data)?;
             let m = draft.migration();
             m.map_version_back = Some(version);
             m.hold_end = None;
@@ -405,42 +408,42 @@ pub(super) fn draft_flip(
 }
 
 /// Returns why an attempt cannot begin.
-fn cannot_begin(draft: &MigrationDraft, direction: Direction) -> Option<CutoverAnswer> {
+fn begin_refusal(draft: &MigrationDraft, direction: Direction) -> Option<CutoverAnswer> {
     let snapshot = draft.snapshot();
     let m = &snapshot.migration;
     let (kind, state) = match direction {
         Direction::Forward => (StepKind::Cutover, MigrationState::Running),
         Direction::Reverse => (StepKind::Rollback, MigrationState::Flipped),
     };
-    if let Some(map_version) = made(m, direction) {
+    if let Some(map_version) = flip_version(m, direction) {
         return Some(CutoverAnswer::AlreadyFlipped {
             attempt: m.attempt,
             map_version,
         });
     }
     if snapshot.running().is_none_or(|step| step.kind != kind) {
-        return Some(refused(&format!("step {kind} is not running")));
+        return Some(refusal(&format!("step {kind} is not running")));
     }
-    (m.state != state).then(|| refused(&format!("the migration is {}", m.state)))
+    (m.state != state).then(|| refusal(&format!("the migration is {}", m.state)))
 }
 
 /// Returns why the seal is not permitted.
-fn may_seal(m: &Migration, direction: Direction, attempt: AttemptNo) -> Option<String> {
+fn seal_obstacle(m: &Migration, direction: Direction, attempt: AttemptNo) -> Option<String> {
     let state = match direction {
         Direction::Forward => MigrationState::Running,
         Direction::Reverse => MigrationState::Flipped,
     };
-    if m.ownership != fencing(direction) {
+    if m.ownership != fencing_state(direction) {
         return Some(format!("the keys are {}", m.ownership));
     }
     if m.attempt != attempt {
-        return Some(format!("attempt {} has begun", m.attempt));
+        return Some(format!("another attempt, {}, has begun", m.attempt));
     }
     (m.state != state).then(|| format!("the migration is {}", m.state))
 }
 
 /// Returns the state of the ownership during an attempt.
-fn fencing(direction: Direction) -> Ownership {
+fn fencing_state(direction: Direction) -> Ownership {
     match direction {
         Direction::Forward => Ownership::Fencing,
         Direction::Reverse => Ownership::RollbackFencing,
@@ -453,7 +456,7 @@ fn fencing(direction: Direction) -> Ownership {
 /// Only the direction decides, not a later request or the progress of the steps. If a rollback is requested before the
 /// target is open, the forward flip is still reported. An attempt of a rollback that was given up is not confused with
 /// the forward flip before it.
-fn made(m: &Migration, direction: Direction) -> Option<MapVersion> {
+fn flip_version(m: &Migration, direction: Direction) -> Option<MapVersion> {
     match direction {
         Direction::Forward => m.map_version_after,
         Direction::Reverse => m.map_version_back,
@@ -471,11 +474,11 @@ fn old_owner_owns(ownership: Ownership, direction: Direction) -> bool {
 }
 
 /// Returns the answer for a flip in this direction that is already in the map.
-fn flipped(m: &Migration, direction: Direction) -> Option<CutoverAnswer> {
-    made(m, direction).map(|map_version| CutoverAnswer::Flipped { map_version })
+fn flipped_answer(m: &Migration, direction: Direction) -> Option<CutoverAnswer> {
+    flip_version(m, direction).map(|map_version| CutoverAnswer::Flipped { map_version })
 }
 
-fn refused(reason: &str) -> CutoverAnswer {
+fn refusal(reason: &str) -> CutoverAnswer {
     CutoverAnswer::Refused {
         reason: reason.to_owned(),
     }

@@ -1,7 +1,7 @@
 //! Decides what to do next with a migration. The functions are pure: they compute decisions from a snapshot of the
 //! migration, from the result of its start gate, and from the time.
 //!
-//! An offer waits until an agent claims it. The controller carries out all other decisions immediately.
+//! The decision `Offer` waits until an agent claims it. The controller carries out all other decisions immediately.
 
 use super::queue::StartGate;
 use crate::store::{HoldEnd, HookRequest, Snapshot, Step};
@@ -23,8 +23,8 @@ pub enum Decision {
     Wait(String),
     /// Let the migration fail, because it can never start, for this reason.
     Refuse(String),
-    /// End the lease of the owner, because no heartbeat has arrived in time.
-    Expire,
+    /// End the lease, because no heartbeat of the owner (the agent process) has arrived in time.
+    ExpireLease,
     /// Wait for the operator's approval of the cutover.
     AwaitApproval,
     /// End the hold, because it has lasted as long as the plan specifies.
@@ -32,18 +32,20 @@ pub enum Decision {
     /// Set the ownership to COMPLETED. Afterwards a rollback is impossible and the old rows may be dropped (I8).
     Complete,
     /// Add the steps of the rollback.
-    GoBack,
-    /// After a rollback: give up the possibility of another cutover, so that the copy on the target may be dropped.
-    LetGo,
+    AddRollback,
+    /// After a rollback: skip `hold_back`, so that the agent may remove the copied rows on the target. Afterwards
+    /// another cutover is impossible.
+    EndHoldBack,
     /// After a rollback: add the steps of another cutover.
-    GoAgain,
+    AddNextCutover,
     /// End the migration: no step is left.
-    End,
-    /// An agent may take this step. `None`: no step is due, but an agent must take the migration over.
+    EndMigration,
+    /// An agent may claim this step. `None`: no step is due, but an agent must take the migration over.
     Offer(Option<StepId>),
 }
 
-/// Returns what to do with `snapshot` at `now`. A planned migration stays planned until its start gate was evaluated.
+/// Returns what to do with `snapshot` at `now`. `gate` is the result of the start gate; without it, a planned migration
+/// stays planned.
 #[must_use]
 pub fn decide(snapshot: &Snapshot, gate: Option<&StartGate>, now: DateTime<Utc>) -> Vec<Decision> {
     let m = &snapshot.migration;
@@ -51,7 +53,7 @@ pub fn decide(snapshot: &Snapshot, gate: Option<&StartGate>, now: DateTime<Utc>)
         return Vec::new();
     }
     if m.owner.is_some() && snapshot.live_owner(now).is_none() {
-        return vec![Decision::Expire];
+        return vec![Decision::ExpireLease];
     }
     let decision = match m.state {
         MigrationState::Planned => match gate {
@@ -61,13 +63,13 @@ pub fn decide(snapshot: &Snapshot, gate: Option<&StartGate>, now: DateTime<Utc>)
             Some(StartGate::Held(what)) => Some(Decision::Wait(what.clone())),
             Some(StartGate::Lost(why)) => Some(Decision::Refuse(why.clone())),
         },
-        MigrationState::Paused | MigrationState::Failed => closed_keys(snapshot, now),
+        MigrationState::Paused | MigrationState::Failed => offer_to_open_keys(snapshot, now),
         MigrationState::Unwound | MigrationState::Completed => None,
-        MigrationState::Unwinding => unwinding(snapshot, now),
+        MigrationState::Unwinding => decide_unwinding(snapshot, now),
         MigrationState::Running
         | MigrationState::Waiting
         | MigrationState::Flipped
-        | MigrationState::RolledBack => going(snapshot, now),
+        | MigrationState::RolledBack => decide_active(snapshot, now),
     };
     decision.into_iter().collect()
 }
@@ -82,12 +84,12 @@ pub fn due(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         .into_iter()
         .chain(pauses)
         .chain(hold_limit(snapshot))
-        .chain(opening(snapshot, now))
+        .chain(next_hours_start(snapshot, now))
         .filter(|at| *at > now)
         .min()
 }
 
-/// Returns the change stream that must run; `None` for an offline move.
+/// Returns the direction of the change stream that must run; `None` if none must run, as in an offline move.
 #[must_use]
 pub fn stream(snapshot: &Snapshot) -> Option<Direction> {
     if snapshot.migration.plan.mode == Mode::Offline {
@@ -99,15 +101,14 @@ pub fn stream(snapshot: &Snapshot) -> Option<Direction> {
     match snapshot.migration.ownership {
         Ownership::Ready | Ownership::Fencing => captured.then_some(Direction::Forward),
         Ownership::Flipped | Ownership::RollbackFencing => Some(Direction::Reverse),
-        Ownership::RolledBack => is_held_back(snapshot).then_some(Direction::Forward),
+        Ownership::RolledBack => is_in_hold_back(snapshot).then_some(Direction::Forward),
         Ownership::Aborted | Ownership::Completed => None,
     }
 }
 
-/// Returns whether the forward stream is held after a rollback: until the copy on the target is dropped, or until the
-/// cutover begins again.
-fn is_held_back(snapshot: &Snapshot) -> bool {
-    snapshot.is_open(StepKind::HoldBack) && !snapshot.goes_back()
+/// Returns whether the step `hold_back`, during which the forward stream runs after a rollback, has not ended.
+fn is_in_hold_back(snapshot: &Snapshot) -> bool {
+    snapshot.is_open(StepKind::HoldBack) && !snapshot.has_open_rollback()
 }
 
 /// Returns the first step that is neither done nor skipped.
@@ -126,14 +127,14 @@ pub fn needs_approval(snapshot: &Snapshot) -> bool {
 }
 
 /// Returns the next decision about a migration that is not paused, failed or being aborted.
-fn going(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<Decision> {
+fn decide_active(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<Decision> {
     let m = &snapshot.migration;
     if snapshot.running().is_some() {
         let expired = hold_limit(snapshot).is_some_and(|limit| limit <= now);
         return expired.then_some(Decision::EndHold);
     }
     let Some(step) = next_step(snapshot) else {
-        return Some(Decision::End);
+        return Some(Decision::EndMigration);
     };
     if m.ownership == Ownership::Flipped {
         // A hold that is not running can be finished without running again. A rollback needs its stream, so it must run
@@ -142,16 +143,16 @@ fn going(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<Decision> {
         let past_hold = step.kind == StepKind::DropOld;
         match m.hold_end {
             Some(HoldEnd::Finish) if past_cutover => return Some(Decision::Complete),
-            Some(HoldEnd::Rollback) if past_hold => return Some(Decision::GoBack),
+            Some(HoldEnd::Rollback) if past_hold => return Some(Decision::AddRollback),
             Some(HoldEnd::Finish | HoldEnd::Rollback | HoldEnd::Again) | None => {}
         }
     }
     if m.ownership == Ownership::RolledBack {
-        let held = step.kind == StepKind::HoldBack;
+        let is_hold_back = step.kind == StepKind::HoldBack;
         match m.hold_end {
-            Some(HoldEnd::Finish) if held => return Some(Decision::LetGo),
-            Some(HoldEnd::Again) if held || step.kind == StepKind::DropNew => {
-                return Some(Decision::GoAgain);
+            Some(HoldEnd::Finish) if is_hold_back => return Some(Decision::EndHoldBack),
+            Some(HoldEnd::Again) if is_hold_back || step.kind == StepKind::DropNew => {
+                return Some(Decision::AddNextCutover);
             }
             Some(HoldEnd::Finish | HoldEnd::Rollback | HoldEnd::Again) | None => {}
         }
@@ -161,31 +162,27 @@ fn going(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<Decision> {
             return Some(Decision::AwaitApproval);
         }
         // A pause or a failure has stopped the stream. A new dispatch starts it again.
-        let anew = m.renew.then_some(Decision::Offer(None));
-        return anew.or_else(|| keep_going(snapshot, now));
+        let restart = m.needs_new_epoch.then_some(Decision::Offer(None));
+        return restart.or_else(|| offer_if_unowned(snapshot, now));
     }
-    if let Some(what) = outside_hours(snapshot, step, now) {
+    if let Some(what) = hours_wait(snapshot, step, now) {
         if m.waiting_for.as_ref() != Some(&what) {
             return Some(Decision::Wait(what));
         }
-        return keep_going(snapshot, now);
+        return offer_if_unowned(snapshot, now);
     }
-    if m.hook.as_ref().is_some_and(HookRequest::holds) {
+    if m.hook.as_ref().is_some_and(HookRequest::is_blocking) {
         // An earlier attempt may have left keys closed. The agent opens them while the hooks hold the migration.
-        let anew = m.renew.then_some(Decision::Offer(None));
-        return anew.or_else(|| keep_going(snapshot, now));
+        let restart = m.needs_new_epoch.then_some(Decision::Offer(None));
+        return restart.or_else(|| offer_if_unowned(snapshot, now));
     }
-    offer(snapshot, step, now)
+    offer_step(snapshot, step, now)
 }
 
 /// Returns what a cutover waits for that needs no approval, outside of the hours of the migration.
 ///
 /// A cutover that has begun continues at any time, because it may have left keys closed.
-pub(super) fn outside_hours(
-    snapshot: &Snapshot,
-    step: &Step,
-    now: DateTime<Utc>,
-) -> Option<String> {
+pub(super) fn hours_wait(snapshot: &Snapshot, step: &Step, now: DateTime<Utc>) -> Option<String> {
     let m = &snapshot.migration;
     let begins = step.kind == StepKind::Cutover
         && step.state == StepState::Pending
@@ -196,32 +193,32 @@ pub(super) fn outside_hours(
     (!hours.contains(now.timestamp_millis())).then(|| format!("the cutover's hours, {hours}"))
 }
 
-/// Returns when the hours begin that such a cutover waits for.
-fn opening(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
-    outside_hours(snapshot, next_step(snapshot)?, now)?;
+/// Returns when the hours begin that the cutover waits for; `None` if it waits for no hours.
+fn next_hours_start(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    hours_wait(snapshot, next_step(snapshot)?, now)?;
     let hours = snapshot.limits().throttle.hours?;
     DateTime::from_timestamp_millis(hours.next(now.timestamp_millis()))
 }
 
-/// Offers a paused or failed migration to an agent if an interrupted attempt may have left its keys closed, so that
-/// they do not stay closed until an operator resumes. The agent gives up the attempt, or opens the new owner.
-fn closed_keys(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<Decision> {
-    // An owner that must get a new epoch (`renew`) has not taken over since its last attempt.
-    let recovered = snapshot.live_owner(now).is_some() && !snapshot.migration.renew;
-    let needs_offer = !recovered && snapshot.running().is_none() && left_closed(snapshot);
+/// Offers a paused or failed migration to an agent if an interrupted cutover attempt may have left its keys closed.
+/// Otherwise they would stay closed until an operator resumes the migration. The agent gives up the attempt, or opens
+/// the new owner.
+fn offer_to_open_keys(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<Decision> {
+    // If the migration needs a new epoch, its owner (the agent process) has not claimed it since the last failure.
+    let is_claimed = snapshot.live_owner(now).is_some() && !snapshot.migration.needs_new_epoch;
+    let needs_offer = !is_claimed && snapshot.running().is_none() && keys_may_be_closed(snapshot);
     needs_offer.then_some(Decision::Offer(None))
 }
 
-/// Returns whether an attempt has begun whose step has not reported that the keys are open on one of the shards.
-///
-/// The store records that an attempt is given up before the shard opens, and a flip before the new owner opens.
-fn left_closed(snapshot: &Snapshot) -> bool {
+/// Returns whether the moving keys may be closed on both shards: a cutover attempt has begun, and its step has not
+/// reported its end. The ownership in the store does not show this, because it changes before a shard opens.
+fn keys_may_be_closed(snapshot: &Snapshot) -> bool {
     let m = &snapshot.migration;
     match m.ownership {
         Ownership::Fencing | Ownership::RollbackFencing => true,
         Ownership::Ready => m.attempt.0 > 0,
-        Ownership::Flipped => snapshot.is_open(StepKind::Cutover) || snapshot.goes_back(),
-        Ownership::RolledBack => snapshot.goes_back(),
+        Ownership::Flipped => snapshot.is_open(StepKind::Cutover) || snapshot.has_open_rollback(),
+        Ownership::RolledBack => snapshot.has_open_rollback(),
         // A rollback may have sealed the target before it was withdrawn.
         Ownership::Completed => {
             snapshot.step_of(StepKind::Rollback).is_some() && snapshot.is_open(StepKind::DropOld)
@@ -231,31 +228,31 @@ fn left_closed(snapshot: &Snapshot) -> bool {
 }
 
 /// Returns the next decision about a migration that is being aborted.
-fn unwinding(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<Decision> {
+fn decide_unwinding(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<Decision> {
     let unwind = snapshot.step_of(StepKind::Unwind)?;
     if unwind.state == StepState::Done {
-        return Some(Decision::End);
+        return Some(Decision::EndMigration);
     }
     if snapshot.running().is_some() {
         return None;
     }
-    offer(snapshot, unwind, now)
+    offer_step(snapshot, unwind, now)
 }
 
-/// Offers the step if it is due; otherwise offers the migration without a step if it has no live owner.
-fn offer(snapshot: &Snapshot, step: &Step, now: DateTime<Utc>) -> Option<Decision> {
-    let open = matches!(step.state, StepState::Pending | StepState::Backoff);
-    let rested = step.next_at.is_none_or(|at| at <= now);
-    if open && rested && dependencies_are_done(snapshot, step) {
+/// Offers the step if it is due; otherwise offers the migration without a step if no agent process has its lease.
+fn offer_step(snapshot: &Snapshot, step: &Step, now: DateTime<Utc>) -> Option<Decision> {
+    let is_open = matches!(step.state, StepState::Pending | StepState::Backoff);
+    let pause_is_over = step.next_at.is_none_or(|at| at <= now);
+    if is_open && pause_is_over && dependencies_are_done(snapshot, step) {
         return Some(Decision::Offer(Some(step.id.clone())));
     }
-    keep_going(snapshot, now)
+    offer_if_unowned(snapshot, now)
 }
 
-/// Offers the migration without a step if it has no live owner.
-fn keep_going(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<Decision> {
-    let alone = snapshot.live_owner(now).is_none();
-    alone.then_some(Decision::Offer(None))
+/// Offers the migration without a step if no agent process has its lease.
+fn offer_if_unowned(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<Decision> {
+    let is_unowned = snapshot.live_owner(now).is_none();
+    is_unowned.then_some(Decision::Offer(None))
 }
 
 /// Returns whether the steps that must come first in the graph of the plan have ended.

@@ -46,7 +46,7 @@ impl Controller {
         request: DirectoryRequest,
     ) -> Result<Directory, ControlError> {
         if request.keys.is_empty() {
-            let what = "keys names the columns of the key: one at least".to_owned();
+            let what = "keys must contain at least one column".to_owned();
             return Err(ControlError::Invalid { what });
         }
         let shards = self.inner.store.shards().await?;

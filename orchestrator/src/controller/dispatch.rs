@@ -3,18 +3,18 @@
 //! inspections, one after the other.
 //!
 //! A dispatch is committed before the answer is sent to the agent. An agent has one open claim at a time, and the claim
-//! lists what the agent holds. If the list lacks work that the controller has dispatched to it, the answer was lost,
-//! and the controller dispatches the work again.
+//! lists the work that the agent has. If the list lacks work that the controller has dispatched to the agent, the
+//! answer with this work was lost, and the controller dispatches it again.
 
-use super::binding::{is_process, shows_secret};
+use super::binding::{is_lease_holder, shows_secret};
 use super::decide::{Decision, decide, due, stream};
 use super::draft::MigrationDraft;
-use super::queue::drop_waits;
+use super::queue::drop_obstacle;
 use super::{
-    CallerToken, ControlError, Controller, ShardReach, clock, delta, fail_points, is_missing,
+    CallerTokenName, ControlError, Controller, ShardReach, clock, delta, fail_points, is_missing,
 };
 use crate::access::SecretDigest;
-use crate::store::{AgentProcess, Migration, MigrationOwner, ShardRecord, Snapshot};
+use crate::store::{AgentProcess, LeaseHolder, Migration, ShardRecord, Snapshot};
 use plans::fleet::ShardRef;
 use plans::id::{ShardName, StepId};
 use plans::state::cutover::Ownership;
@@ -27,7 +27,7 @@ use std::collections::BTreeSet;
 use tokio::time::Instant;
 
 impl Controller {
-    /// Waits for work in `reach` for this agent, and returns it. Returns `None` after
+    /// Waits for work on the shards of `reach` for this agent, and returns it. Returns `None` if there is none within
     /// [`super::ControllerSettings::claim_wait`].
     ///
     /// # Errors
@@ -36,18 +36,18 @@ impl Controller {
         &self,
         claim: &Claim,
         reach: &ShardReach,
-        token: &CallerToken,
+        token: &CallerTokenName,
     ) -> Result<Option<Work>, ControlError> {
         let (theirs, ours) = (claim.protocols(), Protocols::OURS);
         if ours.common(theirs).is_none() {
             return Err(ControlError::Protocol { theirs, ours });
         }
         self.register(&process_of(claim)).await?;
-        self.take_back_unheard(claim, token).await?;
-        if let Some(heard) = &claim.inspecting {
+        self.withdraw_unreceived(claim, token).await?;
+        if let Some(received) = &claim.inspecting {
             self.inner
                 .inspections
-                .take_back_unheard(&claim.instance, heard);
+                .requeue_unreceived(&claim.instance, received);
         }
         let deadline = Instant::now() + self.inner.settings.claim_wait;
         let mut changes = self.inner.changes.subscribe();
@@ -58,7 +58,7 @@ impl Controller {
                 return Ok(None);
             }
             let inspection = || {
-                let task = self.inner.inspections.take(reach, token, &claim.instance);
+                let task = self.inner.inspections.claim(reach, token, &claim.instance);
                 task.map(|task| Work::Inspect(Box::new(task)))
             };
             let inspects = claim.inspecting.as_ref().is_some_and(|ids| !ids.is_empty());
@@ -69,7 +69,7 @@ impl Controller {
             let board = self.board().await?;
             let mut next = board.until();
             for snapshot in board.open_to(&claim.instance) {
-                if !is_in_reach(reach, snapshot) || drop_waits(snapshot, board.all()).is_some() {
+                if !is_in_reach(reach, snapshot) || drop_obstacle(snapshot, board.all()).is_some() {
                     continue;
                 }
                 if let Some(dispatch) = self.offer(snapshot, claim, token).await? {
@@ -91,26 +91,26 @@ impl Controller {
     }
 
     /// Withdraws work that was dispatched to this process in an answer that it never received.
-    async fn take_back_unheard(
+    async fn withdraw_unreceived(
         &self,
         claim: &Claim,
-        token: &CallerToken,
+        token: &CallerTokenName,
     ) -> Result<(), ControlError> {
         for snapshot in self.board().await?.of_owner(&claim.instance) {
-            if !is_unheard(snapshot, claim, token) {
+            if !is_unreceived(snapshot, claim, token) {
                 continue;
             }
             let why = "the answer to the agent's claim was lost";
             let edit = |draft: &mut MigrationDraft| {
-                if !is_unheard(draft.snapshot(), claim, token) {
+                if !is_unreceived(draft.snapshot(), claim, token) {
                     return Ok(());
                 }
                 // The process stays the owner if possible, so that it keeps the snapshots that it holds for the copy.
                 let running = draft.snapshot().running().map(|step| step.id.clone());
                 if let Some(id) = running {
-                    draft.step(&id, StepEvent::Interrupted, json!({ "why": why }))?;
+                    draft.apply_to_step(&id, StepEvent::Interrupted, json!({ "why": why }))?;
                 } else {
-                    draft.disown(why)?;
+                    draft.remove_owner(why)?;
                 }
                 Ok(())
             };
@@ -120,16 +120,17 @@ impl Controller {
         Ok(())
     }
 
-    /// Dispatches the next work of the migration to the agent, if the agent may take it.
+    /// Dispatches the due step of the migration, or the migration without a step, to the agent, if the agent may claim
+    /// it.
     async fn offer(
         &self,
         snapshot: &Snapshot,
         claim: &Claim,
-        token: &CallerToken,
+        token: &CallerTokenName,
     ) -> Result<Option<Dispatch>, ControlError> {
-        let held = || self.held_by_fleet(&snapshot.migration).is_some();
-        if offered(snapshot, claim, token).is_none()
-            || held()
+        let is_held = || self.dispatch_obstacle(&snapshot.migration).is_some();
+        if offer_for(snapshot, claim, token).is_none()
+            || is_held()
             || self.is_sealed(&snapshot.migration.id)
         {
             return Ok(None);
@@ -137,12 +138,12 @@ impl Controller {
         let id = &snapshot.migration.id;
         let until = clock() + delta(self.inner.settings.lease);
         let changed = self.change(id, claim.agent.as_str(), |draft| {
-            let Some(step) = offered(draft.snapshot(), claim, token) else {
+            let Some(step) = offer_for(draft.snapshot(), claim, token) else {
                 return Ok(None);
             };
-            draft.by(token);
-            let secret = give(draft, claim, token, step.as_ref())?;
-            draft.lease(until);
+            draft.set_token(token);
+            let secret = assign(draft, claim, token, step.as_ref())?;
+            draft.set_lease_end(until);
             Ok(Some((step, secret)))
         });
         let (claimed, after) = match changed.await {
@@ -163,7 +164,7 @@ impl Controller {
     }
 
     /// Records the claim in the audit trail, in addition to the journal.
-    async fn audit_claim(&self, claim: &Claim, token: &CallerToken, dispatch: &Dispatch) {
+    async fn audit_claim(&self, claim: &Claim, token: &CallerTokenName, dispatch: &Dispatch) {
         let object = format!("migration {}", dispatch.migration);
         let step = dispatch.step.as_ref().map(|(id, _)| id);
         let data = json!({
@@ -174,7 +175,7 @@ impl Controller {
         });
         let audited = self.audit(token.name(), "agent.claimed", object, data);
         if let Err(error) = audited.await {
-            tracing::warn!(%error, migration = %dispatch.migration, "claim not in the audit trail");
+            tracing::warn!(%error, migration = %dispatch.migration, "the claim could not be recorded in the audit trail");
         }
     }
 
@@ -186,7 +187,7 @@ impl Controller {
         secret: Option<WireSecret>,
     ) -> Result<Dispatch, ControlError> {
         let m = &snapshot.migration;
-        let held = snapshot
+        let due_step = snapshot
             .steps
             .iter()
             .find(|row| Some(&row.id) == step.as_ref());
@@ -200,8 +201,8 @@ impl Controller {
             operation: Some(m.operation.clone()),
             epoch: m.epoch,
             secret,
-            step: held.map(|row| (row.id.clone(), row.kind)),
-            attempt: held.map_or(0, |row| row.attempt),
+            step: due_step.map(|row| (row.id.clone(), row.kind)),
+            attempt: due_step.map_or(0, |row| row.attempt),
             stream: stream(snapshot),
             map: m.plan.map.clone(),
             incarnation: self.inner.store.incarnation().to_owned(),
@@ -228,7 +229,7 @@ impl Controller {
             options: m.plan.options.clone(),
             limits: Some(snapshot.limits()),
             outputs: outputs.collect(),
-            verify: self.verify_run(m, held.map(|row| row.kind)).await?,
+            verify: self.comparison_for(m, due_step.map(|row| row.kind)).await?,
         })
     }
 
@@ -262,15 +263,20 @@ pub(super) fn shard_ref(
     Ok(found.reference())
 }
 
-/// Returns what this agent may take; `None` while another process is the live owner.
-fn offered(snapshot: &Snapshot, claim: &Claim, token: &CallerToken) -> Option<Option<StepId>> {
+/// Returns what this agent may claim: a step, or `Some(None)` for the migration without a step. Returns `None` if it
+/// may claim nothing, for example while another process has the lease.
+fn offer_for(
+    snapshot: &Snapshot,
+    claim: &Claim,
+    token: &CallerTokenName,
+) -> Option<Option<StepId>> {
     let now = clock();
-    // An older agent would not find the changes of cascades that the guard has suppressed.
-    if claim.protocols().newest < CASCADES && skips_rows(snapshot) {
+    // An agent of an older protocol version does not know that the guard suppresses changes of cascades.
+    if claim.protocols().newest < CASCADES && may_skip_rows(snapshot) {
         return None;
     }
     let owner = snapshot.live_owner(now);
-    if owner.is_some_and(|owner| !is_process(owner, claim, token)) {
+    if owner.is_some_and(|owner| !is_lease_holder(owner, claim, token)) {
         return None;
     }
     decide(snapshot, None, now)
@@ -285,7 +291,7 @@ fn offered(snapshot: &Snapshot, claim: &Claim, token: &CallerToken) -> Option<Op
 }
 
 /// Returns whether the guard may suppress changes that cascades make to the rows of the migration.
-fn skips_rows(snapshot: &Snapshot) -> bool {
+fn may_skip_rows(snapshot: &Snapshot) -> bool {
     let mut steps = snapshot.steps.iter();
     let created = steps.find(|step| step.kind == StepKind::CreateTarget);
     let output = created.and_then(|step| step.output.clone());
@@ -302,11 +308,12 @@ fn is_in_reach(reach: &ShardReach, snapshot: &Snapshot) -> bool {
     reach.as_ref().is_none_or(contains)
 }
 
-/// Returns whether this process owns the migration but its claim lacks the migration, its secret, or the running step.
-fn is_unheard(snapshot: &Snapshot, claim: &Claim, token: &CallerToken) -> bool {
+/// Returns true if this process has the lease of the migration, but its claim does not list the migration, its secret
+/// or the running step: the process did not receive the answer with them.
+fn is_unreceived(snapshot: &Snapshot, claim: &Claim, token: &CallerTokenName) -> bool {
     let m = &snapshot.migration;
     let owner = m.owner.as_ref();
-    let Some(owner) = owner.filter(|owner| is_process(owner, claim, token)) else {
+    let Some(owner) = owner.filter(|owner| is_lease_holder(owner, claim, token)) else {
         return false;
     };
     let running = snapshot.running().map(|step| &step.id);
@@ -318,52 +325,54 @@ fn is_unheard(snapshot: &Snapshot, claim: &Claim, token: &CallerToken) -> bool {
     !(knows && shows_secret(m, owner, claim))
 }
 
-/// Makes the agent the owner, under a new epoch, unless it is the owner already and nothing has failed. Returns the
-/// secret that the agent must send with its calls. If the agent stays the owner, it keeps its secret.
-fn give(
+/// Gives the lease to the agent process, under a new epoch, and dispatches `step` on the draft. If the process has the
+/// lease already and no new epoch is needed, epoch and secret stay. Returns the secret that the process must send with
+/// its calls; `None` if the agent does not support secrets.
+fn assign(
     draft: &mut MigrationDraft,
     claim: &Claim,
-    token: &CallerToken,
+    token: &CallerTokenName,
     step: Option<&StepId>,
 ) -> Result<Option<WireSecret>, ControlError> {
     let now = draft.now;
     let owner = draft.snapshot().live_owner(now);
-    let stays = owner.is_some_and(|owner| is_process(owner, claim, token));
+    let stays = owner.is_some_and(|owner| is_lease_holder(owner, claim, token));
     let m = draft.migration();
-    let stays = stays && !m.renew;
+    let stays = stays && !m.needs_new_epoch;
     if !stays {
         m.epoch = m.epoch.next();
     }
-    m.renew = false;
+    m.needs_new_epoch = false;
     let known = m.owner.as_ref().filter(|_| stays);
     let known = known.filter(|owner| owner.secret.is_some() && shows_secret(m, owner, claim));
     let secret = match known {
         Some(_) => claim.secret_of(&m.id).cloned(),
         None => new_secret(claim),
     };
-    m.owner = Some(MigrationOwner {
+    m.owner = Some(LeaseHolder {
         agent: claim.agent.clone(),
         instance: claim.instance.clone(),
-        token: token.kept(),
+        token: token.stored_name(),
         secret: secret.as_ref().map(SecretDigest::of_wire),
     });
     let epoch = m.epoch;
     let data = json!({ "agent": claim.agent, "epoch": epoch });
     match step {
         Some(id) => {
-            draft.step(id, StepEvent::Dispatched, data)?;
+            draft.apply_to_step(id, StepEvent::Dispatched, data)?;
             let m = draft.migration();
             if id.as_str() == StepKind::Cutover.name() && m.cancel.is_none() {
                 // The cutover no longer waits for its hours.
                 m.waiting_for = None;
             }
         }
-        None => draft.note("owner.found", None, data),
+        None => draft.record("owner.found", None, data),
     }
     Ok(secret)
 }
 
-/// Returns a new secret if the agent supports secrets. The work of an agent of protocol 3 is bound to its token alone.
+/// Returns a new secret if the agent supports secrets. An agent of protocol version 3 proves its lease by its token
+/// only.
 fn new_secret(claim: &Claim) -> Option<WireSecret> {
     let understands = claim.protocols().newest >= SECRETS;
     understands.then(|| WireSecret::of(rand::random()))

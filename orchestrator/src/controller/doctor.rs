@@ -110,7 +110,8 @@ impl Controller {
     pub async fn doctor(&self, request: DoctorRequest) -> Result<Diagnosis, ControlError> {
         if let Some(text) = &request.request {
             if request.shard.is_some() || request.map.is_some() {
-                let what = "a request names its map and its shards by itself".to_owned();
+                let what =
+                    "with a request, leave out shard and map: the request contains both".to_owned();
                 return Err(ControlError::Invalid { what });
             }
             return self.doctor_request(&Request::parse(text)?).await;
@@ -140,9 +141,9 @@ impl Controller {
                 .shard
                 .as_ref()
                 .is_none_or(|wanted| wanted == &shard.name);
-            let maps_of_shard = maps.iter().filter(|map| holds(map, &shard.name));
+            let maps_of_shard = maps.iter().filter(|map| owns_keys(map, &shard.name));
             let tables_of_shard: Vec<MapTables> = maps_of_shard
-                .map(|map| tables(map, &map.settings))
+                .map(|map| map_tables(map, &map.settings))
                 .collect();
             let of_map =
                 request.map.is_none() || request.shard.is_some() || !tables_of_shard.is_empty();
@@ -160,7 +161,7 @@ impl Controller {
 
     /// Examines the shards of a request, with the tables that it names, and its moves.
     async fn doctor_request(&self, request: &Request) -> Result<Diagnosis, ControlError> {
-        let outlined = self.outlined(request).await?;
+        let outlined = self.outlined_moves(request).await?;
         let (map, moves) = (&outlined.map, &outlined.outline.moves);
         let mut names: Vec<&ShardName> =
             moves.iter().flat_map(|m| [&m.source, &m.target]).collect();
@@ -172,7 +173,7 @@ impl Controller {
                 .iter()
                 .filter(|m| &m.source == name || &m.target == name);
             let online = own.clone().any(|m| m.mode == Mode::Online);
-            let maps = holds(map, name).then(|| tables(map, &outlined.settings));
+            let maps = owns_keys(map, name).then(|| map_tables(map, &outlined.settings));
             tasks.push(DoctorTask {
                 shard: shard_ref(&outlined.shards, name)?,
                 maps: maps.into_iter().collect(),
@@ -201,7 +202,7 @@ impl Controller {
         }
         without_implied(&mut examined, &found);
         let found = found.into_iter();
-        let found = found.map(|(m, findings)| between(m, findings, &examined));
+        let found = found.map(|(m, findings)| joint_findings(m, findings, &examined));
         let found = found.collect();
         Ok(Diagnosis::new(examined, found, failed))
     }
@@ -235,12 +236,12 @@ impl Controller {
 }
 
 /// Returns whether the shard owns keys of the map.
-fn holds(map: &ShardMap, shard: &ShardName) -> bool {
+fn owns_keys(map: &ShardMap, shard: &ShardName) -> bool {
     !map.owned_by(shard).is_empty()
 }
 
 /// Returns the tables of a map, as the agent needs them.
-fn tables(map: &ShardMap, settings: &MapSettings) -> MapTables {
+fn map_tables(map: &ShardMap, settings: &MapSettings) -> MapTables {
     MapTables {
         map: map.name.clone(),
         settings: settings.clone(),
@@ -249,7 +250,7 @@ fn tables(map: &ShardMap, settings: &MapSettings) -> MapTables {
 }
 
 /// Returns the findings of the survey of a move that the examinations of its shards do not contain.
-fn between(m: &MoveOutline, found: Vec<Finding>, examined: &[Examined]) -> MoveExamined {
+fn joint_findings(m: &MoveOutline, found: Vec<Finding>, examined: &[Examined]) -> MoveExamined {
     let known = |finding: &Finding| {
         let mut known = examined.iter().flat_map(|e| &e.findings);
         known.any(|known| (&known.code, &known.object) == (&finding.code, &finding.object))

@@ -1,9 +1,9 @@
-//! A draft: the changes of one migration before they are committed. A migration has a state, the ownership of its keys,
-//! and steps. Each change of these uses the state machines of `plans`.
+//! A draft: the changes of one migration before they are committed. The state of the migration, the ownership of its
+//! keys and the states of its steps change only by the state machines of `plans`.
 //!
 //! A draft has no effect until the store commits it.
 
-use super::{CallerToken, approvals, hints};
+use super::{CallerTokenName, approvals, hints};
 use crate::store::{Migration, MigrationChange, NewEvent, Snapshot, Step};
 use chrono::{DateTime, Utc};
 use plans::failure::Failure;
@@ -43,8 +43,8 @@ impl MigrationDraft {
         }
     }
 
-    /// Adds the token of an agent to all following journal entries.
-    pub(super) fn by(&mut self, token: &CallerToken) {
+    /// Sets the token of the agent that acts. The following journal entries contain its name.
+    pub(super) fn set_token(&mut self, token: &CallerTokenName) {
         self.token = Some(token.name().to_owned());
     }
 
@@ -59,7 +59,7 @@ impl MigrationDraft {
     }
 
     /// Adds an entry to the journal.
-    pub(crate) fn note(&mut self, kind: &str, step: Option<&StepId>, mut data: Value) {
+    pub(crate) fn record(&mut self, kind: &str, step: Option<&StepId>, mut data: Value) {
         if let (Some(token), Value::Object(fields)) = (&self.token, &mut data) {
             fields.insert("token".to_owned(), json!(token));
         }
@@ -72,8 +72,8 @@ impl MigrationDraft {
         });
     }
 
-    /// Applies an event to the state of the migration.
-    pub(crate) fn migrate(
+    /// Applies an event to the state of the migration, and adds the journal entry of the event with `data`.
+    pub(crate) fn apply_to_migration(
         &mut self,
         event: MigrationEvent,
         data: Value,
@@ -81,51 +81,52 @@ impl MigrationDraft {
         let m = &mut self.after.migration;
         m.state = m.state.next(event)?;
         m.waiting_for = None;
-        self.note(&format!("migration.{}", word(event)), None, data);
+        self.record(&format!("migration.{}", event_name(event)), None, data);
         let stops = matches!(
             event,
             MigrationEvent::Paused | MigrationEvent::Failed | MigrationEvent::Aborted
         );
         if stops {
-            approvals::drop_approvals(self, &word(event));
+            approvals::drop_approvals(self, &event_name(event));
         }
         Ok(())
     }
 
-    /// Applies an event to the ownership of the keys.
-    pub(crate) fn own(
+    /// Applies an event to the ownership of the keys, and adds the journal entry of the event with `data`.
+    pub(crate) fn apply_to_ownership(
         &mut self,
         event: OwnershipEvent,
         data: Value,
     ) -> Result<(), IllegalTransition> {
         let m = &mut self.after.migration;
         m.ownership = m.ownership.next(event)?;
-        self.note(&format!("ownership.{}", word(event)), None, data);
+        self.record(&format!("ownership.{}", event_name(event)), None, data);
         Ok(())
     }
 
-    /// Applies an event to a step, and changes the fields of the step that depend on its state.
-    pub(crate) fn step(
+    /// Applies an event to a step, changes the fields of the step that depend on its state, and adds the journal entry
+    /// of the event with `data`.
+    pub(crate) fn apply_to_step(
         &mut self,
         id: &StepId,
         event: StepEvent,
         data: Value,
     ) -> Result<&mut Step, IllegalTransition> {
-        self.note(&format!("step.{}", word(event)), Some(id), data);
-        let at_gate = |step: &&Step| matches!(step.kind, StepKind::Cutover | StepKind::Rollback);
+        self.record(&format!("step.{}", event_name(event)), Some(id), data);
+        let is_cutover = |step: &&Step| matches!(step.kind, StepKind::Cutover | StepKind::Rollback);
         let ended = event != StepEvent::Dispatched;
         if ended
             && self
                 .after
                 .steps
                 .iter()
-                .filter(at_gate)
+                .filter(is_cutover)
                 .any(|step| &step.id == id)
         {
             self.clear_cancel()?;
         }
         if event == StepEvent::Rewound {
-            approvals::drop_approvals(self, "a step is done again");
+            approvals::drop_approvals(self, "a step is repeated");
         }
         let epoch = self.after.migration.epoch;
         let now = self.now;
@@ -134,7 +135,7 @@ impl MigrationDraft {
             return Err(IllegalTransition {
                 machine: "step",
                 state: "absent".to_owned(),
-                event: word(event),
+                event: event_name(event),
             });
         };
         step.state = step.state.next(event)?;
@@ -173,10 +174,10 @@ impl MigrationDraft {
     }
 
     /// Adds steps after the last one. A step that exists and was skipped becomes pending again.
-    pub(crate) fn append(&mut self, kinds: &[StepKind]) -> Result<(), IllegalTransition> {
+    pub(crate) fn append_steps(&mut self, kinds: &[StepKind]) -> Result<(), IllegalTransition> {
         for kind in kinds {
             if self.after.step_of(*kind).is_some() {
-                self.restore(*kind)?;
+                self.reopen_step(*kind)?;
                 continue;
             }
             let last = self.after.steps.iter().map(|step| step.ordinal).max();
@@ -187,7 +188,7 @@ impl MigrationDraft {
     }
 
     /// Makes a step that is done or skipped pending again.
-    pub(crate) fn restore(&mut self, kind: StepKind) -> Result<(), IllegalTransition> {
+    pub(crate) fn reopen_step(&mut self, kind: StepKind) -> Result<(), IllegalTransition> {
         let Some(step) = self.after.step_of(kind).cloned() else {
             return Ok(());
         };
@@ -198,22 +199,22 @@ impl MigrationDraft {
                 return Ok(());
             }
         };
-        let row = self.step(&step.id, event, json!({}))?;
+        let row = self.apply_to_step(&step.id, event, json!({}))?;
         row.attempt = 0;
         row.failure = None;
         Ok(())
     }
 
-    /// Skips a step, whether it is done or not.
-    pub(crate) fn leave(&mut self, kind: StepKind) -> Result<(), IllegalTransition> {
+    /// Skips a step, also one that is done.
+    pub(crate) fn skip_step(&mut self, kind: StepKind) -> Result<(), IllegalTransition> {
         let Some(step) = self.after.step_of(kind).cloned() else {
             return Ok(());
         };
         if step.state == StepState::Done {
-            self.step(&step.id, StepEvent::Rewound, json!({}))?;
+            self.apply_to_step(&step.id, StepEvent::Rewound, json!({}))?;
         }
         if step.state != StepState::Skipped {
-            self.step(&step.id, StepEvent::Dropped, json!({}))?;
+            self.apply_to_step(&step.id, StepEvent::Dropped, json!({}))?;
         }
         Ok(())
     }
@@ -223,50 +224,50 @@ impl MigrationDraft {
         if self.after.migration.cancel.take().is_none() {
             return Ok(());
         }
-        self.note("cancel.cleared", None, json!({}));
+        self.record("cancel.cleared", None, json!({}));
         self.after.migration.waiting_for = None;
         if self.after.migration.state == MigrationState::Waiting {
-            self.migrate(MigrationEvent::Cleared, json!({}))?;
+            self.apply_to_migration(MigrationEvent::Cleared, json!({}))?;
         }
         Ok(())
     }
 
-    /// Sets the migration to failed. The rest of its state stays as it is.
+    /// Sets the state of the migration to failed, and requires a new epoch. The ownership and the steps do not change.
     pub(crate) fn fail(&mut self, failure: &Failure) -> Result<(), IllegalTransition> {
         let mut failed = self.after.clone();
         failed.migration.state = failed.migration.state.next(MigrationEvent::Failed)?;
         let failure = hints::fit(failure, &failed);
-        self.migrate(MigrationEvent::Failed, json!({ "failure": failure }))?;
+        self.apply_to_migration(MigrationEvent::Failed, json!({ "failure": failure }))?;
         let m = &mut self.after.migration;
         m.failure = Some(failure);
-        m.renew = true;
+        m.needs_new_epoch = true;
         Ok(())
     }
 
-    /// Sets when the owner's lease ends.
-    pub(crate) fn lease(&mut self, until: DateTime<Utc>) {
+    /// Sets when the lease of the owner (the agent process) ends.
+    pub(crate) fn set_lease_end(&mut self, until: DateTime<Utc>) {
         self.after.lease_until = Some(until);
         self.lease_changed = true;
     }
 
-    /// Removes the owner from the migration. A step that the owner was performing becomes pending again.
-    pub(crate) fn disown(&mut self, why: &str) -> Result<(), IllegalTransition> {
+    /// Removes the owner (the agent process that has the lease). A step that it was performing becomes pending again.
+    pub(crate) fn remove_owner(&mut self, why: &str) -> Result<(), IllegalTransition> {
         let owner = self.after.migration.owner.take();
         self.after.lease_until = None;
-        self.note("owner.lost", None, json!({ "owner": owner, "why": why }));
+        self.record("owner.lost", None, json!({ "owner": owner, "why": why }));
         let running = self.after.steps.iter();
         let running: Vec<StepId> = running
             .filter(|step| step.state == StepState::Running)
             .map(|step| step.id.clone())
             .collect();
         for id in running {
-            self.step(&id, StepEvent::Interrupted, json!({ "why": why }))?;
+            self.apply_to_step(&id, StepEvent::Interrupted, json!({ "why": why }))?;
         }
         Ok(())
     }
 
     /// Returns the change, or `None` if nothing was changed.
-    pub(crate) fn change(self) -> Option<MigrationChange> {
+    pub(crate) fn into_change(self) -> Option<MigrationChange> {
         if self.events.is_empty() && self.after == self.before && !self.lease_changed {
             return None;
         }
@@ -279,15 +280,15 @@ impl MigrationDraft {
         let from_revision = self.before.migration.revision;
         let mut migration = self.after.migration;
         let before = &self.before.migration;
-        let is_known =
+        let is_same =
             (migration.state, &migration.waiting_for) == (before.state, &before.waiting_for);
-        if !is_known {
+        if !is_same {
             migration.since = Some(self.now);
         }
         migration.revision = from_revision + 1;
         Some(MigrationChange {
             from_revision,
-            reshaped: self.before.migration.plan != migration.plan,
+            plan_changed: self.before.migration.plan != migration.plan,
             migration,
             steps,
             lease_until: self.after.lease_until.filter(|_| self.lease_changed),
@@ -296,8 +297,8 @@ impl MigrationDraft {
     }
 }
 
-/// Returns the name of an event in the journal. All `Resumed…` events have the name `resumed`.
-fn word(event: impl serde::Serialize) -> String {
+/// Returns the second part of the kind of a journal entry, for example `paused`. All events `Resumed…` give `resumed`.
+fn event_name(event: impl serde::Serialize) -> String {
     match serde_json::to_value(event) {
         Ok(Value::String(word)) if word.starts_with("resumed") => "resumed".to_owned(),
         Ok(Value::String(word)) => word,

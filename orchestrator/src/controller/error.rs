@@ -17,16 +17,16 @@ use std::time::Duration;
 
 /// Why a call about a migration does not prove that its sender is the agent process that has the migration's lease.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BindingError {
+pub enum NotOwnerReason {
     /// Another token claimed the migration.
-    #[error("token {0} did not claim it")]
+    #[error("another token than {0} claimed the migration")]
     Token(String),
     /// The call contains no secret. An agent receives a secret with each step that the controller assigns to it, and
     /// must send it with every call about that migration.
-    #[error("the call shows no secret of its dispatch")]
+    #[error("the call does not contain the secret that the agent received with the step")]
     NoSecret,
     /// The call contains another secret than the one that the controller sent with the current step.
-    #[error("the call shows the secret of another dispatch")]
+    #[error("the call contains another secret than the agent received with the current step")]
     OtherSecret,
 }
 
@@ -61,8 +61,8 @@ pub enum ControlError {
     /// A state machine refused a transition.
     #[error(transparent)]
     Transition(#[from] IllegalTransition),
-    /// The caller no longer owns the migration.
-    #[error("stale epoch {theirs} of migration {migration}: it is now {current}")]
+    /// The caller does not have the lease of the migration any more: another epoch is current.
+    #[error("epoch {theirs} of migration {migration} has ended: the current epoch is {current}")]
     StaleEpoch {
         /// The migration.
         migration: MigrationId,
@@ -72,17 +72,17 @@ pub enum ControlError {
         current: Epoch,
     },
     /// The migration has changed since the revision that the caller knows.
-    #[error("migration {migration} has changed since: it is at revision {current}")]
+    #[error("migration {migration} was changed in the meantime: it is at revision {current}")]
     Changed {
         /// The migration.
         migration: MigrationId,
         /// The current revision of the migration.
         current: i64,
     },
-    /// The report could not be written in the requested form.
+    /// The report of a migration could not be written in the requested form.
     #[error("the report could not be written")]
     Report(#[source] askama::Error),
-    /// An agent reported about a step that it is not performing.
+    /// An agent reported the outcome of a step that it is not performing.
     #[error("step {step} of migration {migration} is not running under epoch {epoch}")]
     NotRunning {
         /// The migration.
@@ -92,7 +92,7 @@ pub enum ControlError {
         /// The epoch of the agent.
         epoch: Epoch,
     },
-    /// The agent and the controller have no protocol version in common.
+    /// The agent and the controller have no version of the wire protocol in common.
     #[error("the agent speaks {theirs}, this controller {ours}")]
     Protocol {
         /// The versions of the agent.
@@ -100,20 +100,20 @@ pub enum ControlError {
         /// The versions of the controller.
         ours: Protocols,
     },
-    /// The work belongs to another process: the token or the secret of the dispatch is not that of the owner.
-    #[error("migration {migration} under epoch {epoch} is the work of agent {agent}: {why}")]
+    /// The caller is not the agent process that has the lease of the migration: its token or its secret is another one.
+    #[error("agent {agent} has the lease of migration {migration} under epoch {epoch}: {why}")]
     NotOwner {
         /// The migration.
         migration: MigrationId,
-        /// The epoch of the owner.
+        /// The epoch of the lease.
         epoch: Epoch,
-        /// The agent that owns the migration.
+        /// The agent that has the lease.
         agent: AgentName,
-        /// How the call differs from one of the owner.
-        why: BindingError,
+        /// How the call differs from a call of this agent.
+        why: NotOwnerReason,
     },
     /// The evidence that the agent sent does not prove that the target shard is ready to become the owner of the keys.
-    #[error("the evidence for migration {migration} does not hold: {what}")]
+    #[error("the evidence for migration {migration} is not sufficient: {what}")]
     Evidence {
         /// The migration.
         migration: MigrationId,
@@ -121,13 +121,15 @@ pub enum ControlError {
         what: String,
     },
     /// The answer to an inspection comes under another token than the one under which an agent claimed the inspection.
-    #[error("this inspection was given to another token than {token}")]
-    NotRequested {
+    #[error("another token than {token} claimed this inspection")]
+    ClaimedByOtherToken {
         /// The name of the token under which the answer was sent.
         token: String,
     },
     /// Another process, which may still run, uses the name of the agent.
-    #[error("the name {agent} is in use by a process on host {theirs}; this one is on host {ours}")]
+    #[error(
+        "the name {agent} is in use by a process on host {theirs}; the refused process is on host {ours}"
+    )]
     NameInUse {
         /// The name.
         agent: AgentName,
@@ -139,16 +141,16 @@ pub enum ControlError {
         silence: Duration,
     },
     /// The token belongs to an agent with another name.
-    #[error("the token of agent {token} does not let agent {agent} in")]
+    #[error("the token of agent {token_agent} does not authorize agent {agent}")]
     OtherAgent {
         /// The name that the agent sends.
         agent: AgentName,
         /// The name of the agent to which the token belongs.
-        token: String,
+        token_agent: String,
     },
     /// The token of the agent is restricted to labels, and a shard of the migration does not have them.
     #[error(
-        "migration {migration} is out of this token's reach: shard {shard} does not carry its labels"
+        "this token does not permit migration {migration}: shard {shard} does not have the labels of the token"
     )]
     OutOfReach {
         /// The migration.
@@ -158,8 +160,10 @@ pub enum ControlError {
     },
     /// The token of the agent is restricted to labels, and a shard of the inspection that the agent answers does not
     /// have them.
-    #[error("shard {shard} is out of this token's reach: it does not carry its labels")]
-    UnseenByToken {
+    #[error(
+        "this token does not permit shard {shard}: the shard does not have the labels of the token"
+    )]
+    InspectionOutOfReach {
         /// The shard.
         shard: ShardName,
     },
@@ -187,7 +191,7 @@ pub enum ControlError {
     #[error(transparent)]
     Limit(#[from] InvalidSetting),
     /// The body of the request is not JSON of the expected form.
-    #[error("the body cannot be read: {message}")]
+    #[error("the body of the request cannot be read: {message}")]
     Malformed {
         /// The line, from 1.
         line: usize,
@@ -221,18 +225,18 @@ pub enum ControlError {
     #[error("no agent is connected")]
     NoAgent,
     /// An agent took the inspection and did not answer within the time limit.
-    #[error("the agent did not answer in time what it sees on the shards")]
+    #[error("the agent did not answer the inspection in time")]
     InspectionLost,
     /// The agent could not inspect the shards.
-    #[error("the shards could not be looked at: {}", .0.message)]
+    #[error("the agent could not inspect the shards: {}", .0.message)]
     Inspection(Failure),
     /// The answer of the agent does not fit the inspection.
-    #[error("the agent answered another question than it was asked")]
+    #[error("the answer of the agent does not fit the inspection")]
     OtherAnswer,
     /// The command needs a successful probe (a read of the state that Shardwright has recorded on a shard) of every
     /// shard. The last probe of this shard failed, or reached another database.
-    #[error("shard {shard} could not be looked at")]
-    Unseen {
+    #[error("the last probe of shard {shard} failed, or reached another database")]
+    ProbeFailed {
         /// The shard.
         shard: ShardName,
     },
@@ -244,7 +248,7 @@ pub enum ControlError {
     },
     /// The operation has no migration that can carry out the command.
     #[error("{command} is not possible: operation {operation} is {state}")]
-    NoneCan {
+    NoMigrationCan {
         /// The command.
         command: String,
         /// The operation.
@@ -256,7 +260,7 @@ pub enum ControlError {
     },
     /// A rollback of an offline migration is impossible, because it has no reverse stream.
     #[error(
-        "rollback is not possible: migration {migration} moved its keys offline, and offline moves keep no stream back"
+        "rollback is not possible: migration {migration} moved its keys offline, and an offline move has no reverse stream"
     )]
     MovedOffline {
         /// The migration.
@@ -301,12 +305,12 @@ pub enum ControlError {
         /// The version of the map.
         version: MapVersion,
     },
-    /// The controller refuses an approval, or the number of approvals that a plan requires, or a command that needs a
-    /// reason and has none.
+    /// The controller refuses an approval, or a plan because of its number of approvals, or `overrule` without a
+    /// reason.
     #[error(transparent)]
-    Word(#[from] ApprovalError),
+    Approval(#[from] ApprovalError),
     /// Other changes of the same migration were faster each time, so this change was given up.
-    #[error("migration {migration} is changing too fast")]
+    #[error("other changes of migration {migration} were faster each time")]
     Contended {
         /// The migration.
         migration: MigrationId,
@@ -316,13 +320,13 @@ pub enum ControlError {
     Injected(#[from] fail_point::Injected),
 }
 
-/// Why the controller refuses an approval, or the number of approvals that a plan requires, or a command that needs a
-/// reason and has none.
+/// Why the controller refuses an approval, or a plan because of its number of approvals, or `overrule` without a
+/// reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ApprovalError {
     /// The user submitted the operation, and the plan requires several approvals.
     #[error(
-        "{by} submitted migration {migration}, and it asks for the approval of {needed} others"
+        "{by} submitted migration {migration}, and its cutover needs the approval of {needed} other users"
     )]
     Own {
         /// The migration.
@@ -333,7 +337,7 @@ pub enum ApprovalError {
         needed: u32,
     },
     /// The user has already approved.
-    #[error("{by} has approved the cutover of migration {migration} already")]
+    #[error("{by} has already approved the cutover of migration {migration}")]
     AlreadyApproved {
         /// The migration.
         migration: MigrationId,
@@ -342,7 +346,9 @@ pub enum ApprovalError {
     },
     /// The token was created after the operation was submitted. The submitter may have created it for a second
     /// approval.
-    #[error("the token of {by} is younger than migration {migration}, and does not count for it")]
+    #[error(
+        "the token of {by} was created after migration {migration} was submitted, so it cannot approve its cutover"
+    )]
     Young {
         /// The migration.
         migration: MigrationId,
@@ -351,7 +357,7 @@ pub enum ApprovalError {
     },
     /// One of two users created the token of the other, so both tokens may belong to the same person.
     #[error(
-        "{by} does not count as another person than {other} for migration {migration}: one of them made the other's token"
+        "{by} and {other} count as one person for migration {migration}: one of them created the token of the other"
     )]
     Related {
         /// The migration.
@@ -362,13 +368,17 @@ pub enum ApprovalError {
         other: String,
     },
     /// The command `overrule` needs a reason: the migration then continues without the permission of its hooks.
-    #[error("overrule says no reason why migration {migration} goes on without its hooks")]
+    #[error(
+        "the command overrule needs a reason: migration {migration} then continues without its hooks"
+    )]
     NoReason {
         /// The migration.
         migration: MigrationId,
     },
     /// The plan requires fewer approvals than this controller.
-    #[error("the plan requires {planned}, and this controller {needed} approvals of each cutover")]
+    #[error(
+        "this controller requires {needed} approvals of each cutover, and the plan requires {planned}"
+    )]
     TooFew {
         /// The number that the plan requires, as text.
         planned: String,
@@ -376,7 +386,9 @@ pub enum ApprovalError {
         needed: u32,
     },
     /// The controller requires no tokens, so it does not know who approves.
-    #[error("the plan requires {needed} approvals, and this controller requires no token")]
+    #[error(
+        "the plan requires {needed} approvals, but this controller requires no tokens and therefore does not know who approves"
+    )]
     UnknownApprover {
         /// The number that the plan requires.
         needed: u32,

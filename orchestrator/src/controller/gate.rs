@@ -1,7 +1,7 @@
 //! The start gate: checks which planned migrations may start, in one pass over all unfinished migrations.
 //!
-//! The unfinished migrations usually suffice to find what a move waits for. The pass reads an operation from the store
-//! only if a move follows one that has ended, and only once for all of its moves.
+//! The unfinished migrations usually suffice to find what a move waits for. Only if a move must follow one that has
+//! ended, the pass reads their operation from the store, once for all of its moves.
 
 use super::queue::{self, StartGate};
 use super::{ControlError, Controller};
@@ -41,14 +41,14 @@ impl Controller {
             let read = operations.0.get(&own.operation).into_iter().flatten();
             moves.extend(read);
         }
-        let reasons = queue::reasons(own, &all, &moves);
+        let reasons = queue::start_obstacles(own, &all, &moves);
         if !reasons.is_empty() {
             return Ok(Some(StartGate::Held(reasons.join("; "))));
         }
         let map = store.map(&own.plan.map).await?;
         let map = map.ok_or_else(|| ControlError::missing("map", own.plan.map.as_str()))?;
         Ok(Some(
-            queue::lost(own, &map).map_or(StartGate::Open, StartGate::Lost),
+            queue::lost_keys_reason(own, &map).map_or(StartGate::Open, StartGate::Lost),
         ))
     }
 }

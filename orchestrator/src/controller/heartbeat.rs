@@ -3,7 +3,7 @@
 //!
 //! A heartbeat does not write to the rows of migrations, because a cutover may hold a lock on one.
 
-use super::{CallerBinding, CallerToken, ControlError, Controller, clock, delta};
+use super::{CallerTokenName, ControlError, Controller, LeaseProof, clock, delta};
 use crate::access::SecretDigest;
 use crate::store::{AgentProcess, FigureReading, OwnerBeat, Registered, Snapshot};
 use chrono::{DateTime, TimeDelta, Utc};
@@ -17,7 +17,7 @@ use plans::wire::{
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The last figures of one migration, as its owner sent them.
+/// The last figures of one migration, as the agent process that has its lease sent them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MigrationFigures {
     /// The running step.
@@ -46,7 +46,7 @@ type FigureMap = BTreeMap<MigrationId, FigureEntry>;
 /// The shortest time between two writes of the same migration's figures to the store.
 const SAVE_EVERY: TimeDelta = TimeDelta::milliseconds(900);
 
-/// The figures of each migration. Only the memory of the process holds the newest ones.
+/// The newest figures of each migration. The store gets only some of them.
 #[derive(Debug, Default)]
 pub(super) struct FigureTable(Mutex<FigureMap>);
 
@@ -70,33 +70,33 @@ impl Controller {
     pub async fn heartbeat(
         &self,
         beat: &Heartbeat,
-        token: &CallerToken,
+        token: &CallerTokenName,
     ) -> Result<HeartbeatReply, ControlError> {
-        let has_name = self.is_alive(beat).await?;
+        let has_name = self.register_sender(beat).await?;
         let board = self.board().await?;
         let mut directives = Vec::with_capacity(beat.holding.len());
-        let (mut kept, mut owners) = (Vec::new(), Vec::new());
+        let (mut beats, mut holders) = (Vec::new(), Vec::new());
         for holding in &beat.holding {
             let found = board.get(&holding.migration).filter(|_| has_name);
-            let own = found.filter(|found| is_own(found, beat));
+            let own = found.filter(|found| is_held_by_sender(found, beat));
             if found.is_none_or(|found| found.migration.owner.is_none()) {
                 let id = &holding.migration;
                 self.inner.figures.with(|table| table.remove(id));
             }
             if let Some(own) = own
-                && Self::is_shown(own, holding, token)?
+                && Self::comes_from_holder(own, holding, token)?
             {
-                if self.is_true(own, holding) {
-                    kept.push(self.keep(holding, own.migration.started_at));
+                if self.performs_running_step(own, holding) {
+                    beats.push(self.keep_figures(holding, own.migration.started_at));
                 }
-                owners.push((own, holding));
+                holders.push((own, holding));
             }
             directives.push(self.directive(own.map(Arc::as_ref), holding));
         }
         let until = clock() + delta(self.inner.settings.lease);
         let store = &self.inner.store;
-        store.extend_leases(&beat.instance, until, &kept).await?;
-        for (own, holding) in owners {
+        store.extend_leases(&beat.instance, until, &beats).await?;
+        for (own, holding) in holders {
             self.fail_with_stream(own, holding).await?;
         }
         self.inner.beats.send_modify(|count| *count += 1);
@@ -107,8 +107,8 @@ impl Controller {
         })
     }
 
-    /// Records that the process is alive. Returns `false` if another process uses its name.
-    async fn is_alive(&self, beat: &Heartbeat) -> Result<bool, ControlError> {
+    /// Records the heartbeat of the process. Returns `false` if another process uses the agent's name now.
+    async fn register_sender(&self, beat: &Heartbeat) -> Result<bool, ControlError> {
         let process = AgentProcess {
             key: beat.key.as_ref().map(SecretDigest::of_wire),
             ..AgentProcess::of(&beat.agent, &beat.instance)
@@ -122,24 +122,24 @@ impl Controller {
         }
     }
 
-    /// Returns whether a report about a migration comes from its owner under the current epoch. Fails if the epoch is
-    /// right but the token or the secret is wrong.
-    fn is_shown(
+    /// Returns whether the part of a heartbeat about a migration has the current epoch. Fails if the epoch is current
+    /// but the token or the secret is wrong.
+    fn comes_from_holder(
         own: &Snapshot,
         holding: &MigrationStatus,
-        token: &CallerToken,
+        token: &CallerTokenName,
     ) -> Result<bool, ControlError> {
         let m = &own.migration;
         let Some(owner) = m.owner.as_ref().filter(|_| m.epoch == holding.epoch) else {
             return Ok(false);
         };
-        let shown = CallerBinding {
+        let proof = LeaseProof {
             migration: &m.id,
             epoch: Some(holding.epoch),
             secret: holding.secret.as_ref(),
             token,
         };
-        shown.check_owner(owner, m.epoch)?;
+        proof.check_token_and_secret(owner, m.epoch)?;
         Ok(true)
     }
 
@@ -148,14 +148,14 @@ impl Controller {
     pub fn figures(&self, id: &MigrationId) -> Option<MigrationFigures> {
         self.inner
             .figures
-            .with(|table| table.get(id).map(|kept| kept.figures.clone()))
+            .with(|table| table.get(id).map(|entry| entry.figures.clone()))
     }
 
     /// Returns the readings of the progress of a migration over time, oldest first.
     ///
     /// # Errors
     /// The migration does not exist, or the store failed.
-    pub async fn course(&self, id: &MigrationId) -> Result<Vec<FigureReading>, ControlError> {
+    pub async fn readings(&self, id: &MigrationId) -> Result<Vec<FigureReading>, ControlError> {
         self.load(id).await?;
         Ok(self.store().readings(id).await?)
     }
@@ -163,15 +163,15 @@ impl Controller {
     /// Records that a step is no longer running.
     pub(super) fn forget_figures(&self, id: &MigrationId, step: &StepId) {
         self.inner.figures.with(|table| {
-            let figures = table.get_mut(id).map(|kept| &mut kept.figures);
+            let figures = table.get_mut(id).map(|entry| &mut entry.figures);
             if let Some(figures) = figures.filter(|f| f.step.as_ref() == Some(step)) {
                 figures.step = None;
             }
         });
     }
 
-    /// Returns the directive for a migration. `own` is `None` if the agent does not own it; then the agent must release
-    /// it.
+    /// Returns the directive for a migration. `own` is `None` if the agent does not have its lease; then the agent must
+    /// release it.
     fn directive(&self, own: Option<&Snapshot>, holding: &MigrationStatus) -> Directive {
         let migration = holding.migration.clone();
         let Some(snapshot) = own else {
@@ -184,35 +184,36 @@ impl Controller {
         };
         Directive {
             migration,
-            action: action(snapshot),
+            action: action_for(snapshot),
             limits: Some(snapshot.limits()),
             latency: self.latency(&snapshot.migration.plan.map),
         }
     }
 
-    /// Returns whether the agent is performing the running step, or got it only a short time ago.
+    /// Returns whether the agent reports that it performs the running step, or got the step less than a lease ago.
     ///
-    /// If an agent never received the answer to its claim, it must not extend the lease of a step that no agent
-    /// performs.
-    fn is_true(&self, snapshot: &Snapshot, holding: &MigrationStatus) -> bool {
+    /// Otherwise its heartbeat must not extend the lease: the agent never received the answer to its claim, and no
+    /// agent performs the step.
+    fn performs_running_step(&self, snapshot: &Snapshot, holding: &MigrationStatus) -> bool {
         let running = snapshot.running();
-        let same = running.is_none_or(|step| Some(&step.id) == holding.step.as_ref());
+        let is_same_step = running.is_none_or(|step| Some(&step.id) == holding.step.as_ref());
         let lease = delta(self.inner.settings.lease);
-        let fresh = running
+        let is_recent = running
             .and_then(|step| step.dispatched_at)
             .is_some_and(|at| clock() - at < lease);
-        same || fresh
+        is_same_step || is_recent
     }
 
     /// Keeps the figures in memory. Returns what the store is to keep of them; `begun` is the start of the migration.
-    fn keep(&self, holding: &MigrationStatus, begun: Option<DateTime<Utc>>) -> OwnerBeat {
+    fn keep_figures(&self, holding: &MigrationStatus, begun: Option<DateTime<Utc>>) -> OwnerBeat {
         let id = &holding.migration;
         let now = clock();
-        let every = FigureReading::every(begun.map_or(TimeDelta::zero(), |begun| now - begun));
+        let every =
+            FigureReading::interval_at(begun.map_or(TimeDelta::zero(), |begun| now - begun));
         let step = holding.step.clone();
         let stream = holding.stream.as_ref();
-        let reading = FigureReading::of(now, step.clone(), &holding.progress, stream);
-        let mut kept = FigureEntry {
+        let reading = FigureReading::from_heartbeat(now, step.clone(), &holding.progress, stream);
+        let mut entry = FigureEntry {
             figures: MigrationFigures {
                 step: step.clone(),
                 progress: holding.progress.clone(),
@@ -227,10 +228,10 @@ impl Controller {
             let saved = known.filter(|old| old.figures.step == step);
             let saved = saved.filter(|old| now - old.saved_at < SAVE_EVERY);
             let read = known.filter(|old| now - old.read_at < every);
-            kept.saved_at = saved.map_or(now, |old| old.saved_at);
-            kept.read_at = read.map_or(now, |old| old.read_at);
+            entry.saved_at = saved.map_or(now, |old| old.saved_at);
+            entry.read_at = read.map_or(now, |old| old.read_at);
             let due = (saved.is_none(), read.is_none());
-            table.insert(id.clone(), kept);
+            table.insert(id.clone(), entry);
             due
         });
         let value = || serde_json::to_value(&holding.progress).unwrap_or_default();
@@ -241,13 +242,13 @@ impl Controller {
         }
     }
 
-    /// Lets the migration fail if its stream has failed and will not be tried again.
+    /// Lets the migration fail if its stream has failed with a failure that is not retried.
     async fn fail_with_stream(
         &self,
         snapshot: &Snapshot,
         holding: &MigrationStatus,
     ) -> Result<(), ControlError> {
-        if holding.epoch != snapshot.migration.epoch || snapshot.migration.renew {
+        if holding.epoch != snapshot.migration.epoch || snapshot.migration.needs_new_epoch {
             return Ok(());
         }
         let failure = holding.stream.as_ref().and_then(|s| s.failure.as_ref());
@@ -277,14 +278,14 @@ fn is_active(state: MigrationState) -> bool {
     )
 }
 
-/// Returns whether the process that sent the heartbeat owns the migration.
-fn is_own(snapshot: &Snapshot, beat: &Heartbeat) -> bool {
+/// Returns whether the process that sent the heartbeat has the lease of the migration.
+fn is_held_by_sender(snapshot: &Snapshot, beat: &Heartbeat) -> bool {
     let owner = snapshot.migration.owner.as_ref();
     owner.is_some_and(|owner| (&owner.agent, &owner.instance) == (&beat.agent, &beat.instance))
 }
 
-/// Returns what the owner has to do.
-fn action(snapshot: &Snapshot) -> Action {
+/// Returns what the agent process that has the lease must do.
+fn action_for(snapshot: &Snapshot) -> Action {
     let m = &snapshot.migration;
     let running = snapshot.running().map(|step| step.kind);
     match m.state {

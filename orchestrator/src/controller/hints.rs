@@ -17,13 +17,13 @@ const SEPARATORS: [&str; 3] = ["; ", ", then ", ", or "];
 pub(crate) fn fit(failure: &Failure, snapshot: &Snapshot) -> Failure {
     let allowed = Command::allowed(snapshot);
     let hint = failure.hint.as_deref().unwrap_or_default();
-    let kept = keep(hint, &allowed);
-    let hint = match next(snapshot, &allowed) {
-        Some(next) if !commands(&kept).any(|_| true) => match kept.is_empty() {
-            true => format!("mend the cause, then {next}"),
-            false => format!("{kept}, then {next}"),
+    let shown = without_refused_commands(hint, &allowed);
+    let hint = match continuation(snapshot, &allowed) {
+        Some(next) if !commands(&shown).any(|_| true) => match shown.is_empty() {
+            true => format!("remove the cause, then {next}"),
+            false => format!("{shown}, then {next}"),
         },
-        Some(_) | None => kept,
+        Some(_) | None => shown,
     };
     Failure {
         hint: (!hint.is_empty()).then_some(hint),
@@ -31,9 +31,9 @@ pub(crate) fn fit(failure: &Failure, snapshot: &Snapshot) -> Failure {
     }
 }
 
-/// Returns the hint without the parts that contain a command which is not in `allowed`.
-fn keep(hint: &str, allowed: &[Command]) -> String {
-    let mut kept = String::new();
+/// Returns the hint without the parts that contain a command that is not in `allowed`.
+fn without_refused_commands(hint: &str, allowed: &[Command]) -> String {
+    let mut shown = String::new();
     let (mut rest, mut before) = (hint, "");
     loop {
         let ends = SEPARATORS.iter();
@@ -47,17 +47,17 @@ fn keep(hint: &str, allowed: &[Command]) -> String {
             )
         });
         if commands(part).all(|command| allowed.contains(&command)) {
-            if !kept.is_empty() {
-                kept.push_str(before);
+            if !shown.is_empty() {
+                shown.push_str(before);
             }
-            kept.push_str(
+            shown.push_str(
                 part.strip_prefix("or ")
-                    .filter(|_| kept.is_empty())
+                    .filter(|_| shown.is_empty())
                     .unwrap_or(part),
             );
         }
         let Some((following, separator)) = after else {
-            return kept;
+            return shown;
         };
         (rest, before) = (following, separator);
     }
@@ -72,19 +72,22 @@ fn commands(text: &str) -> impl Iterator<Item = Command> {
     })
 }
 
-/// Returns what continues the migration when the cause is repaired.
-fn next(snapshot: &Snapshot, allowed: &[Command]) -> Option<&'static str> {
+/// Returns the commands that continue the migration when the cause is removed, as a text.
+fn continuation(snapshot: &Snapshot, allowed: &[Command]) -> Option<&'static str> {
     let may = |command| allowed.contains(&command);
     if !may(Command::Resume) {
-        return may(Command::Retry).then_some("it is tried again by itself, at once by `retry`");
+        return may(Command::Retry)
+            .then_some("the controller tries again by itself; `retry` makes it try at once");
     }
     Some(match snapshot.migration.ownership {
         Ownership::Ready | Ownership::Fencing if may(Command::Abort) => {
-            "`resume`; `abort` takes everything back"
+            "`resume`; `abort` undoes the migration"
         }
-        Ownership::Flipped if may(Command::Finish) => "`resume`; `finish` gives up the way back",
+        Ownership::Flipped if may(Command::Finish) => {
+            "`resume`; `finish` makes a rollback impossible"
+        }
         Ownership::RolledBack if may(Command::Finish) => {
-            "`resume`; `finish` drops the target's copy"
+            "`resume`; `finish` removes the copied rows on the target"
         }
         Ownership::Ready
         | Ownership::Fencing

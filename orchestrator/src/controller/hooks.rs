@@ -6,7 +6,7 @@
 //! cutover are called before each attempt, never during one. A pause or a failure discards the answers, and also an
 //! operator's command to overrule the hooks; later the hooks are called again.
 
-use super::decide::{needs_approval, next_step, outside_hours};
+use super::decide::{hours_wait, needs_approval, next_step};
 use super::draft::MigrationDraft;
 use super::{ApprovalError, ControlError, Controller, IDLE, clock};
 use crate::hooks::{Hook, HookAnswer, HookMessage, Hooks, call};
@@ -29,20 +29,20 @@ const AFTER_ERROR: Duration = Duration::from_millis(500);
 /// Returns the phase that is about to begin, if hooks can be called before it.
 fn next_phase(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<MigrationPhase> {
     let m = &snapshot.migration;
-    let goes = matches!(
+    let is_active = matches!(
         m.state,
         MigrationState::Running | MigrationState::Flipped | MigrationState::RolledBack
     );
-    let step = next_step(snapshot).filter(|_| goes && snapshot.running().is_none())?;
-    let phase = MigrationPhase::at(step.kind, m.plan.mode)?;
+    let step = next_step(snapshot).filter(|_| is_active && snapshot.running().is_none())?;
+    let phase = MigrationPhase::before_step(step.kind, m.plan.mode)?;
     let due = matches!(step.state, StepState::Pending | StepState::Backoff)
         && step.next_at.is_none_or(|at| at <= now);
-    let free = match phase {
+    let may_begin = match phase {
         // A cutover that has begun continues, because it may have left keys closed.
         MigrationPhase::BeforeCutover => {
             m.ownership == Ownership::Ready
                 && !needs_approval(snapshot)
-                && outside_hours(snapshot, step, now).is_none()
+                && hours_wait(snapshot, step, now).is_none()
         }
         // The hold must end first.
         MigrationPhase::BeforeDrop => m.ownership == Ownership::Completed,
@@ -61,57 +61,58 @@ fn next_phase(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<MigrationPhase>
         | MigrationPhase::RolledBack
         | MigrationPhase::Completed => true,
     };
-    (due && free).then_some(phase)
+    (due && may_begin).then_some(phase)
 }
 
-/// Returns whether the command to overrule the hooks of this phase still holds: until the phase is over, or until the
-/// migration is paused or fails.
-fn is_at(snapshot: &Snapshot, phase: MigrationPhase) -> bool {
+/// Returns whether an operator's command to overrule the hooks of this phase is still valid: until the phase ends, or
+/// until the migration is paused or fails.
+fn overrule_is_valid(snapshot: &Snapshot, phase: MigrationPhase) -> bool {
     let m = &snapshot.migration;
     let stopped = matches!(m.state, MigrationState::Paused | MigrationState::Failed);
-    let at = next_step(snapshot).and_then(|step| MigrationPhase::at(step.kind, m.plan.mode));
+    let at =
+        next_step(snapshot).and_then(|step| MigrationPhase::before_step(step.kind, m.plan.mode));
     !stopped && at == Some(phase)
 }
 
-/// What to do with the recorded call of hooks.
+/// What to do with the recorded request to hooks (`Migration::hook`).
 #[derive(Debug, PartialEq, Eq)]
-enum HookTurn {
-    /// The recorded call does not change.
+enum RequestUpdate {
+    /// The recorded request does not change.
     Keep,
-    /// The hooks are to be called before this phase.
+    /// A new request is recorded: the hooks are to be called before this phase.
     Request(MigrationPhase),
-    /// The recorded call is removed.
+    /// The recorded request is removed.
     Forget,
 }
 
-/// Returns what to do with the recorded call of hooks, by the state of the migration.
-fn turn(snapshot: &Snapshot, hooks: &Hooks, now: DateTime<Utc>) -> HookTurn {
+/// Returns what to do with the recorded request to hooks, by the state of the migration.
+fn due_update(snapshot: &Snapshot, hooks: &Hooks, now: DateTime<Utc>) -> RequestUpdate {
     let known = snapshot.migration.hook.as_ref();
     if known.is_none() && !hooks.has_requests() {
-        return HookTurn::Keep;
+        return RequestUpdate::Keep;
     }
     let wanted = next_phase(snapshot, now);
     let wanted = wanted.filter(|phase| hooks.on(*phase).next().is_some());
     match (known, wanted) {
-        (Some(request), Some(phase)) if request.phase == phase => HookTurn::Keep,
-        (_, Some(phase)) => HookTurn::Request(phase),
+        (Some(request), Some(phase)) if request.phase == phase => RequestUpdate::Keep,
+        (_, Some(phase)) => RequestUpdate::Request(phase),
         (Some(request), None)
-            if request.overruled_by.is_some() && is_at(snapshot, request.phase) =>
+            if request.overruled_by.is_some() && overrule_is_valid(snapshot, request.phase) =>
         {
-            HookTurn::Keep
+            RequestUpdate::Keep
         }
-        (Some(_), None) => HookTurn::Forget,
-        (None, None) => HookTurn::Keep,
+        (Some(_), None) => RequestUpdate::Forget,
+        (None, None) => RequestUpdate::Keep,
     }
 }
 
-/// Records the call of the hooks that the next phase needs, and removes the call for another phase.
-pub(super) fn arm(draft: &mut MigrationDraft, hooks: &Hooks) {
+/// Records a request to the hooks of the next phase, and removes the request of another phase.
+pub(super) fn update_request(draft: &mut MigrationDraft, hooks: &Hooks) {
     let now = draft.now;
-    match turn(draft.snapshot(), hooks, now) {
-        HookTurn::Keep => {}
-        HookTurn::Forget => draft.migration().hook = None,
-        HookTurn::Request(phase) => {
+    match due_update(draft.snapshot(), hooks, now) {
+        RequestUpdate::Keep => {}
+        RequestUpdate::Forget => draft.migration().hook = None,
+        RequestUpdate::Request(phase) => {
             draft.migration().hook = Some(HookRequest {
                 phase,
                 requested_at: now,
@@ -120,18 +121,18 @@ pub(super) fn arm(draft: &mut MigrationDraft, hooks: &Hooks) {
                 allowed: false,
                 overruled_by: None,
             });
-            draft.note("hook.asked", None, json!({ "phase": phase }));
+            draft.record("hook.asked", None, json!({ "phase": phase }));
         }
     }
 }
 
-/// Returns whether the recorded call must change although the migration has not changed: the pause of a step has ended,
-/// or the hooks file is a new one.
+/// Returns whether the recorded request must change although the migration has not changed: the pause of a step has
+/// ended, or the hooks file is a new one.
 pub(super) fn is_stale(snapshot: &Snapshot, hooks: &Hooks) -> bool {
-    turn(snapshot, hooks, clock()) != HookTurn::Keep
+    due_update(snapshot, hooks, clock()) != RequestUpdate::Keep
 }
 
-/// Records the operator's command to continue without the hooks. Returns `None` if no hook holds the migration.
+/// Records the operator's command to continue without the hooks. Returns `None` if the migration waits for no hook.
 pub(super) fn overrule(
     draft: &mut MigrationDraft,
     data: &Value,
@@ -142,11 +143,11 @@ pub(super) fn overrule(
         .migration()
         .hook
         .as_mut()
-        .filter(|request| request.holds())
+        .filter(|request| request.is_blocking())
     else {
         return Ok(None);
     };
-    // A command that is only tried has no reason.
+    // `try_command` passes no field `reason`; then the reason is not checked.
     if let Some(reason) = data.get("reason")
         && reason.as_str().is_none_or(|text| text.trim().is_empty())
     {
@@ -155,7 +156,7 @@ pub(super) fn overrule(
     request.overruled_by = Some(actor);
     let (phase, reply) = (request.phase, request.reply.clone());
     let data = json!({ "phase": phase, "said": reply, "reason": data.get("reason") });
-    draft.note("hook.overruled", None, data);
+    draft.record("hook.overruled", None, data);
     Ok(Some(()))
 }
 
@@ -163,12 +164,13 @@ pub(super) fn overrule(
 pub(super) fn request_again(draft: &mut MigrationDraft) -> bool {
     let now = draft.now;
     let request = draft.migration().hook.as_mut();
-    let Some(request) = request.filter(|request| request.holds() && request.reply.is_some()) else {
+    let Some(request) = request.filter(|request| request.is_blocking() && request.reply.is_some())
+    else {
         return false;
     };
     request.next_at = now;
     let phase = request.phase;
-    draft.note("hook.asked", None, json!({ "phase": phase }));
+    draft.record("hook.asked", None, json!({ "phase": phase }));
     true
 }
 
@@ -195,7 +197,9 @@ impl Controller {
             changes.borrow_and_update();
             let mut next = clock() + IDLE;
             match self.board().await {
-                Err(error) => tracing::warn!(%error, "migrations that wait for hooks not read"),
+                Err(error) => {
+                    tracing::warn!(%error, "the migrations that wait for hooks could not be read")
+                }
                 Ok(board) => {
                     for snapshot in board.all() {
                         let id = &snapshot.migration.id;
@@ -203,7 +207,7 @@ impl Controller {
                             .migration
                             .hook
                             .as_ref()
-                            .filter(|request| request.holds());
+                            .filter(|request| request.is_blocking());
                         let Some(request) = request.filter(|_| !running.contains(id)) else {
                             continue;
                         };
@@ -226,24 +230,20 @@ impl Controller {
     }
 
     /// Calls the hooks of the phase one after the other until one refuses or does not answer, and records the result.
-    async fn call_hooks(&self, snapshot: Snapshot, call_hooks: HookRequest) -> MigrationId {
+    async fn call_hooks(&self, snapshot: Snapshot, request: HookRequest) -> MigrationId {
         let id = snapshot.migration.id.clone();
         let mut reply = None;
         let mut again = TimeDelta::zero();
-        for hook in self.hooks().on(call_hooks.phase) {
-            let message = HookMessage::request(
-                &hook.name,
-                call_hooks.phase,
-                call_hooks.requested_at,
-                &snapshot,
-            );
-            let answer = self.insist(hook, &message).await;
+        for hook in self.hooks().on(request.phase) {
+            let message =
+                HookMessage::request(&hook.name, request.phase, request.requested_at, &snapshot);
+            let answer = self.call_until_answered(hook, &message).await;
             let (veto, reason) = match answer {
                 HookAnswer::Yes => continue,
                 HookAnswer::No(reason) => (true, reason),
                 HookAnswer::Silent(reason) => (false, reason),
             };
-            tracing::warn!(migration = %id, hook = %hook.name, phase = %call_hooks.phase, veto, "a hook holds the migration up");
+            tracing::warn!(migration = %id, hook = %hook.name, phase = %request.phase, veto, "a hook refused the phase or did not answer");
             again = TimeDelta::seconds(hook.again_s.into());
             reply = Some(HookReply {
                 hook: hook.name.clone(),
@@ -254,18 +254,18 @@ impl Controller {
             break;
         }
         let edit = |draft: &mut MigrationDraft| {
-            settle(draft, &call_hooks, reply.as_ref(), again);
+            record_answer(draft, &request, reply.as_ref(), again);
             Ok(())
         };
         if let Err(error) = self.change(&id, "controller", edit).await {
-            tracing::warn!(migration = %id, %error, "the answer of hooks was not kept");
+            tracing::warn!(migration = %id, %error, "the answer of hooks could not be stored");
             tokio::time::sleep(AFTER_ERROR).await;
         }
         id
     }
 
     /// Calls a hook until it answers, at most as often as its setting `attempts` allows.
-    async fn insist(&self, hook: &Hook, message: &HookMessage) -> HookAnswer {
+    async fn call_until_answered(&self, hook: &Hook, message: &HookMessage) -> HookAnswer {
         let mut attempt = 0;
         loop {
             attempt += 1;
@@ -283,8 +283,8 @@ impl Controller {
     }
 }
 
-/// Records the answer, unless the recorded call has changed in the meantime.
-fn settle(
+/// Records the answer, unless the recorded request has changed in the meantime.
+fn record_answer(
     draft: &mut MigrationDraft,
     answered: &HookRequest,
     reply: Option<&HookReply>,
@@ -292,30 +292,30 @@ fn settle(
 ) {
     let now = draft.now;
     let known = draft.migration().hook.as_mut();
-    let same = |request: &&mut HookRequest| {
+    let is_same_request = |request: &&mut HookRequest| {
         (request.phase, request.requested_at) == (answered.phase, answered.requested_at)
-            && request.holds()
+            && request.is_blocking()
     };
-    let Some(request) = known.filter(same) else {
+    let Some(request) = known.filter(is_same_request) else {
         return;
     };
     let phase = request.phase;
     let Some(reply) = reply else {
         request.allowed = true;
-        draft.note("hook.allowed", None, json!({ "phase": phase }));
+        draft.record("hook.allowed", None, json!({ "phase": phase }));
         return;
     };
-    let words = |reply: &HookReply| (reply.hook.clone(), reply.veto, reply.reason.clone());
-    let new = request.reply.as_ref().map(words) != Some(words(reply));
+    let content = |reply: &HookReply| (reply.hook.clone(), reply.veto, reply.reason.clone());
+    let is_new = request.reply.as_ref().map(content) != Some(content(reply));
     request.reply = Some(reply.clone());
     request.next_at = now + again;
-    if new {
+    if is_new {
         let kind = if reply.veto {
             "hook.vetoed"
         } else {
             "hook.silent"
         };
         let data = json!({ "phase": phase, "hook": reply.hook, "reason": reply.reason });
-        draft.note(kind, None, data);
+        draft.record(kind, None, data);
     }
 }

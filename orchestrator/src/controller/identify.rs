@@ -38,7 +38,7 @@ pub enum DsnRefused {
     },
     /// The connection string leads to another database than before.
     #[error(
-        "the connection string leads to another database than that of shard {shard}: {found}; the shard is {known}"
+        "the connection string leads to the database {found}, but shard {shard} is the database {known}"
     )]
     Another {
         /// The shard.
@@ -51,7 +51,7 @@ pub enum DsnRefused {
         migration: Option<MigrationId>,
     },
     /// A migration uses the shard, and the role of the connection string lacks privileges.
-    #[error("migration {migration} uses shard {shard}, and the role of the connection string lacks rights there: {}", .lacks.join("; "))]
+    #[error("migration {migration} uses shard {shard}, and the role of the connection string lacks privileges there: {}", .lacks.join("; "))]
     Rights {
         /// The shard.
         shard: ShardName,
@@ -62,9 +62,9 @@ pub enum DsnRefused {
     },
     /// No agent is connected that could find out to which database the connection string leads.
     #[error(
-        "no agent could say whether the connection string leads to the database of shard {shard}"
+        "no agent is connected that could check whether the connection string leads to the database of shard {shard}"
     )]
-    Unseen {
+    Unidentified {
         /// The shard.
         shard: ShardName,
     },
@@ -114,17 +114,18 @@ impl Controller {
             ..wanted.known.reference()
         };
         let register = wanted.known.identity.is_none() || wanted.replaced;
-        let tables = tables(&users);
+        let tables = moved_tables(&users);
         let Some(found) = self.identify(reference, register, tables).await? else {
             return match wanted.known.identity {
-                Some(_) => Err(DsnRefused::Unseen { shard }.into()),
+                Some(_) => Err(DsnRefused::Unidentified { shard }.into()),
                 None => Ok(None),
             };
         };
         self.refuse_duplicate(&shard, &found.identity).await?;
         let migration = users.first().map(|user| user.migration.id.clone());
         let known = wanted.known.identity.as_ref();
-        // If a standby was promoted in the place of the shard, a migration may still be aborted on it.
+        // If a standby of the shard was promoted in its place, a migration that uses the shard can still be aborted
+        // there.
         let may_be = |known: &DatabaseIdentity| {
             wanted.replaced && (migration.is_none() || known.was_promoted_to(&found.identity))
         };
@@ -225,7 +226,7 @@ impl Controller {
 }
 
 /// Returns the tables that the migrations move, for which the role needs privileges.
-fn tables(users: &[Arc<Snapshot>]) -> Vec<TableName> {
+fn moved_tables(users: &[Arc<Snapshot>]) -> Vec<TableName> {
     let tables = users
         .iter()
         .flat_map(|user| &user.migration.plan.moving.tables);

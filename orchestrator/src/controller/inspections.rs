@@ -1,7 +1,7 @@
 //! Inspections are checks of shards by an agent outside of a migration. This file has those that wait for an agent, or
 //! for its answer. Only the memory of the process holds them: if it ends, users must repeat their requests.
 
-use super::{CallerToken, ControlError, Controller, ShardReach};
+use super::{CallerTokenName, ControlError, Controller, ShardReach};
 use plans::failure::Failure;
 use plans::fleet::ShardRef;
 use plans::id::{InstanceId, ShardName};
@@ -14,62 +14,62 @@ use tokio::sync::oneshot;
 
 type InspectionReply = Result<Inspected, Failure>;
 
-/// All inspections that an agent has not claimed, or has claimed and not answered.
+/// The inspections that an agent has not claimed yet, or has claimed and not answered yet, by their id.
 #[derive(Debug, Default)]
-struct QueuedInspection {
+struct WaitingInspections {
     /// The inspections that no agent has claimed yet, oldest first.
     queue: VecDeque<InspectionTask>,
     /// For each inspection that no agent has claimed yet: notifies its caller when an agent claims it.
-    claimed: BTreeMap<String, oneshot::Sender<()>>,
+    claim_notifiers: BTreeMap<String, oneshot::Sender<()>>,
     /// For each inspection: sends the answer to its caller.
     answers: BTreeMap<String, oneshot::Sender<InspectionReply>>,
     /// The process of the agent that claimed each inspection.
-    takers: BTreeMap<String, AssignedProcess>,
+    claimants: BTreeMap<String, ClaimingProcess>,
     /// The shards of each inspection, until it is answered or given up.
-    about: BTreeMap<String, Vec<ShardName>>,
+    shards: BTreeMap<String, Vec<ShardName>>,
 }
 
-/// The process of the agent that claimed an inspection, and the inspection.
+/// The process of the agent that claimed an inspection, its token, and the inspection.
 #[derive(Debug)]
-struct AssignedProcess {
-    token: CallerToken,
+struct ClaimingProcess {
+    token: CallerTokenName,
     instance: InstanceId,
     task: InspectionTask,
 }
 
-/// All inspections that wait for an agent or an answer.
+/// [`WaitingInspections`] behind a lock.
 #[derive(Debug, Default)]
-pub(super) struct Inspections(Mutex<QueuedInspection>);
+pub(super) struct Inspections(Mutex<WaitingInspections>);
 
 /// Removes the inspection `id` from all collections when it is dropped, which is when the caller no longer waits.
-struct InspectionQuery<'a> {
+struct RemoveOnDrop<'a> {
     inspections: &'a Inspections,
     id: String,
 }
 
-impl Drop for InspectionQuery<'_> {
+impl Drop for RemoveOnDrop<'_> {
     fn drop(&mut self) {
         let mut waiting = self.inspections.waiting();
         waiting.queue.retain(|task| task.id != self.id);
-        waiting.claimed.remove(&self.id);
+        waiting.claim_notifiers.remove(&self.id);
         waiting.answers.remove(&self.id);
-        waiting.about.remove(&self.id);
-        waiting.takers.remove(&self.id);
+        waiting.shards.remove(&self.id);
+        waiting.claimants.remove(&self.id);
     }
 }
 
 impl Inspections {
     /// Locks the inspections of this controller.
-    fn waiting(&self) -> MutexGuard<'_, QueuedInspection> {
+    fn waiting(&self) -> MutexGuard<'_, WaitingInspections> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Claims the oldest unclaimed inspection for an agent's process. All shards of the inspection must be in `reach`,
     /// the shards that the token of the agent permits.
-    pub(super) fn take(
+    pub(super) fn claim(
         &self,
         reach: &ShardReach,
-        token: &CallerToken,
+        token: &CallerTokenName,
         instance: &InstanceId,
     ) -> Option<InspectionTask> {
         let mut waiting = self.waiting();
@@ -80,61 +80,63 @@ impl Inspections {
         };
         let first = waiting.queue.iter().position(is_in_reach)?;
         let task = waiting.queue.remove(first)?;
-        if let Some(claimed) = waiting.claimed.remove(&task.id) {
+        if let Some(notifier) = waiting.claim_notifiers.remove(&task.id) {
             // The send fails if the caller no longer waits.
-            let _ = claimed.send(());
+            let _ = notifier.send(());
         }
-        let taker = AssignedProcess {
+        let claimant = ClaimingProcess {
             token: token.clone(),
             instance: instance.clone(),
             task: task.clone(),
         };
-        waiting.takers.insert(task.id.clone(), taker);
+        waiting.claimants.insert(task.id.clone(), claimant);
         Some(task)
     }
 
     /// Puts each inspection back into the queue that the agent's process `instance` claimed but does not list in
-    /// `heard`: the controller's response with this inspection did not reach that process.
-    pub(super) fn take_back_unheard(&self, instance: &InstanceId, heard: &[String]) {
+    /// `received`: the controller's response with this inspection did not reach that process.
+    pub(super) fn requeue_unreceived(&self, instance: &InstanceId, received: &[String]) {
         let mut waiting = self.waiting();
-        let QueuedInspection {
+        let WaitingInspections {
             queue,
-            takers,
+            claimants,
             answers,
             ..
         } = &mut *waiting;
-        takers.retain(|id, taker| {
-            let unheard =
-                taker.instance == *instance && !heard.contains(id) && answers.contains_key(id);
-            if unheard {
-                queue.push_front(taker.task.clone());
+        claimants.retain(|id, claimant| {
+            let is_unreceived = claimant.instance == *instance
+                && !received.contains(id)
+                && answers.contains_key(id);
+            if is_unreceived {
+                queue.push_front(claimant.task.clone());
             }
-            !unheard
+            !is_unreceived
         });
     }
 
     /// Gives up all inspections: from now on the agents claim from another controller.
     pub(super) fn clear(&self) {
-        *self.waiting() = QueuedInspection::default();
+        *self.waiting() = WaitingInspections::default();
     }
 
     /// Returns the first shard of the inspection that the token of the agent does not permit, if there is one.
-    fn beyond(&self, reach: &ShardReach, id: &str) -> Option<ShardName> {
+    fn first_out_of_reach(&self, reach: &ShardReach, id: &str) -> Option<ShardName> {
         let reach = reach.as_ref()?;
         let waiting = self.waiting();
-        let mut shards = waiting.about.get(id)?.iter();
+        let mut shards = waiting.shards.get(id)?.iter();
         shards.find(|shard| !reach.contains(*shard)).cloned()
     }
 
-    /// Returns whether another token took this inspection, and its answer is still awaited.
-    fn is_of_another(&self, id: &str, token: &CallerToken) -> bool {
+    /// Returns true if the answer to this inspection is still awaited, and an agent with another token than `token`
+    /// claimed it, or no agent has claimed it.
+    fn is_claimed_by_other(&self, id: &str, token: &CallerTokenName) -> bool {
         let waiting = self.waiting();
         let waits = waiting.answers.contains_key(id);
-        waits && waiting.takers.get(id).map(|taker| &taker.token) != Some(token)
+        waits && waiting.claimants.get(id).map(|claimant| &claimant.token) != Some(token)
     }
 
     /// Sends an answer to the caller that waits for it.
-    pub(super) fn settle(&self, id: &str, reply: InspectionReply) {
+    pub(super) fn send_answer(&self, id: &str, reply: InspectionReply) {
         if let Some(answer) = self.waiting().answers.remove(id) {
             let _ = answer.send(reply);
         }
@@ -142,27 +144,30 @@ impl Inspections {
 }
 
 impl Controller {
-    /// Refuses an answer about shards that are out of reach, and an answer under another token than that of the claim.
+    /// Refuses an answer about shards that the token does not permit, and an answer under another token than that of
+    /// the claim.
     ///
-    /// The id of an inspection is random, and only the process that took it knows the id. So the id is also its secret.
+    /// The id of an inspection is random, and only the process that claimed it knows the id. So the id is also its
+    /// secret.
     pub(crate) fn check_inspection(
         &self,
         reach: &ShardReach,
-        token: &CallerToken,
+        token: &CallerTokenName,
         id: &str,
     ) -> Result<(), ControlError> {
-        if let Some(shard) = self.inner.inspections.beyond(reach, id) {
-            return Err(ControlError::UnseenByToken { shard });
+        if let Some(shard) = self.inner.inspections.first_out_of_reach(reach, id) {
+            return Err(ControlError::InspectionOutOfReach { shard });
         }
-        if self.inner.inspections.is_of_another(id, token) {
-            return Err(ControlError::NotRequested {
+        if self.inner.inspections.is_claimed_by_other(id, token) {
+            return Err(ControlError::ClaimedByOtherToken {
                 token: token.name().to_owned(),
             });
         }
         Ok(())
     }
 
-    /// Waits until an agent takes the inspection, and then for the answer. The second wait is longer by `work`.
+    /// Waits until an agent claims the inspection, and then for the answer. Each wait ends after `inspection_wait`; the
+    /// second one is longer by `work`, the time that the agent needs.
     pub(super) async fn inspect(
         &self,
         inspection: Inspection,
@@ -170,21 +175,23 @@ impl Controller {
     ) -> Result<Inspected, ControlError> {
         let limit = self.inner.settings.inspection_wait;
         let inspections = &self.inner.inspections;
-        let query = InspectionQuery {
+        let waiting_query = RemoveOnDrop {
             inspections,
             id: WireSecret::of(rand::random()).reveal().to_owned(),
         };
-        let (take, claimed) = oneshot::channel();
+        let (notifier, claimed) = oneshot::channel();
         let (answer, answered) = oneshot::channel();
         {
             let mut waiting = inspections.waiting();
             let shards = inspection.shards();
             let shards = shards.iter().map(|shard| shard.name.clone()).collect();
-            waiting.about.insert(query.id.clone(), shards);
-            waiting.claimed.insert(query.id.clone(), take);
-            waiting.answers.insert(query.id.clone(), answer);
+            waiting.shards.insert(waiting_query.id.clone(), shards);
+            waiting
+                .claim_notifiers
+                .insert(waiting_query.id.clone(), notifier);
+            waiting.answers.insert(waiting_query.id.clone(), answer);
             waiting.queue.push_back(InspectionTask {
-                id: query.id.clone(),
+                id: waiting_query.id.clone(),
                 inspection,
             });
         }

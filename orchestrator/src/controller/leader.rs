@@ -32,7 +32,7 @@ pub enum LeadershipState {
 
 impl LeadershipState {
     /// Returns whether no leader can be called at the moment.
-    fn is_open(&self, own: &str) -> bool {
+    fn lacks_leader(&self, own: &str) -> bool {
         match self {
             Self::Leads(_) => false,
             // The leader has our own address, so it is an earlier process that has ended, although its lease has not.
@@ -42,7 +42,7 @@ impl LeadershipState {
     }
 }
 
-/// What this process knows about the leadership.
+/// The identity of this process in the campaign, and its role.
 #[derive(Debug)]
 pub(super) struct Leadership {
     /// The random id of this process, which the lease of the leader contains.
@@ -51,6 +51,7 @@ pub(super) struct Leadership {
     url: OnceLock<String>,
     /// Other URLs of this process.
     also_at: OnceLock<Vec<String>>,
+    /// The current role of this process.
     role: watch::Sender<LeadershipState>,
     /// Wakes the task that campaigns.
     wake: Notify,
@@ -116,7 +117,7 @@ impl Controller {
         loop {
             roles.borrow_and_update();
             let role = self.role();
-            if !role.is_open(self.url()) {
+            if !role.lacks_leader(self.url()) {
                 return role;
             }
             self.inner.lead.wake.notify_one();
@@ -164,10 +165,10 @@ impl Controller {
         self.forget_all().await;
         let resigned = tokio::time::timeout(RESIGN_WAIT, self.inner.store.resign()).await;
         match resigned {
-            Ok(Ok(())) if led => tracing::info!("lease given up"),
+            Ok(Ok(())) if led => tracing::info!("the lease was given up"),
             Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::warn!(%error, "lease was not given up"),
-            Err(_) => tracing::warn!("lease was not given up in time"),
+            Ok(Err(error)) => tracing::warn!(%error, "the lease could not be given up"),
+            Err(_) => tracing::warn!("the lease could not be given up in time"),
         }
     }
 
@@ -180,7 +181,7 @@ impl Controller {
             match self.campaign().await {
                 Ok(_) => renewed = began,
                 Err(error) => {
-                    tracing::warn!(%error, "the leader's lease could not be asked for");
+                    tracing::warn!(%error, "the lease of the leader could not be renewed or taken over");
                     if renewed.elapsed() >= settings.leader_lease {
                         self.inner.store.step_down();
                         self.set_role(LeadershipState::Follows(None));
@@ -197,18 +198,18 @@ impl Controller {
     }
 
     /// Acts under each term that this process wins, and forgets the state of the term when the term has ended.
-    pub(super) async fn act_for_ever(&self) {
+    pub(super) async fn act_while_leading(&self) {
         let mut roles = self.inner.lead.role.subscribe();
         loop {
             let role = roles.borrow_and_update().clone();
             if let LeadershipState::Leads(term) = role {
                 tracing::info!(%term, url = self.url(), "this controller leads");
-                self.inner.known_processes.begin();
+                self.inner.known_processes.note_lead();
                 tokio::select! {
                     _ = async { tokio::join!(self.act(), self.run_hook_requests(), self.run_hook_notices()) } => {}
                     () = self.until_lost(term) => {}
                 }
-                tracing::warn!(%term, "this controller leads no more");
+                tracing::warn!(%term, "this controller no longer leads");
                 self.forget_all().await;
             } else if roles.changed().await.is_err() {
                 return;
@@ -226,12 +227,12 @@ impl Controller {
     }
 
     /// Notifies the readers in this process of changes that other processes made.
-    pub(super) async fn hear_for_ever(&self) {
+    pub(super) async fn listen_for_changes(&self) {
         let notified = async {
             loop {
-                match self.inner.store.news().await {
-                    Ok(news) => {
-                        if news == RemoteChange::Leader {
+                match self.inner.store.wait_for_remote_change().await {
+                    Ok(change) => {
+                        if change == RemoteChange::Leader {
                             self.inner.lead.wake.notify_one();
                         }
                         if self.store().term().is_none() {
@@ -239,7 +240,7 @@ impl Controller {
                         }
                     }
                     Err(error) => {
-                        tracing::debug!(%error, "news of the store were not heard");
+                        tracing::debug!(%error, "waiting for notifications of the store failed");
                         tokio::time::sleep(AFTER_ERROR).await;
                     }
                 }
@@ -259,7 +260,7 @@ impl Controller {
     /// Sets the role of this process, and wakes its tasks if the role has changed.
     fn set_role(&self, role: LeadershipState) {
         let changed = self.inner.lead.role.send_if_modified(|known| {
-            let changed = !same(known, &role);
+            let changed = !is_same_role(known, &role);
             *known = role;
             changed
         });
@@ -279,7 +280,7 @@ impl Controller {
 }
 
 /// Returns whether two roles are the same, except for the time of the lease.
-fn same(a: &LeadershipState, b: &LeadershipState) -> bool {
+fn is_same_role(a: &LeadershipState, b: &LeadershipState) -> bool {
     match (a, b) {
         (LeadershipState::Leads(a), LeadershipState::Leads(b)) => a == b,
         (LeadershipState::Follows(Some(a)), LeadershipState::Follows(Some(b))) => {

@@ -35,7 +35,7 @@ pub struct LatencyReport {
     pub p99_ms: f64,
 }
 
-/// The last report for each map. Only the memory of the process holds it.
+/// The last reported latency (p99) of each map, in milliseconds, and when it arrived. It exists only in memory.
 #[derive(Debug, Default)]
 pub(super) struct Latencies(Mutex<BTreeMap<MapName, (f64, DateTime<Utc>)>>);
 
@@ -57,7 +57,7 @@ impl Controller {
         change: &LimitChange,
         actor: &str,
     ) -> Result<Snapshot, ControlError> {
-        let edit = |draft: &mut MigrationDraft| set(draft, change);
+        let edit = |draft: &mut MigrationDraft| set_on_draft(draft, change);
         let ((), after) = self.change(id, actor, edit).await?;
         let (limit, value) = (change.limit, &change.value);
         tracing::info!(migration = %id, %limit, value, actor, "limit set");
@@ -68,7 +68,7 @@ impl Controller {
     ///
     /// # Errors
     /// The map does not exist, `p99_ms` is not a number above 0, or the store failed.
-    pub async fn hear_latency(
+    pub async fn record_latency(
         &self,
         map: &MapName,
         report: LatencyReport,
@@ -79,10 +79,10 @@ impl Controller {
             });
         }
         self.bare_map(map).await?;
-        let heard = (report.p99_ms, clock());
+        let latency = (report.p99_ms, clock());
         self.inner
             .latencies
-            .with(|table| table.insert(map.clone(), heard));
+            .with(|table| table.insert(map.clone(), latency));
         Ok(())
     }
 
@@ -97,10 +97,10 @@ impl Controller {
 }
 
 /// Sets the limit on the draft, and records it in the journal.
-fn set(draft: &mut MigrationDraft, change: &LimitChange) -> Result<(), ControlError> {
+fn set_on_draft(draft: &mut MigrationDraft, change: &LimitChange) -> Result<(), ControlError> {
     let m = &draft.snapshot().migration;
     if m.finished_at.is_some() {
-        return Err(ended(m, change.limit));
+        return Err(ended_error(m, change.limit));
     }
     let before = m.limits();
     let mut limits = before.clone();
@@ -115,17 +115,17 @@ fn set(draft: &mut MigrationDraft, change: &LimitChange) -> Result<(), ControlEr
         "before": before,
         "after": limits,
     });
-    draft.note("limits.set", None, data);
+    draft.record("limits.set", None, data);
     Ok(())
 }
 
 /// Returns the error for a migration that has ended.
-fn ended(m: &Migration, limit: Setting) -> ControlError {
+fn ended_error(m: &Migration, limit: Setting) -> ControlError {
     ControlError::Illegal {
         command: format!("set {limit}"),
         migration: m.id.clone(),
         state: m.state,
         ownership: m.ownership,
-        hint: Some("it has ended".to_owned()),
+        hint: Some("the migration has ended".to_owned()),
     }
 }

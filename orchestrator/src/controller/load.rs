@@ -81,7 +81,7 @@ pub struct ShardLoad {
     pub cost: u64,
     /// The part of the total load that corresponds to the shard's part of the total capacity.
     pub fair_share: u64,
-    /// The load of the shard divided by its fair share.
+    /// The load of the shard divided by its fair share; 1 if the load is fair.
     pub of_fair_share: f64,
 }
 
@@ -137,13 +137,13 @@ impl Controller {
     ) -> Result<MapLoad, ControlError> {
         let map = self.map(name).await?;
         let watched = request.watch_seconds > 0;
-        let usual = if watched {
+        let default_measure = if watched {
             Measure::Writes
         } else {
             Measure::Rows
         };
-        let by = request.by.unwrap_or(usual);
-        let gauge = LoadQuery {
+        let by = request.by.unwrap_or(default_measure);
+        let query = LoadQuery {
             by: &by,
             watch_seconds: request.watch_seconds.min(3600),
             items: request.items.unwrap_or(64).clamp(1, 4096),
@@ -152,7 +152,7 @@ impl Controller {
         let owners = map.shards();
         let measured = owners
             .iter()
-            .map(|shard| self.measure(shard, &map, &map.settings, gauge));
+            .map(|shard| self.measure(shard, &map, &map.settings, query));
         let measured = futures::stream::iter(measured.collect::<Vec<_>>());
         let loads: Vec<Load> = measured.buffered(AT_ONCE).try_collect().await?;
         let shards = self.inner.store.shards().await?;
@@ -161,7 +161,7 @@ impl Controller {
             .into_iter()
             .map(proposal);
         let mut hottest = hottest(&loads, watched);
-        hottest.truncate(usize::try_from(gauge.hottest).unwrap_or(usize::MAX));
+        hottest.truncate(usize::try_from(query.hottest).unwrap_or(usize::MAX));
         let mut findings: Vec<Finding> = Vec::new();
         for finding in loads.iter().flat_map(|load| &load.findings) {
             if !findings.contains(finding) {
@@ -239,11 +239,11 @@ fn shard_loads(loads: &[Load], fleet: &[ShardInfo], by: &Measure) -> Vec<ShardLo
         |load: &Load, figure: &dyn Fn(&ItemLoad) -> u64| load.items.iter().map(figure).sum::<u64>();
     let cost = |load: &Load| sum(load, &|item| item.cost(by));
     let total: u128 = loads.iter().map(|load| u128::from(cost(load))).sum();
-    let whole: u128 = loads.iter().map(|load| u128::from(capacity(load))).sum();
+    let total_capacity: u128 = loads.iter().map(|load| u128::from(capacity(load))).sum();
     let mut shards: Vec<ShardLoad> = loads
         .iter()
         .map(|load| {
-            let fair = (total * u128::from(capacity(load))).div_ceil(whole.max(1));
+            let fair = (total * u128::from(capacity(load))).div_ceil(total_capacity.max(1));
             let fair = u64::try_from(fair).unwrap_or(u64::MAX);
             let writes = sum(load, &|item| item.writes);
             ShardLoad {

@@ -2,7 +2,7 @@
 //! assign keys that have no owner yet.
 
 use super::marked::MarkedMap;
-use super::shards::{check_name, invalid};
+use super::shards::{check_name, invalid_error};
 use super::{ControlError, Controller, clock};
 use crate::store::SettingsRecord;
 use plans::id::{MapName, MapVersion, ShardName};
@@ -67,7 +67,7 @@ impl NewMap {
     pub(crate) fn into_map(self, known: &[ShardName]) -> Result<ShardMap, ControlError> {
         check_name("map", self.name.as_str())?;
         if self.mappings.is_empty() && self.strategy != Strategy::List {
-            return Err(invalid("the map has no mapping"));
+            return Err(invalid_error("the map has no mapping"));
         }
         check_shards(&self.mappings, known)?;
         let hash = self.strategy == Strategy::Hash;
@@ -82,10 +82,10 @@ impl NewMap {
             incarnation: String::new(),
             migration: None,
             settings: MapSettings::default(),
-            mappings: self.mappings.into_iter().map(active).collect(),
+            mappings: self.mappings.into_iter().map(active_mapping).collect(),
         };
         let mut map = map.validated()?;
-        map.settings = checked(self.settings, &map)?;
+        map.settings = checked_settings(self.settings, &map)?;
         Ok(map)
     }
 }
@@ -95,7 +95,7 @@ impl MapEdit {
     ///
     /// # Errors
     /// The keys have an owner already, or a shard is unknown.
-    pub(crate) fn applied(
+    pub(crate) fn apply_to(
         self,
         map: &ShardMap,
         known: &[ShardName],
@@ -103,7 +103,8 @@ impl MapEdit {
         let mut next = map.clone();
         if let Self::Assign { mappings } = self {
             check_shards(&mappings, known)?;
-            next.mappings.extend(mappings.into_iter().map(active));
+            next.mappings
+                .extend(mappings.into_iter().map(active_mapping));
             next = next.validated()?;
         }
         Ok(next.joined())
@@ -119,7 +120,7 @@ impl MapEdit {
 pub(crate) fn settings_after(map: &ShardMap, change: &Value) -> Result<MapSettings, ControlError> {
     let mut merged = serde_json::to_value(&map.settings).unwrap_or_default();
     let (Some(all), Value::Object(change)) = (merged.as_object_mut(), change) else {
-        return Err(invalid("settings are an object"));
+        return Err(invalid_error("the settings must be a JSON object"));
     };
     for (field, value) in change {
         if value.is_null() {
@@ -129,9 +130,9 @@ pub(crate) fn settings_after(map: &ShardMap, change: &Value) -> Result<MapSettin
         }
     }
     let mut settings: MapSettings = serde_json::from_value(merged)
-        .map_err(|error| invalid(&format!("the settings cannot be read: {error}")))?;
+        .map_err(|error| invalid_error(&format!("the settings cannot be read: {error}")))?;
     settings.remove_from_other_lists(|list| change.contains_key(list));
-    checked(settings, map)
+    checked_settings(settings, map)
 }
 
 /// Returns an error if a mapping names a shard that is not registered.
@@ -145,7 +146,7 @@ fn check_shards(mappings: &[NewMapping], known: &[ShardName]) -> Result<(), Cont
 }
 
 /// Returns the name of a map in the audit trail.
-pub(super) fn object(map: &MapName) -> String {
+pub(super) fn audit_object(map: &MapName) -> String {
     format!("map {map}")
 }
 
@@ -164,7 +165,7 @@ impl Controller {
             .clone_into(&mut map.incarnation);
         self.inner.store.create_map(&map, actor).await?;
         let data = json!({ "strategy": map.strategy, "mappings": map.mappings.len() });
-        self.audit(actor, "map.created", object(&map.name), data)
+        self.audit(actor, "map.created", audit_object(&map.name), data)
             .await?;
         self.announce();
         Ok(map)
@@ -183,8 +184,8 @@ impl Controller {
     /// # Errors
     /// [`crate::store::StoreError::Missing`], or an error of the store.
     pub async fn marked_map(&self, name: &MapName) -> Result<MarkedMap, ControlError> {
-        // The migrations are read first. If a flip commits in between, a mark remains for a moment; in the other order
-        // a mark could be missing.
+        // The migrations are read first. If a flip is committed between the two reads, a mark is shown once too often.
+        // In the other order, a mark could be missing.
         let unfinished = self.inner.store.unfinished().await?;
         Ok(MarkedMap::new(self.bare_map(name).await?, &unfinished))
     }
@@ -198,7 +199,7 @@ impl Controller {
         map.ok_or_else(|| ControlError::missing("map", name.as_str()))
     }
 
-    /// Returns a version of a map.
+    /// Returns the version `version` of a map, with the settings that are in force now.
     ///
     /// # Errors
     /// The map or the version does not exist, or the store failed.
@@ -269,14 +270,15 @@ impl Controller {
         let data = serde_json::to_value(&edit).unwrap_or_default();
         let shards = self.inner.store.shards().await?;
         let names: Vec<ShardName> = shards.into_iter().map(|shard| shard.name).collect();
-        let mut next = edit.applied(&map, &names)?;
+        let mut next = edit.apply_to(&map, &names)?;
         if next.mappings == map.mappings {
             return Ok(Arc::unwrap_or_clone(map));
         }
         next.version = map.version.next();
         next.migration = None;
         self.inner.store.put_version(&next, actor).await?;
-        self.audit(actor, "map.edited", object(name), data).await?;
+        self.audit(actor, "map.edited", audit_object(name), data)
+            .await?;
         self.announce();
         Ok(next)
     }
@@ -304,13 +306,14 @@ impl Controller {
             created_at: clock(),
         };
         self.inner.store.put_settings(&record).await?;
-        self.audit(actor, "map.set", object(name), change).await?;
+        self.audit(actor, "map.set", audit_object(name), change)
+            .await?;
         self.announce();
         Ok(record.settings)
     }
 }
 
-fn active(new: NewMapping) -> Mapping {
+fn active_mapping(new: NewMapping) -> Mapping {
     Mapping {
         keys: new.keys,
         shard: new.shard,
@@ -319,17 +322,20 @@ fn active(new: NewMapping) -> Mapping {
 }
 
 /// Checks settings for contradictions, and returns them with the keys of rules in the form that the map uses.
-fn checked(mut settings: MapSettings, map: &ShardMap) -> Result<MapSettings, ControlError> {
+fn checked_settings(
+    mut settings: MapSettings,
+    map: &ShardMap,
+) -> Result<MapSettings, ControlError> {
     let problems = settings.problems();
     if !problems.is_empty() {
-        return Err(invalid(&problems.join("; ")));
+        return Err(invalid_error(&problems.join("; ")));
     }
     let columns = |columns: &plans::shard_map::KeyColumns| columns.0.len();
     let mut tables = settings.tables.iter();
     if let Some((table, found)) = tables.find(|(_, found)| columns(found) != map.key.len()) {
         let (named, needed) = (columns(found), map.key.len());
-        return Err(invalid(&format!(
-            "table {table} names {named} key column(s), the key of map {} has {needed}",
+        return Err(invalid_error(&format!(
+            "table {table} has {named} key column(s) in the settings, but the key of map {} has {needed}",
             map.name
         )));
     }

@@ -1,4 +1,5 @@
-//! A map with marks on the mappings that have moving keys. All readers share the same map without marks.
+//! A map, and marks for the mappings that have moving keys. All readers share one map; only the marks are computed for
+//! each reader.
 
 use crate::store::Snapshot;
 use plans::id::ShardName;
@@ -31,7 +32,7 @@ impl MarkedMap {
     pub fn new(map: Arc<ShardMap>, unfinished: &[Arc<Snapshot>]) -> Self {
         let mut keys: BTreeMap<&ShardName, Vec<&KeySet>> = BTreeMap::new();
         for migration in unfinished.iter().map(|snapshot| &snapshot.migration) {
-            if migration.plan.map == map.name && migration.is_moving() {
+            if migration.plan.map == map.name && migration.can_flip() {
                 let moving = &migration.plan.moving;
                 for shard in [&moving.source, &moving.target] {
                     keys.entry(shard).or_default().push(&moving.keys);

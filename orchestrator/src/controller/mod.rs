@@ -50,16 +50,16 @@ mod verify;
 mod ways;
 
 pub use approvals::approvals_left;
-pub(crate) use approvals::{approval, approval_of};
-pub(crate) use binding::CallerBinding;
-pub use binding::CallerToken;
+pub(crate) use approvals::{approval_of, missing_approvals_text};
+pub use binding::CallerTokenName;
+pub(crate) use binding::LeaseProof;
 pub use check::{FailedPart, MapCheck, RepairOutcome};
 pub use cleanup::{CleanupReport, CleanupRequest, UnregisteredShard};
 pub use commands::Command;
 pub use counters::{ClientCount, ClientReport};
 pub use directory::DirectoryRequest;
 pub use doctor::{Diagnosis, DoctorRequest, MoveExamined, UnexaminedShard};
-pub use error::{ApprovalError, BindingError, ControlError};
+pub use error::{ApprovalError, ControlError, NotOwnerReason};
 pub use heartbeat::MigrationFigures;
 pub use identify::DsnRefused;
 pub use leader::LeadershipState;
@@ -104,12 +104,12 @@ pub struct ControllerSettings {
     pub inspection_wait: Duration,
     /// The longest time between seal and flip.
     pub seal_limit: Duration,
-    /// The pause after a failed attempt to unwind, if the failure does not specify a pause.
+    /// The pause after a failed try of the step `unwind`, if the failure does not specify a pause.
     pub unwind_pause: Duration,
     /// How often every shard is probed and compared with the map. `None`: never; then migrations do not wait for a
     /// probe.
     pub reconcile_every: Option<Duration>,
-    /// The pauses between attempts.
+    /// The pauses between the tries of a step.
     pub retry: RetryPolicy,
     /// Which callers must present a token.
     pub rule: AccessRule,
@@ -119,7 +119,7 @@ pub struct ControllerSettings {
     pub read_only: bool,
     /// The least number of approvals that a cutover needs.
     pub approvals: u32,
-    /// What happens to a command that cannot be recorded in the audit trail.
+    /// What happens to a command that the controller cannot record in the audit trail.
     pub audit: AuditRule,
 }
 
@@ -144,7 +144,7 @@ impl Default for ControllerSettings {
     }
 }
 
-/// How many times a change is attempted while other changes are faster.
+/// How many times the controller tries a change. A try fails if another change of the migration is committed first.
 const RACES: u32 = 16;
 /// The largest number of decisions about one migration in one pass.
 const DECISIONS: u32 = 16;
@@ -240,19 +240,19 @@ impl Controller {
     pub async fn run(&self) {
         tokio::join!(
             self.keep_campaigning(),
-            self.act_for_ever(),
-            self.hear_for_ever()
+            self.act_while_leading(),
+            self.listen_for_changes()
         );
     }
 
     /// Passes over the migrations until the task is dropped. After an error of the store it tries again.
     async fn act(&self) {
-        let mut notified = false;
+        let mut start_noted = false;
         loop {
             let result = async {
-                if !notified {
+                if !start_noted {
                     self.note_start().await?;
-                    notified = true;
+                    start_noted = true;
                 }
                 self.pass().await
             };
@@ -313,7 +313,7 @@ impl Controller {
         all: &[Arc<Snapshot>],
     ) -> Result<(), ControlError> {
         let m = &snapshot.migration;
-        let waits = queue::drop_waits(snapshot, all);
+        let waits = queue::drop_obstacle(snapshot, all);
         if waits == m.waiting_for || m.ownership != Ownership::Completed || !m.plan.drop_tables {
             return Ok(());
         }
@@ -324,8 +324,8 @@ impl Controller {
         self.change(&m.id, "controller", edit).await.map(|_| ())
     }
 
-    /// Carries out all decisions that need no agent. Returns when another decision is due, and the migration
-    /// afterwards.
+    /// Carries out all decisions that need no agent. Returns when the next decision is due, and the migration after
+    /// these changes.
     async fn advance(
         &self,
         mut snapshot: Arc<Snapshot>,
@@ -340,7 +340,7 @@ impl Controller {
             }
             match decide(&snapshot, gate, now).into_iter().next() {
                 None | Some(Decision::Offer(_)) => return Ok((due(&snapshot, now), snapshot)),
-                Some(Decision::Expire) => self.forget_attempts(&id).await,
+                Some(Decision::ExpireLease) => self.forget_attempts(&id).await,
                 Some(_) => {}
             }
             let ((), after) = self
@@ -361,11 +361,11 @@ impl Controller {
         for _ in 0..RACES {
             let snapshot = self.load(id).await?;
             let mut draft = MigrationDraft::new(snapshot, actor, clock());
-            hooks::arm(&mut draft, self.hooks());
+            hooks::update_request(&mut draft, self.hooks());
             let value = edit(&mut draft)?;
-            hooks::arm(&mut draft, self.hooks());
+            hooks::update_request(&mut draft, self.hooks());
             let mut after = draft.snapshot().clone();
-            let Some(change) = draft.change() else {
+            let Some(change) = draft.into_change() else {
                 return Ok((value, after));
             };
             // The change must be announced also if the caller's task is dropped during the commit.

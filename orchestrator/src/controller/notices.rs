@@ -22,10 +22,10 @@ const AFTER_ERROR: Duration = Duration::from_millis(500);
 /// How long changes are collected before the next read of the journals.
 const GATHER: Duration = Duration::from_millis(100);
 
-/// The last entries of a journal: after them no entries follow.
+/// The kinds of the last entry of a journal.
 const ENDS: [&str; 2] = ["migration.completed", "migration.unwound"];
 
-/// How far a hook was notified of each migration, by revision. The store may contain an earlier position.
+/// Up to which event a hook was notified of each migration. The store may contain an earlier position.
 type PublishedRevisions = BTreeMap<MigrationId, HookCursor>;
 
 impl Controller {
@@ -55,7 +55,7 @@ impl Controller {
                     tokio::time::sleep(GATHER).await;
                 }
                 Err(error) => {
-                    tracing::warn!(hook = %hook.name, %error, "the journals were not read for a hook");
+                    tracing::warn!(hook = %hook.name, %error, "the journals could not be read for a hook");
                     tokio::time::sleep(AFTER_ERROR).await;
                 }
             }
@@ -100,7 +100,7 @@ impl Controller {
                 cursor.seq = event.seq;
                 keep |= ENDS.contains(&event.kind.as_str());
                 let Some(phase) =
-                    MigrationPhase::of(&event).filter(|phase| hook.on.contains(phase))
+                    MigrationPhase::of_event(&event).filter(|phase| hook.on.contains(phase))
                 else {
                     continue;
                 };
@@ -136,7 +136,7 @@ impl Controller {
                 HookAnswer::No(why) | HookAnswer::Silent(why) => why,
             };
             let migration = &snapshot.migration.id;
-            tracing::warn!(hook = %hook.name, %migration, attempt, why, "a hook was not told");
+            tracing::warn!(hook = %hook.name, %migration, attempt, why, "a hook did not accept a notification");
             let retry = &self.inner.settings.retry;
             let pause = retry.pause(RetryClass::Exponential, attempt);
             tokio::time::sleep(pause.unwrap_or(AFTER_ERROR)).await;

@@ -1,7 +1,7 @@
 //! Operations: the state of an operation, computed from its migrations, and commands for all of its migrations that can
 //! carry them out.
 
-use super::commands::{Command, obey_ahead};
+use super::commands::{Command, carry_out_for_operation};
 use super::draft::MigrationDraft;
 use super::{ControlError, Controller};
 use crate::store::{Migration, OperationRecord};
@@ -156,12 +156,13 @@ impl Controller {
         found.ok_or_else(|| ControlError::missing("operation", id.as_str()))
     }
 
-    /// Carries out a command for an operation, on each of its migrations that can carry it out.
+    /// Carries out a command on each migration of an operation that can carry it out.
     ///
-    /// If the operation has one move, this is the same as the command for its migration.
+    /// If the operation has one move, this is the same as the command on its migration.
     ///
     /// # Errors
-    /// [`ControlError::NoneCan`] if no migration can carry it out; otherwise the errors of [`Controller::command`].
+    /// [`ControlError::NoMigrationCan`] if no migration can carry it out; otherwise the errors of
+    /// [`Controller::command`].
     pub async fn command_all(
         &self,
         id: &MigrationId,
@@ -181,10 +182,10 @@ impl Controller {
         for migration in operation.migrations.iter().rev() {
             let edit = |draft: &mut MigrationDraft| {
                 if let Some(tokens) = &tokens {
-                    super::approvals::check_apart(draft, tokens)?;
+                    super::approvals::check_independence(draft, tokens)?;
                 }
                 let mut tried = MigrationDraft::new(draft.snapshot().clone(), actor, draft.now);
-                if obey_ahead(&mut tried, command, data.clone())?.is_none() {
+                if carry_out_for_operation(&mut tried, command, data.clone())?.is_none() {
                     return Ok(false);
                 }
                 *draft = tried;
@@ -194,7 +195,7 @@ impl Controller {
             done += usize::from(obeyed);
         }
         if done == 0 {
-            return Err(none_can(&operation, command));
+            return Err(no_migration_can(&operation, command));
         }
         tracing::info!(operation = %id, %command, actor, done, "command");
         self.operation(id).await
@@ -220,21 +221,21 @@ impl Controller {
                 return Ok(operation);
             }
         }
-        Err(none_can(&operation, command))
+        Err(no_migration_can(&operation, command))
     }
 }
 
 /// Returns the error that no migration can carry out the command.
-fn none_can(operation: &OperationRecord, command: Command) -> ControlError {
+fn no_migration_can(operation: &OperationRecord, command: Command) -> ControlError {
     let mut moves = operation.migrations.iter();
     let offline = moves.find(|m| m.plan.mode == plans::request::Mode::Offline);
     let hint = offline.filter(|_| command == Command::Rollback).map(|m| {
         format!(
-            "offline moves keep no stream back; plan a move back: {}",
-            super::commands::move_back(m)
+            "an offline move has no reverse stream; plan a move back: {}",
+            super::commands::move_back_command(m)
         )
     });
-    ControlError::NoneCan {
+    ControlError::NoMigrationCan {
         command: command.to_string(),
         operation: operation.id.clone(),
         state: state_of(&operation.migrations),

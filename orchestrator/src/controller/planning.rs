@@ -108,7 +108,7 @@ impl Controller {
             shards,
             settings,
             outline,
-        } = self.outlined(&request).await?;
+        } = self.outlined_moves(&request).await?;
         let scopes = survey_scopes(&outline.moves, request.options()).into_iter();
         let surveys = scopes.map(|scope| self.survey(scope, settings.clone(), &map, &shards));
         let surveys = futures::stream::iter(surveys.collect::<Vec<_>>());
@@ -139,7 +139,7 @@ impl Controller {
         let unfinished = self.inner.store.unfinished().await?;
         let problems = outline.moves.iter().filter_map(|planned| {
             let mut others = unfinished.iter().map(|snapshot| &snapshot.migration);
-            let other = others.find(|m| m.is_moving() && m.meets(map, &planned.keys))?;
+            let other = others.find(|m| m.can_flip() && m.moves_any_of(map, &planned.keys))?;
             Some(format!(
                 "{} of the keys {} of shard {} are moved by migration {}; wait until it ends or abort it",
                 other.plan.moving.keys.intersection(&planned.keys),
@@ -156,7 +156,10 @@ impl Controller {
     }
 
     /// Returns the moves of a request. If the request needs it, agents first measure the load.
-    pub(super) async fn outlined(&self, request: &Request) -> Result<OutlinedMoves, ControlError> {
+    pub(super) async fn outlined_moves(
+        &self,
+        request: &Request,
+    ) -> Result<OutlinedMoves, ControlError> {
         let map = self.map(request.map()).await?;
         let shards = self.inner.store.shards().await?;
         let fleet: Vec<ShardInfo> = shards.iter().map(ShardRecord::info).collect();
@@ -164,7 +167,7 @@ impl Controller {
         let loads = match planner::needs(request, &map) {
             None => Vec::new(),
             Some(needs) => {
-                let gauge = LoadQuery {
+                let query = LoadQuery {
                     by: &needs.by,
                     watch_seconds: needs.watch_seconds,
                     items: ITEMS,
@@ -176,7 +179,7 @@ impl Controller {
                     .collect();
                 let measured = owners
                     .into_iter()
-                    .map(|shard| self.measure(shard, &map, &settings, gauge));
+                    .map(|shard| self.measure(shard, &map, &settings, query));
                 let measured = futures::stream::iter(measured.collect::<Vec<_>>());
                 measured.buffered(AT_ONCE).try_collect().await?
             }
@@ -227,7 +230,7 @@ impl Controller {
         shard: &ShardName,
         map: &ShardMap,
         settings: &MapSettings,
-        gauge: LoadQuery<'_>,
+        query: LoadQuery<'_>,
     ) -> Result<Load, ControlError> {
         if settings.tables.is_empty() {
             return Err(ControlError::NoTables {
@@ -243,12 +246,12 @@ impl Controller {
             key: map.key.clone(),
             tables: settings.tables.clone(),
             owned: map.owned_by(shard),
-            by: gauge.by.clone(),
-            watch_seconds: gauge.watch_seconds,
-            items: gauge.items,
-            hottest: gauge.hottest,
+            by: query.by.clone(),
+            watch_seconds: query.watch_seconds,
+            items: query.items,
+            hottest: query.hottest,
         };
-        let work = Duration::from_secs(gauge.watch_seconds.into());
+        let work = Duration::from_secs(query.watch_seconds.into());
         let Inspected::Load(load) = self.inspect(Inspection::Load(task), work).await? else {
             return Err(ControlError::OtherAnswer);
         };

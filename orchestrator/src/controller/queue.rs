@@ -43,12 +43,12 @@ pub fn knows_all(own: &Migration, moves_of_operation: &[&Migration]) -> bool {
     after.all(|after| moves_of_operation.iter().any(|m| m.plan.id == after.id))
 }
 
-/// Returns the reasons why `own` must wait, as text. Without a reason it may start.
+/// Returns why `own` must not start yet, one text for each reason. Without a reason it may start.
 ///
 /// `all` are the unfinished migrations, oldest first. `moves_of_operation` are migrations of the same operation; if it
 /// contains a migration twice, the first one counts.
 #[must_use]
-pub fn reasons(
+pub fn start_obstacles(
     own: &Migration,
     all: &[&Migration],
     moves_of_operation: &[&Migration],
@@ -57,15 +57,15 @@ pub fn reasons(
         .plan
         .after
         .iter()
-        .filter_map(|after| unmet(after, moves_of_operation))
+        .filter_map(|after| unmet_dependency(after, moves_of_operation))
         .collect();
     let others: Vec<&Migration> = all.iter().copied().filter(|m| m.id != own.id).collect();
-    reasons.extend(limit(own, &others));
-    let own_place = all.iter().position(|m| m.id == own.id);
-    let older = own_place.unwrap_or(all.len());
+    reasons.extend(reached_limit(own, &others));
+    let own_index = all.iter().position(|m| m.id == own.id);
+    let older = own_index.unwrap_or(all.len());
     for (place, other) in others.iter().enumerate() {
-        let first = other.holds_keys() || (place < older && is_ahead(own, other));
-        if first && other.meets(&own.plan.map, &own.plan.moving.keys) {
+        let first = other.holds_keys() || (place < older && must_start_first(own, other));
+        if first && other.moves_any_of(&own.plan.map, &own.plan.moving.keys) {
             reasons.push(format!("migration {} moves some of these keys", other.id));
         }
         let (target, theirs) = (&own.plan.moving.target, &other.plan.moving);
@@ -73,22 +73,22 @@ pub fn reasons(
         if new_on_target && is_running(other) {
             reasons.push(format!(
                 "{} creates the tables of shard {target}",
-                named(own, other)
+                name_of(own, other)
             ));
         } else if new_on_target
             && other.finished_at.is_none()
             && other.ownership == Ownership::RolledBack
         {
             reasons.push(format!(
-                "{} takes its tables back from shard {target}",
-                named(own, other)
+                "{} is removing its tables from shard {target}",
+                name_of(own, other)
             ));
         }
         let drops = other.finished_at.is_none() && other.ownership == Ownership::Completed;
         if drops && other.plan.map == own.plan.map && &theirs.source == target {
             reasons.push(format!(
                 "{} drops its old rows on shard {target}",
-                named(own, other)
+                name_of(own, other)
             ));
         }
     }
@@ -97,12 +97,12 @@ pub fn reasons(
     reasons
 }
 
-/// Returns what `own` waits for before its old rows are dropped. Only a migration that drops the tables waits.
+/// Returns what `own` waits for before it drops its old rows; `None` if it does not wait.
 ///
-/// If several moves of an operation empty one shard, the last one waits for the others, and then drops the empty
-/// tables.
+/// If several moves of an operation remove all rows from one shard, the last of them drops the tables, and waits until
+/// the others have ended.
 #[must_use]
-pub fn drop_waits(own: &Snapshot, all: &[Arc<Snapshot>]) -> Option<String> {
+pub fn drop_obstacle(own: &Snapshot, all: &[Arc<Snapshot>]) -> Option<String> {
     let m = &own.migration;
     let due = m.ownership == Ownership::Completed
         && own.running().is_none()
@@ -124,19 +124,19 @@ pub fn drop_waits(own: &Snapshot, all: &[Arc<Snapshot>]) -> Option<String> {
     let is_last = others.iter().all(|other| other.ordinal < m.ordinal);
     let first = others.first().filter(|_| is_last)?;
     Some(format!(
-        "move {} to be finished, to drop the tables after it",
+        "move {} to be finished, because this move then drops the tables",
         first.plan.id
     ))
 }
 
 /// Returns why the source of `own` cannot release the keys, if it does not own them.
 #[must_use]
-pub fn lost(own: &Migration, map: &ShardMap) -> Option<String> {
+pub fn lost_keys_reason(own: &Migration, map: &ShardMap) -> Option<String> {
     let moving = &own.plan.moving;
     let owns = map.owned_by(&moving.source).covers(&moving.keys);
     (!owns).then(|| {
         format!(
-            "shard {} does not own {} any more: map {} is at version {}, the plan was made for version {}",
+            "shard {} does not own {} any more: map {} is at version {}, and the plan was made for version {}",
             moving.source, moving.keys, map.name, map.version, own.plan.map_version
         )
     })
@@ -144,12 +144,12 @@ pub fn lost(own: &Migration, map: &ShardMap) -> Option<String> {
 
 /// Returns whether `older`, which moves some of the same keys, must start first: it is planned, and belongs to another
 /// operation.
-fn is_ahead(own: &Migration, older: &Migration) -> bool {
+fn must_start_first(own: &Migration, older: &Migration) -> bool {
     older.operation != own.operation && older.state == MigrationState::Planned
 }
 
-/// Returns why a move that must come first has not reached the state that the plan requires of it.
-fn unmet(after: &After, moves_of_operation: &[&Migration]) -> Option<String> {
+/// Returns what `after` still waits for: the state that another move of the operation must reach first.
+fn unmet_dependency(after: &After, moves_of_operation: &[&Migration]) -> Option<String> {
     let other = moves_of_operation.iter().find(|m| m.plan.id == after.id)?;
     let flipped = matches!(
         other.ownership,
@@ -157,7 +157,7 @@ fn unmet(after: &After, moves_of_operation: &[&Migration]) -> Option<String> {
     );
     if matches!(other.ownership, Ownership::Aborted | Ownership::RolledBack) {
         return Some(format!(
-            "move {}, which was aborted or rolled back: abort this one",
+            "move {}, which was aborted or rolled back: abort this migration",
             after.id
         ));
     }
@@ -169,8 +169,8 @@ fn unmet(after: &After, moves_of_operation: &[&Migration]) -> Option<String> {
     }
 }
 
-/// Returns the first limit of the operation that is reached. A move may reach several limits.
-fn limit(own: &Migration, others: &[&Migration]) -> Option<String> {
+/// Returns a text for the first limit on simultaneous moves that the running moves of the operation reach.
+fn reached_limit(own: &Migration, others: &[&Migration]) -> Option<String> {
     let options = &own.plan.options;
     let count_running = |touches: &dyn Fn(&Migration) -> bool| {
         let moves = others.iter().filter(|m| m.operation == own.operation);
@@ -178,13 +178,13 @@ fn limit(own: &Migration, others: &[&Migration]) -> Option<String> {
     };
     let all = count_running(&|_| true);
     if reaches(all, options.moves_at_once) {
-        return Some(format!("{} under way", moves(all)));
+        return Some(format!("{} running", moves_text(all)));
     }
     let mut shards = [&own.plan.moving.source, &own.plan.moving.target].into_iter();
     shards.find_map(|shard| {
-        let on_shard = count_running(&|m| touches(m, shard));
+        let on_shard = count_running(&|m| uses_shard(m, shard));
         reaches(on_shard, options.moves_per_shard)
-            .then(|| format!("{} under way on shard {shard}", moves(on_shard)))
+            .then(|| format!("{} running on shard {shard}", moves_text(on_shard)))
     })
 }
 
@@ -192,14 +192,14 @@ fn reaches(count: usize, limit: u32) -> bool {
     u32::try_from(count).is_ok_and(|count| count >= limit.max(1))
 }
 
-fn moves(count: usize) -> String {
+fn moves_text(count: usize) -> String {
     match count {
         1 => "1 other move is".to_owned(),
         _ => format!("{count} other moves are"),
     }
 }
 
-fn touches(m: &Migration, shard: &ShardName) -> bool {
+fn uses_shard(m: &Migration, shard: &ShardName) -> bool {
     &m.plan.moving.source == shard || &m.plan.moving.target == shard
 }
 
@@ -209,7 +209,7 @@ fn is_running(m: &Migration) -> bool {
 }
 
 /// Returns the name of a move of the same operation, or the id of another migration.
-fn named(own: &Migration, other: &Migration) -> String {
+fn name_of(own: &Migration, other: &Migration) -> String {
     if own.operation == other.operation {
         format!("move {}", other.plan.id)
     } else {

@@ -1,4 +1,5 @@
-//! The reconciler: it probes every shard repeatedly, and compares what it finds with the map.
+//! The reconciler probes every shard repeatedly, and compares the objects and records of Shardwright there with the
+//! control store.
 //!
 //! For a probe the controller reads the store, then lets an agent list the objects of the shard, then reads the store
 //! again. If the shard is older than the map, the controller immediately closes the keys there that belong to other
@@ -85,7 +86,7 @@ impl Controller {
             done.push(self.accept_server(&shards, name, request, actor).await?);
         }
         if request.apply {
-            done.extend(self.move_forward(&shards, request, actor).await?);
+            done.extend(self.add_lost_flips(&shards, request, actor).await?);
         }
         if !done.is_empty() {
             futures::future::join_all(shards.iter().map(|shard| self.probe_shard(shard))).await;
@@ -104,11 +105,11 @@ impl Controller {
         };
         let now = clock();
         let shards = self.inner.store.shards().await?;
-        for shard in self.inner.fleet.due(shards, now, delta(every)) {
+        for shard in self.inner.fleet.begin_due(shards, now, delta(every)) {
             let controller = self.clone();
             tokio::spawn(async move { controller.probe_shard(&shard).await });
         }
-        Ok(Some(self.inner.fleet.next(now + delta(every))))
+        Ok(Some(self.inner.fleet.next_check(now + delta(every))))
     }
 
     /// Returns why nothing may be dispatched for a migration: a shard was not probed yet, or the store is older than
@@ -116,7 +117,7 @@ impl Controller {
     ///
     /// An abort needs only a probe of the source, because the target may be lost permanently. Before the agent opens
     /// the source, it checks the evidence on the shards (I4).
-    pub(super) fn held_by_fleet(&self, m: &Migration) -> Option<String> {
+    pub(super) fn dispatch_obstacle(&self, m: &Migration) -> Option<String> {
         self.inner.settings.reconcile_every?;
         if let Some(why) = self.store_is_older() {
             return Some(why);
@@ -124,9 +125,9 @@ impl Controller {
         let moving = &m.plan.moving;
         let aborts = m.state == MigrationState::Unwinding;
         let target = (!aborts).then_some(&moving.target);
-        let mut ends = [Some(&moving.source), target].into_iter().flatten();
-        let unseen = ends.find(|shard| !self.inner.fleet.was_observed(shard))?;
-        Some(format!("shard {unseen} has not been looked at yet"))
+        let mut shards = [Some(&moving.source), target].into_iter().flatten();
+        let unprobed = shards.find(|shard| !self.inner.fleet.was_observed(shard))?;
+        Some(format!("shard {unprobed} was not probed yet"))
     }
 
     /// Returns why no keys may move, if the store is older than the fleet.
@@ -147,7 +148,7 @@ impl Controller {
             return None;
         }
         Some(format!(
-            "shard {source} was server {} on timeline {} when the migration began, and is server {} on timeline {}: what the stream back had written there may be missing",
+            "shard {source} was server {} on timeline {} when the migration began, and is server {} on timeline {}: changes that the reverse stream had written there may be missing",
             known.source.system,
             known.source.timeline,
             observed_server.system,
@@ -157,13 +158,13 @@ impl Controller {
 
     /// Probes a shard once, and carries out what follows from the result immediately.
     async fn probe_shard(&self, shard: &ShardRecord) {
-        let turn = self.inner.fleet.turn(&shard.name);
-        let _probing = turn.lock().await;
+        let probe_lock = self.inner.fleet.probe_lock(&shard.name);
+        let _probing = probe_lock.lock().await;
         let probed = self.read_shard(shard).await;
         if let Err(error) = &probed {
-            tracing::debug!(shard = %shard.name, %error, "shard could not be looked at");
+            tracing::debug!(shard = %shard.name, %error, "the probe of a shard failed");
         }
-        let news = self.inner.fleet.keep(&shard.name, clock(), probed);
+        let news = self.inner.fleet.record_probe(&shard.name, clock(), probed);
         if news.first {
             self.announce();
         }
@@ -172,7 +173,7 @@ impl Controller {
             let data = json!({ "kind": finding.kind, "message": finding.message, "migration": finding.migration });
             let object = format!("shard {}", finding.shard);
             if let Err(error) = self.audit("controller", "fleet.found", object, data).await {
-                tracing::warn!(%error, "a finding was not written into the audit trail");
+                tracing::warn!(%error, "a finding could not be recorded in the audit trail");
             }
             self.announce();
         }
@@ -183,9 +184,9 @@ impl Controller {
         &self,
         shard: &ShardRecord,
     ) -> Result<(Inventory, Vec<Contradiction>), ControlError> {
-        let before = self.known().await?;
+        let before = self.store_knowledge().await?;
         let inventory = self.inventory(shard).await?;
-        let after = self.known().await?;
+        let after = self.store_knowledge().await?;
         let mut inventories = self.inner.fleet.other_inventories(&shard.name);
         inventories.push(inventory.clone());
         let first = compare(&before, &inventories);
@@ -228,7 +229,7 @@ impl Controller {
             }
             Ok(_) => {}
             Err(error) => {
-                tracing::warn!(shard = %shard.name, %error, "the database was not given an id");
+                tracing::warn!(shard = %shard.name, %error, "the database could not be given an id");
             }
         }
         inventory
@@ -249,8 +250,9 @@ impl Controller {
 
     /// Closes keys that another shard owns. Does nothing while the store may be older than the fleet.
     async fn close(&self, shard: &ShardRecord, findings: &[Contradiction]) {
-        let doubt = |finding: &Contradiction| finding.kind == ContradictionKind::StoreOlder;
-        if findings.iter().any(doubt) || self.store_is_older().is_some() {
+        let is_store_older =
+            |finding: &Contradiction| finding.kind == ContradictionKind::StoreOlder;
+        if findings.iter().any(is_store_older) || self.store_is_older().is_some() {
             return;
         }
         for finding in findings {
@@ -271,7 +273,7 @@ impl Controller {
             let outcome = match closed.await {
                 Ok(swept) => json!({ "done": swept.done }),
                 Err(error) => {
-                    tracing::warn!(shard = %shard.name, %error, "keys were not closed");
+                    tracing::warn!(shard = %shard.name, %error, "keys could not be closed");
                     json!({ "error": error.to_string() })
                 }
             };
@@ -280,7 +282,7 @@ impl Controller {
                 .audit("controller", "fleet.closed", object, outcome)
                 .await
             {
-                tracing::warn!(%error, "a closing was not written into the audit trail");
+                tracing::warn!(%error, "a closing of keys could not be recorded in the audit trail");
             }
         }
     }
@@ -321,7 +323,7 @@ impl Controller {
         Ok(self.inner.store.put_server(&noted).await?)
     }
 
-    /// Accepts the server of a shard, as the operator requests.
+    /// Records the server of a shard as the right one, as the operator requests. Returns a text that says so.
     async fn accept_server(
         &self,
         shards: &[ShardRecord],
@@ -331,20 +333,17 @@ impl Controller {
     ) -> Result<String, ControlError> {
         let known = shards.iter().find(|shard| &shard.name == name);
         let shard = known.ok_or_else(|| ControlError::missing("shard", name.as_str()))?;
-        let mut inventories = self.inner.fleet.fresh(name)?;
-        self.refuse_duplicate(name, &inventories.server).await?;
+        let mut inventory = self.inner.fleet.inventory_of_last_probe(name)?;
+        self.refuse_duplicate(name, &inventory.server).await?;
         let unidentified = ShardRecord {
             identity: None,
             ..shard.clone()
         };
-        inventories = self.with_id(&unidentified, inventories).await;
-        self.note_server(shard, &inventories).await?;
-        let data = json!({ "server": inventories.server, "reason": request.reason });
+        inventory = self.with_id(&unidentified, inventory).await;
+        self.note_server(shard, &inventory).await?;
+        let data = json!({ "server": inventory.server, "reason": request.reason });
         self.audit(actor, "fleet.accepted", format!("shard {name}"), data)
             .await?;
-        Ok(format!(
-            "shard {name} is {} from now on",
-            inventories.server
-        ))
+        Ok(format!("shard {name} is {} from now on", inventory.server))
     }
 }

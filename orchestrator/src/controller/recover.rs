@@ -1,6 +1,6 @@
 //! Recovery: a controller starts again, or a new process of an agent replaces an earlier one.
 //!
-//! Only seals, figures and inspections exist in memory alone, and the controller can continue without them.
+//! Seals, figures and inspections are lost with the process; the controller can continue without them.
 
 use super::{ControlError, Controller, clock, delta};
 use crate::store::{AgentProcess, Registered};
@@ -10,18 +10,19 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// For how long a heartbeat or claim of a known agent process is not written to the store again.
+/// A call of a known agent process is written to the store at most once in this time.
 const KNOWN_FOR: Duration = Duration::from_secs(2);
 
 /// The text for the host of a process that reports no host, because it uses an older protocol.
-const UNNAMED: &str = "(not named)";
+const UNNAMED: &str = "(unknown)";
 
 /// The process of each agent, with the time at which it was written to the store. They are valid only while this
 /// controller leads.
 #[derive(Debug, Default)]
 pub(super) struct KnownProcesses {
     processes: Mutex<ProcessTimes>,
-    /// When this controller became the leader. Before that time the agents did not call it.
+    /// When this controller became the leader. Earlier the agents called another controller, so their silence before
+    /// this time means nothing.
     since: Mutex<Option<Instant>>,
 }
 
@@ -50,7 +51,7 @@ impl KnownProcesses {
         })
     }
 
-    fn keep(&self, process: &AgentProcess, now: Instant) {
+    fn note_written(&self, process: &AgentProcess, now: Instant) {
         self.with(|known| known.insert(process.name.clone(), (process.clone(), now)));
     }
 
@@ -59,7 +60,7 @@ impl KnownProcesses {
     }
 
     /// Records that this controller leads now, so that agents call it.
-    pub(super) fn begin(&self) {
+    pub(super) fn note_lead(&self) {
         *self.since() = Some(Instant::now());
     }
 
@@ -83,7 +84,7 @@ impl Controller {
         for snapshot in self.inner.store.unfinished().await?.iter() {
             let id = &snapshot.migration.id;
             let noted = self.change(id, "controller", |draft| {
-                draft.note("controller.started", None, json!({}));
+                draft.record("controller.started", None, json!({}));
                 Ok(())
             });
             noted.await?;
@@ -93,7 +94,7 @@ impl Controller {
 
     /// Returns how long a process must be silent before another process may use its name: the lease, and the delay with
     /// which heartbeats are written to the store.
-    fn silence(&self) -> Duration {
+    fn required_silence(&self) -> Duration {
         self.inner.settings.lease + KNOWN_FOR
     }
 
@@ -111,7 +112,7 @@ impl Controller {
                     agent: process.name.clone(),
                     theirs: named(other.host),
                     ours: named(process.host.clone()),
-                    silence: self.silence(),
+                    silence: self.required_silence(),
                 })
             }
         }
@@ -126,7 +127,7 @@ impl Controller {
         if self.inner.known_processes.is_fresh(process, now) {
             return Ok(Registered::Known);
         }
-        let (at, silence) = (clock(), self.silence());
+        let (at, silence) = (clock(), self.required_silence());
         let listened = self.inner.known_processes.has_listened(silence);
         let silent_since = listened.then(|| at - delta(silence));
         let registering = self.inner.store.note_agent(process, at, silent_since);
@@ -135,9 +136,10 @@ impl Controller {
             return Ok(registered);
         }
         if registered == Registered::New {
-            self.free_older(&process.name, &process.instance).await?;
+            self.release_older_processes(&process.name, &process.instance)
+                .await?;
         }
-        self.inner.known_processes.keep(process, now);
+        self.inner.known_processes.note_written(process, now);
         Ok(registered)
     }
 
@@ -149,8 +151,8 @@ impl Controller {
         })
     }
 
-    /// Removes the earlier processes of the agent as owners of their migrations.
-    async fn free_older(
+    /// Ends the leases of earlier processes of the agent, so that its new process can claim their migrations.
+    async fn release_older_processes(
         &self,
         agent: &AgentName,
         instance: &InstanceId,
@@ -167,7 +169,7 @@ impl Controller {
             let freed = self.change(id, "controller", |draft| {
                 let owner = draft.snapshot().migration.owner.clone();
                 if owner.is_some_and(|o| &o.agent == agent && &o.instance != instance) {
-                    draft.disown("a new process of the agent took its place")?;
+                    draft.remove_owner("a new process of the agent replaced it")?;
                 }
                 Ok(())
             });
@@ -194,10 +196,10 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_was_seen_lately_is_known_and_no_other_of_its_agent() {
+    fn only_the_process_that_called_last_is_known_and_only_for_a_while() {
         let (known, now) = (KnownProcesses::default(), Instant::now());
         let (first, second) = (process("a", "a1", Some(3)), process("a", "a2", Some(3)));
-        known.keep(&first, now);
+        known.note_written(&first, now);
         let late = KNOWN_FOR - Duration::from_millis(1);
         assert!(known.is_fresh(&first, now + late));
         assert!(known.is_fresh(&process("a", "a1", None), now));
@@ -210,17 +212,17 @@ mod tests {
         assert!(!known.is_fresh(&first, now + KNOWN_FOR));
         assert!(!known.is_fresh(&second, now));
         assert!(!known.is_fresh(&process("b", "a1", Some(3)), now));
-        known.keep(&second, now);
+        known.note_written(&second, now);
         assert!(!known.is_fresh(&first, now));
         known.clear();
         assert!(!known.is_fresh(&second, now));
     }
 
     #[test]
-    fn nobody_is_silent_to_a_controller_that_does_not_lead_or_has_only_begun() {
+    fn silence_counts_only_after_a_controller_has_led_for_a_while() {
         let known = KnownProcesses::default();
         assert!(!known.has_listened(Duration::ZERO));
-        known.begin();
+        known.note_lead();
         assert!(known.has_listened(Duration::ZERO));
         assert!(!known.has_listened(Duration::from_secs(3600)));
         known.clear();

@@ -23,11 +23,11 @@ pub(super) fn keys(from: i64, to: i64) -> KeySet {
 
 /// Returns a planned move to a live target.
 pub(super) fn planned(id: &str, source: &str, target: &str, keys: KeySet) -> PlannedMove {
-    let step = |index: usize| StepId::from(FORWARD[index].name());
+    let step_id = |index: usize| StepId::from(FORWARD[index].name());
     let nodes = FORWARD.iter().enumerate().map(|(index, kind)| StepNode {
-        id: step(index),
+        id: step_id(index),
         kind: *kind,
-        after: index.checked_sub(1).map(step).into_iter().collect(),
+        after: index.checked_sub(1).map(step_id).into_iter().collect(),
     });
     PlannedMove {
         id: id.to_owned(),

@@ -7,7 +7,7 @@ use super::draft::MigrationDraft;
 use super::leftovers::leftovers;
 use super::queue::StartGate;
 use super::{
-    CallerBinding, CallerToken, ControlError, Controller, clock, cutover, delta, fail_points, ways,
+    CallerTokenName, ControlError, Controller, LeaseProof, clock, cutover, delta, fail_points, ways,
 };
 use crate::store::{HoldEnd, Snapshot, Step};
 use plans::failure::{Failure, RetryClass, StepCode};
@@ -36,46 +36,47 @@ pub(super) fn settle_next(
             retry: RetryClass::None,
         })?,
         Some(Decision::Start) => {
-            draft.migrate(MigrationEvent::Started, json!({}))?;
+            draft.apply_to_migration(MigrationEvent::Started, json!({}))?;
             draft.migration().started_at = Some(now);
         }
-        Some(Decision::Expire) => draft.disown("no heartbeat within the lease")?,
+        Some(Decision::ExpireLease) => draft.remove_owner("no heartbeat within the lease")?,
         Some(Decision::AwaitApproval) => {
-            draft.migrate(MigrationEvent::Held, json!({}))?;
+            draft.apply_to_migration(MigrationEvent::Held, json!({}))?;
             let m = draft.migration();
             m.waiting_for = Some(approval_of(m));
         }
         Some(Decision::EndHold) => {
             draft.migration().hold_end = Some(HoldEnd::Finish);
-            draft.note("hold.ended", None, json!({ "end": HoldEnd::Finish }));
+            draft.record("hold.ended", None, json!({ "end": HoldEnd::Finish }));
         }
         Some(Decision::Complete) => {
-            let held = |step: &Step| step.kind == StepKind::Hold && step.state != StepState::Done;
-            skip(draft, held)?;
-            draft.own(OwnershipEvent::Complete, json!({}))?;
+            let is_open_hold =
+                |step: &Step| step.kind == StepKind::Hold && step.state != StepState::Done;
+            skip_steps(draft, is_open_hold)?;
+            draft.apply_to_ownership(OwnershipEvent::Complete, json!({}))?;
         }
-        Some(Decision::GoBack) => ways::go_back(draft)?,
-        Some(Decision::LetGo) => draft.leave(StepKind::HoldBack)?,
-        Some(Decision::GoAgain) => ways::go_again(draft)?,
-        Some(Decision::End) => end(draft)?,
+        Some(Decision::AddRollback) => ways::go_back(draft)?,
+        Some(Decision::EndHoldBack) => draft.skip_step(StepKind::HoldBack)?,
+        Some(Decision::AddNextCutover) => ways::go_again(draft)?,
+        Some(Decision::EndMigration) => end_migration(draft)?,
     }
     Ok(())
 }
 
 /// Ends the migration. Steps that are not done are skipped.
-pub(super) fn end(draft: &mut MigrationDraft) -> Result<(), ControlError> {
-    let unwound = draft.snapshot().migration.state == MigrationState::Unwinding;
-    let event = if unwound {
+pub(super) fn end_migration(draft: &mut MigrationDraft) -> Result<(), ControlError> {
+    let is_abort = draft.snapshot().migration.state == MigrationState::Unwinding;
+    let event = if is_abort {
         MigrationEvent::Unwound
     } else {
         MigrationEvent::Completed
     };
-    skip(draft, |step| step.state != StepState::Done)?;
+    skip_steps(draft, |step| step.state != StepState::Done)?;
     let data = match leftovers(draft.snapshot()) {
         none if none.is_empty() => json!({}),
         left => json!({ "leftovers": left }),
     };
-    draft.migrate(event, data)?;
+    draft.apply_to_migration(event, data)?;
     let now = draft.now;
     let m = draft.migration();
     m.finished_at = Some(now);
@@ -85,26 +86,33 @@ pub(super) fn end(draft: &mut MigrationDraft) -> Result<(), ControlError> {
 }
 
 /// Skips the steps that `which` selects.
-fn skip(draft: &mut MigrationDraft, which: impl Fn(&Step) -> bool) -> Result<(), ControlError> {
+fn skip_steps(
+    draft: &mut MigrationDraft,
+    which: impl Fn(&Step) -> bool,
+) -> Result<(), ControlError> {
     let open = draft.snapshot().steps.iter();
     let open = open.filter(|step| step.state != StepState::Skipped && which(step));
     let open: Vec<StepId> = open.map(|step| step.id.clone()).collect();
     for id in open {
-        draft.step(&id, StepEvent::Dropped, json!({}))?;
+        draft.apply_to_step(&id, StepEvent::Dropped, json!({}))?;
     }
     Ok(())
 }
 
 impl Controller {
-    /// Processes a report. If the same report arrives again, it is accepted and changes nothing.
+    /// Processes the report of an agent. If the same report arrives again, it is accepted and changes nothing.
     ///
     /// # Errors
     /// [`ControlError::StaleEpoch`], [`ControlError::NotOwner`] or [`ControlError::NotRunning`] if the caller is not
     /// performing the step.
-    pub async fn report(&self, report: Report, token: &CallerToken) -> Result<(), ControlError> {
+    pub async fn report(
+        &self,
+        report: Report,
+        token: &CallerTokenName,
+    ) -> Result<(), ControlError> {
         let report = match report {
             Report::Inspected { id, result } => {
-                self.inner.inspections.settle(&id, result);
+                self.inner.inspections.send_answer(&id, result);
                 return Ok(());
             }
             Report::Step(report) => report,
@@ -114,39 +122,39 @@ impl Controller {
         let owner = before.migration.owner.clone();
         let actor = owner.map_or_else(|| "agent".to_owned(), |owner| owner.agent.0);
         let edit = |draft: &mut MigrationDraft| {
-            draft.by(token);
-            settle(draft, &report, token, settings)
+            draft.set_token(token);
+            apply_report(draft, &report, token, settings)
         };
         let (changed, after) = self.change(&report.migration, &actor, edit).await?;
         if changed && let Some(kind) = kind_of(&after, &report.step) {
             self.forget_figures(&report.migration, &report.step);
-            self.observe(&before, &report, kind);
+            self.count_in_metrics(&before, &report, kind);
             fail_point::hit(fail_points::settled(kind)).await?;
         }
         tracing::info!(migration = %report.migration, step = %report.step, "settled");
         Ok(())
     }
 
-    /// Adds an attempt that has ended to the metrics.
-    fn observe(&self, before: &Snapshot, report: &StepReport, kind: StepKind) {
+    /// Adds the outcome and the duration of a try of a step to the metrics.
+    fn count_in_metrics(&self, before: &Snapshot, report: &StepReport, kind: StepKind) {
         let step = before.steps.iter().find(|step| step.id == report.step);
         let begun = step.and_then(|step| step.dispatched_at);
-        let took = begun.and_then(|begun| (clock() - begun).to_std().ok());
-        let took = took.unwrap_or_default();
-        self.inner.observed.step(kind, &report.outcome, took);
+        let duration = begun.and_then(|begun| (clock() - begun).to_std().ok());
+        let duration = duration.unwrap_or_default();
+        self.inner.observed.step(kind, &report.outcome, duration);
     }
 }
 
 /// Applies a report to the draft. Returns `true` if the report changed something.
-fn settle(
+fn apply_report(
     draft: &mut MigrationDraft,
     report: &StepReport,
-    token: &CallerToken,
+    token: &CallerTokenName,
     settings: &super::ControllerSettings,
 ) -> Result<bool, ControlError> {
     let id = &report.step;
-    let step = find(draft, report)?;
-    let shown = CallerBinding {
+    let step = reported_step(draft, report)?;
+    let proof = LeaseProof {
         migration: &report.migration,
         epoch: Some(report.epoch),
         secret: report.secret.as_ref(),
@@ -154,7 +162,7 @@ fn settle(
     };
     let m = &draft.snapshot().migration;
     if let Some(owner) = m.owner.as_ref().filter(|_| m.epoch == report.epoch) {
-        shown.check_owner(owner, m.epoch)?;
+        proof.check_token_and_secret(owner, m.epoch)?;
     }
     if step.state != StepState::Running || step.epoch != report.epoch {
         let done = matches!(report.outcome, Outcome::Done { .. });
@@ -162,27 +170,27 @@ fn settle(
         if known {
             return Ok(false);
         }
-        shown.check(m)?;
+        proof.check(m)?;
         return Err(not_running(report));
     }
-    shown.check(m)?;
+    proof.check(m)?;
     match &report.outcome {
         Outcome::Done { output } => {
-            let holds = matches!(step.kind, StepKind::Hold | StepKind::HoldBack);
-            if holds && draft.snapshot().migration.hold_end.is_none() {
-                draft.step(id, StepEvent::Interrupted, json!({}))?;
+            let is_hold = matches!(step.kind, StepKind::Hold | StepKind::HoldBack);
+            if is_hold && draft.snapshot().migration.hold_end.is_none() {
+                draft.apply_to_step(id, StepEvent::Interrupted, json!({}))?;
                 return Ok(true);
             }
             check_ownership(draft, step.kind, report)?;
             if step.kind == StepKind::Verify {
                 cutover::check_verified(&draft.snapshot().migration, output)?;
             }
-            let done = draft.step(id, StepEvent::Completed, json!({}))?;
+            let done = draft.apply_to_step(id, StepEvent::Completed, json!({}))?;
             done.output = Some(output.clone());
             done.progress = serde_json::to_value(&report.progress).ok();
         }
         Outcome::Interrupted => {
-            draft.step(id, StepEvent::Interrupted, json!({}))?;
+            draft.apply_to_step(id, StepEvent::Interrupted, json!({}))?;
         }
         Outcome::Reshaped {
             tables,
@@ -192,14 +200,14 @@ fn settle(
         Outcome::Failed { failure } if ways::is_impossible(draft, &step, failure) => {
             ways::refuse_rollback(draft, failure)?;
         }
-        Outcome::Failed { failure } => failed(draft, &step, failure, settings)?,
-        Outcome::Rewind { to, failure } => rewind(draft, &step, *to, failure, settings)?,
+        Outcome::Failed { failure } => apply_failure(draft, &step, failure, settings)?,
+        Outcome::Rewind { to, failure } => apply_rewind(draft, &step, *to, failure, settings)?,
     }
     Ok(true)
 }
 
 /// Returns the step of the report.
-fn find(draft: &MigrationDraft, report: &StepReport) -> Result<Step, ControlError> {
+fn reported_step(draft: &MigrationDraft, report: &StepReport) -> Result<Step, ControlError> {
     let mut steps = draft.snapshot().steps.iter();
     let found = steps.find(|step| step.id == report.step).cloned();
     found.ok_or_else(|| ControlError::missing("step", report.step.as_str()))
@@ -213,24 +221,24 @@ fn not_running(report: &StepReport) -> ControlError {
     }
 }
 
-/// Returns an error if the report of a cutover does not fit the ownership: the map must have flipped.
+/// Returns an error if an agent reports that a cutover or rollback is done although the flip is not in the map.
 fn check_ownership(
     draft: &MigrationDraft,
     kind: StepKind,
     report: &StepReport,
 ) -> Result<(), ControlError> {
     let ownership = draft.snapshot().migration.ownership;
-    let holds = (kind != StepKind::Cutover || ownership == Ownership::Flipped)
+    let fits = (kind != StepKind::Cutover || ownership == Ownership::Flipped)
         && (kind != StepKind::Rollback || ownership == Ownership::RolledBack);
-    if holds {
+    if fits {
         Ok(())
     } else {
         Err(not_running(report))
     }
 }
 
-/// Applies the failure of a step: schedules the next attempt after a pause, or lets the migration fail.
-fn failed(
+/// Applies the failure of a step: schedules the next try after a pause, or lets the migration fail.
+fn apply_failure(
     draft: &mut MigrationDraft,
     step: &Step,
     failure: &Failure,
@@ -242,22 +250,25 @@ fn failed(
     let has_failed_before = state == MigrationState::Failed
         || (state == MigrationState::Unwinding && step.kind != StepKind::Unwind);
     if has_failed_before {
-        draft.step(&step.id, StepEvent::Interrupted, data)?;
+        draft.apply_to_step(&step.id, StepEvent::Interrupted, data)?;
         return Ok(());
     }
-    draft.migration().renew = true;
+    draft.migration().needs_new_epoch = true;
     let Some(pause) = pause else {
-        draft.step(&step.id, StepEvent::GaveUp, data)?.failure = Some(failure.clone());
+        draft
+            .apply_to_step(&step.id, StepEvent::GaveUp, data)?
+            .failure = Some(failure.clone());
         return Ok(draft.fail(failure)?);
     };
     let next_at = draft.now + delta(pause);
-    let step = draft.step(&step.id, StepEvent::Faulted, data)?;
+    let step = draft.apply_to_step(&step.id, StepEvent::Faulted, data)?;
     step.failure = Some(failure.clone());
     step.next_at = Some(next_at);
     Ok(())
 }
 
-/// Returns the pause before the next attempt of the step; `None` if the controller does not try it again.
+/// Returns the pause before the next try of the step; `None` if the controller does not try it again. `attempt` is the
+/// number of tries so far.
 fn pause_after(
     draft: &MigrationDraft,
     step: &Step,
@@ -265,7 +276,8 @@ fn pause_after(
     failure: &Failure,
     settings: &super::ControllerSettings,
 ) -> Option<Duration> {
-    // If the conditions of a cutover are not met yet, the controller tries again without limit, after growing pauses.
+    // A cutover or rollback fails with the class `Fixed` if it must still wait for something. Then the controller tries
+    // again without limit, after growing pauses.
     let waits = matches!(step.kind, StepKind::Cutover | StepKind::Rollback)
         && failure.retry == RetryClass::Fixed;
     let class = if waits {
@@ -293,8 +305,9 @@ fn may_be_closed(step: StepKind, ownership: Ownership) -> bool {
     (step == StepKind::Cutover && forward) || (step == StepKind::Rollback && back)
 }
 
-/// Repeats all steps from `to` up to this step. Possible only until the flip.
-fn rewind(
+/// Repeats all steps from `to` up to this step, after a pause. If the flip has happened, or if `to` was tried too
+/// often, the step fails instead.
+fn apply_rewind(
     draft: &mut MigrationDraft,
     step: &Step,
     to: StepKind,
@@ -307,7 +320,7 @@ fn rewind(
     let target = draft.snapshot().step_of(to).cloned();
     let target = target.filter(|target| possible && target.ordinal <= step.ordinal);
     let Some(target) = target else {
-        return failed(draft, step, failure, settings);
+        return apply_failure(draft, step, failure, settings);
     };
     let again = Failure {
         retry: RetryClass::Exponential,
@@ -318,7 +331,7 @@ fn rewind(
             retry: RetryClass::None,
             ..failure.clone()
         };
-        return failed(draft, step, &last, settings);
+        return apply_failure(draft, step, &last, settings);
     };
     let span = target.ordinal..=step.ordinal;
     let steps = draft.snapshot().steps.iter();
@@ -329,7 +342,7 @@ fn rewind(
     let next_at = draft.now + delta(pause);
     for id in back {
         let data = json!({ "to": to, "failure": failure });
-        let row = draft.step(&id, StepEvent::Rewound, data)?;
+        let row = draft.apply_to_step(&id, StepEvent::Rewound, data)?;
         if id == target.id {
             row.next_at = Some(next_at);
             row.failure = Some(failure.clone());
@@ -337,6 +350,6 @@ fn rewind(
             row.attempt = 0;
         }
     }
-    draft.migration().renew = true;
+    draft.migration().needs_new_epoch = true;
     Ok(())
 }

@@ -50,20 +50,20 @@ impl Controller {
             .into());
         }
         let found = self.identify_new(new).await?;
-        let mut made = self.inner.store.add_shard(new).await?;
+        let mut shard = self.inner.store.add_shard(new).await?;
         if let Some(found) = found {
-            self.note_database(made.number, &found).await?;
-            made.identity = Some(found.identity);
+            self.note_database(shard.number, &found).await?;
+            shard.identity = Some(found.identity);
         }
         self.audit(
             actor,
             "shard.added",
-            format!("shard {}", made.name),
-            json!({ "identity": made.identity }),
+            format!("shard {}", shard.name),
+            json!({ "identity": shard.identity }),
         )
         .await?;
         self.announce();
-        Ok(made)
+        Ok(shard)
     }
 
     /// Changes the properties of a shard.
@@ -184,7 +184,7 @@ pub(crate) fn check_shard_change(
         .as_deref()
         .is_some_and(|reason| !reason.trim().is_empty());
     if change.replaced && !has_reason {
-        return Err(invalid("a shard is replaced with a reason only"));
+        return Err(invalid_error("`replaced` needs a reason"));
     }
     change.capacity.map_or(Ok(()), check_capacity)
 }
@@ -200,7 +200,7 @@ fn changed_parameters(before: &str, after: &str) -> Vec<&'static str> {
 /// Checks that a connection string can be read and contains no password.
 pub(super) fn check_dsn(shard: &ShardName, dsn: &str) -> Result<(), ControlError> {
     if dsn.trim().is_empty() {
-        return Err(invalid(&format!(
+        return Err(invalid_error(&format!(
             "the connection string of shard {shard} is empty"
         )));
     }
@@ -220,13 +220,13 @@ fn check_capacity(capacity: u32) -> Result<(), ControlError> {
     if (1..=1_000_000).contains(&capacity) {
         return Ok(());
     }
-    Err(invalid(
+    Err(invalid_error(
         "the capacity of a shard is a number from 1 to 1000000",
     ))
 }
 
 /// Returns the error for a field without a usable value.
-pub(super) fn invalid(what: &str) -> ControlError {
+pub(super) fn invalid_error(what: &str) -> ControlError {
     ControlError::Invalid {
         what: what.to_owned(),
     }
@@ -235,14 +235,14 @@ pub(super) fn invalid(what: &str) -> ControlError {
 /// Checks a name, which must be usable in URLs and messages.
 pub(super) fn check_name(what: &str, name: &str) -> Result<(), ControlError> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-    // In a URL path, a segment of dots only refers to another folder.
+    // In a URL path, a segment that consists only of dots refers to another folder.
     let more_than_dots = name.chars().any(|c| c != '.');
     if more_than_dots && name.len() <= 63 && name.chars().all(plain) {
         return Ok(());
     }
     Err(ControlError::Invalid {
         what: format!(
-            "{what} name {name:?} is not made of 1 to 63 letters, digits, _ - ., and not of dots alone"
+            "the {what} name {name:?} must have 1 to 63 letters, digits, '_', '-' or '.', and not only dots"
         ),
     })
 }
@@ -256,8 +256,8 @@ mod tests {
     }
 
     #[test]
-    fn only_references_may_stand_for_a_password() {
-        for fine in [
+    fn a_password_must_be_a_reference() {
+        for accepted in [
             "host=a user=b",
             "host=a password=${env:X}",
             "host=a password='${file:/a b}'",
@@ -265,7 +265,7 @@ mod tests {
             "postgres://u:${file:/x}@h/d",
             "host=a passfile=/x",
         ] {
-            assert!(checked(fine).is_ok(), "{fine}");
+            assert!(checked(accepted).is_ok(), "{accepted}");
         }
         for bad in [
             "host=a password=x",
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_refused_and_not_shown() {
+    fn an_unreadable_connection_string_is_refused_and_not_shown() {
         for bad in [
             "db1.secret:5432/shop",
             "host=a user='secret",

@@ -1,5 +1,5 @@
-//! Tokens, and sessions of browsers. Finds the user (type `Visitor`) to whom a presented secret belongs, and the shards
-//! that an agent may access.
+//! Tokens, and sessions of browsers: finds the user or agent (type `Visitor`) to whom a presented secret belongs, and
+//! the shards that an agent may access.
 
 use super::{ControlError, Controller, clock};
 use crate::access::{AccessRule, AuditRule, NewToken, Role, Secret, SecretDigest, Visitor, covers};
@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 
 /// The user name of the token in the controller's admin token file.
 const ADMIN: &str = "admin";
-/// For how long tokens are cached. A token that another controller creates or revokes is noticed after this time.
+/// For how long tokens are cached. This controller notices within this time that another one created or revoked a
+/// token.
 const KNOWN_FOR: Duration = Duration::from_secs(2);
 /// The duration of a browser session.
 const SESSION: TimeDelta = TimeDelta::hours(12);
@@ -21,23 +22,24 @@ const SESSION: TimeDelta = TimeDelta::hours(12);
 const CODE_LASTS: TimeDelta = TimeDelta::minutes(5);
 /// The longest validity of a token, in days: ten years.
 const MOST_DAYS: u32 = 3_650;
+/// The largest number of bytes in the name of a token.
 const LONGEST_NAME: usize = 63;
 
 /// The cached tokens, by the digest of their secret.
-type HeldTokens = Arc<BTreeMap<SecretDigest, TokenRecord>>;
+type CachedTokens = Arc<BTreeMap<SecretDigest, TokenRecord>>;
 
 /// The tokens of the store at the last read.
 #[derive(Debug, Default)]
-pub(super) struct TokenCache(Mutex<Option<(Instant, HeldTokens)>>);
+pub(super) struct TokenCache(Mutex<Option<(Instant, CachedTokens)>>);
 
 impl TokenCache {
-    fn get(&self) -> Option<(Instant, HeldTokens)> {
-        let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        held.clone()
+    fn get(&self) -> Option<(Instant, CachedTokens)> {
+        let cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        cached.clone()
     }
 
-    fn put(&self, held: Option<(Instant, HeldTokens)>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = held;
+    fn put(&self, cached: Option<(Instant, CachedTokens)>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = cached;
     }
 }
 
@@ -81,7 +83,7 @@ impl Controller {
         new: &NewToken,
         actor: &str,
     ) -> Result<(TokenRecord, Secret), ControlError> {
-        check(new)?;
+        check_new_token(new)?;
         let (secret, now) = (Secret::random(), clock());
         let record = TokenRecord {
             id: uuid::Uuid::now_v7().to_string(),
@@ -123,7 +125,10 @@ impl Controller {
     }
 
     /// Returns the user to whom the token with this secret belongs; `None` if the token is not valid.
-    pub(crate) async fn holder(&self, secret: &Secret) -> Result<Option<Visitor>, ControlError> {
+    pub(crate) async fn visitor_of_secret(
+        &self,
+        secret: &Secret,
+    ) -> Result<Option<Visitor>, ControlError> {
         match self.token_id(secret).await? {
             Some(token) => self.visitor_of(&token).await,
             None => Ok(None),
@@ -184,8 +189,8 @@ impl Controller {
         let token = if visitor.name == ADMIN && self.inner.settings.admin.is_some() {
             Some(ADMIN.to_owned())
         } else {
-            let held = self.held_tokens().await?;
-            let mut good = held.values().filter(|token| token.is_good(clock()));
+            let cached = self.cached_tokens().await?;
+            let mut good = cached.values().filter(|token| token.is_good(clock()));
             let own = good.find(|token| token.name == visitor.name);
             own.map(|token| token.id.clone())
         };
@@ -212,8 +217,8 @@ impl Controller {
         if self.inner.settings.admin == Some(digest) {
             return Ok(Some(ADMIN.to_owned()));
         }
-        let held = self.held_tokens().await?;
-        Ok(held.get(&digest).map(|token| token.id.clone()))
+        let cached = self.cached_tokens().await?;
+        Ok(cached.get(&digest).map(|token| token.id.clone()))
     }
 
     /// Returns the user of a token, if the token is valid.
@@ -221,11 +226,11 @@ impl Controller {
         if token == ADMIN && self.inner.settings.admin.is_some() {
             return Ok(Some(self.admin()));
         }
-        let held = self.held_tokens().await?;
-        let mut good = held.values().filter(|held| held.is_good(clock()));
+        let cached = self.cached_tokens().await?;
+        let mut good = cached.values().filter(|cached| cached.is_good(clock()));
         Ok(good
-            .find(|held| held.id == token)
-            .map(|held| self.visitor(held)))
+            .find(|cached| cached.id == token)
+            .map(|cached| self.visitor(cached)))
     }
 
     /// Returns the session of a cookie or a sign-in code, unless it has ended.
@@ -259,15 +264,15 @@ impl Controller {
 
     /// Returns the shards that `visitor` may access; `None` if all. Fails if the token of one agent is used under the
     /// name of another agent, `agent`.
-    pub(crate) async fn reach(
+    pub(crate) async fn permitted_shards(
         &self,
         visitor: &Visitor,
         agent: Option<&AgentName>,
     ) -> Result<ShardReach, ControlError> {
         let named = agent.filter(|_| visitor.role == Role::Agent);
         if let Some(agent) = named.filter(|agent| agent.as_str() != visitor.name) {
-            let (agent, token) = (agent.clone(), visitor.name.clone());
-            return Err(ControlError::OtherAgent { agent, token });
+            let (agent, token_agent) = (agent.clone(), visitor.name.clone());
+            return Err(ControlError::OtherAgent { agent, token_agent });
         }
         if visitor.labels.is_empty() {
             return Ok(None);
@@ -277,7 +282,7 @@ impl Controller {
         Ok(Some(covered.map(|shard| shard.name).collect()))
     }
 
-    /// Refuses a migration if one of its shards is out of reach.
+    /// Refuses a migration if one of its shards is not in `reach`.
     pub(crate) async fn check_reach(
         &self,
         reach: &ShardReach,
@@ -311,30 +316,31 @@ impl Controller {
         }
     }
 
-    /// Returns the tokens. If the store cannot be read, the tokens of the last read are used.
-    async fn held_tokens(&self) -> Result<HeldTokens, ControlError> {
+    /// Returns the tokens from the cache, or reads them. If the store cannot be read, the tokens of the last read
+    /// count.
+    async fn cached_tokens(&self) -> Result<CachedTokens, ControlError> {
         let known = self.inner.tokens.get();
-        if let Some((at, held)) = &known
+        if let Some((at, cached)) = &known
             && at.elapsed() < KNOWN_FOR
         {
-            return Ok(Arc::clone(held));
+            return Ok(Arc::clone(cached));
         }
         match self.inner.store.tokens().await {
             Ok(read) => {
                 let read = read.into_iter().map(|token| (token.digest, token));
-                let held = Arc::new(read.collect());
+                let cached = Arc::new(read.collect());
                 self.inner
                     .tokens
-                    .put(Some((Instant::now(), Arc::clone(&held))));
-                Ok(held)
+                    .put(Some((Instant::now(), Arc::clone(&cached))));
+                Ok(cached)
             }
-            Err(error) => known.map(|(_, held)| held).ok_or_else(|| error.into()),
+            Err(error) => known.map(|(_, cached)| cached).ok_or_else(|| error.into()),
         }
     }
 }
 
 /// Checks the fields of a new token.
-fn check(new: &NewToken) -> Result<(), ControlError> {
+fn check_new_token(new: &NewToken) -> Result<(), ControlError> {
     let invalid = |what: &str| {
         Err(ControlError::Invalid {
             what: what.to_owned(),
@@ -345,20 +351,20 @@ fn check(new: &NewToken) -> Result<(), ControlError> {
     let more_than_dots = new.name.chars().any(|c| c != '.');
     if !more_than_dots || new.name.len() > LONGEST_NAME || !new.name.chars().all(plain) {
         return invalid(
-            "the name of a token has 1 to 63 letters, digits, '.', '_', '-' or '@', and not dots alone",
+            "the name of a token has 1 to 63 letters, digits, '.', '_', '-' or '@', and not only dots",
         );
     }
     if new.name == ADMIN {
-        return invalid("the name admin is for who shows the token of the admin token file");
+        return invalid("the name admin is reserved for the token in the admin token file");
     }
     if new.role != Role::Agent && !new.labels.is_empty() {
-        return invalid("only an agent's token is bound to labels");
+        return invalid("only an agent's token can have labels");
     }
     if new
         .days
         .is_some_and(|days| !(1..=MOST_DAYS).contains(&days))
     {
-        return invalid("a token lasts 1 to 3650 days, or has no end");
+        return invalid("a token is valid for 1 to 3650 days, or without a limit");
     }
     Ok(())
 }

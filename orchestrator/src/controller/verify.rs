@@ -1,9 +1,9 @@
-//! A comparison that an operator requests, and the differences that the last one found.
+//! Comparisons that an operator requests, and the differences that the last comparison found.
 //!
 //! Before the flip the step `verify` runs again. During the hold the step `hold` is dispatched again and compares the
 //! rows on the source with the new owner. Only the journal contains which comparison is due, and whether it repairs:
-//! [`run_of`] reads it there for each dispatch. The shards keep the differences; the controller reads them each time
-//! and never stores the keys in them.
+//! [`due_comparison`] reads it there for each dispatch. The shards keep the differences; the controller reads them each
+//! time and never stores the keys in them.
 
 use super::commands::resume;
 use super::dispatch::shard_ref;
@@ -43,12 +43,12 @@ impl Controller {
     ) -> Result<(VerifyRun, Snapshot), ControlError> {
         let data = json!({ "repair": repair, "reason": reason });
         let edit = |draft: &mut MigrationDraft| {
-            let illegal = illegal(&draft.snapshot().migration);
-            schedule(draft, &data)?.ok_or(illegal)
+            let illegal = illegal_error(&draft.snapshot().migration);
+            schedule_comparison(draft, &data)?.ok_or(illegal)
         };
         let ((), after) = self.change(id, actor, edit).await?;
-        tracing::info!(migration = %id, repair, actor, "verification ordered");
-        let run = self.verify_run(&after.migration, Some(StepKind::Verify));
+        tracing::info!(migration = %id, repair, actor, "comparison requested");
+        let run = self.comparison_for(&after.migration, Some(StepKind::Verify));
         Ok((run.await?.unwrap_or_default(), after))
     }
 
@@ -76,7 +76,7 @@ impl Controller {
     }
 
     /// Returns the comparison that a step of this kind has to make.
-    pub(super) async fn verify_run(
+    pub(super) async fn comparison_for(
         &self,
         m: &Migration,
         kind: Option<StepKind>,
@@ -89,20 +89,22 @@ impl Controller {
             let page = self.inner.store.events(&m.id, after, LINES).await?;
             let Some(last) = page.last() else { break };
             after = last.seq;
-            events.extend(page.into_iter().filter(counts));
+            events.extend(page.into_iter().filter(is_relevant));
         }
-        Ok(run_of(&events, kind))
+        Ok(due_comparison(&events, kind))
     }
 }
 
-/// Returns whether a journal entry is relevant to [`run_of`]: it requests a comparison, ends one, or ends the cutover,
-/// after which requests from before the flip are void.
-fn counts(event: &Event) -> bool {
-    event.kind == REQUESTED || ends(event, StepKind::Verify) || ends(event, StepKind::Cutover)
+/// Returns whether a journal entry is relevant to [`due_comparison`]: it requests a comparison, ends one, or ends the
+/// cutover, after which requests from before the flip are void.
+fn is_relevant(event: &Event) -> bool {
+    event.kind == REQUESTED
+        || ends_try(event, StepKind::Verify)
+        || ends_try(event, StepKind::Cutover)
 }
 
 /// Returns whether the journal entry ends one try of the step of this kind, or rewinds the step.
-fn ends(event: &Event, kind: StepKind) -> bool {
+fn ends_try(event: &Event, kind: StepKind) -> bool {
     let of = event
         .step
         .as_ref()
@@ -114,7 +116,7 @@ fn ends(event: &Event, kind: StepKind) -> bool {
 /// Returns the comparison that is due according to the journal. After an interruption the same comparison is due, and
 /// the agent continues it. A new one is due after the old one ended, after the step `verify` was rewound, or after a
 /// request.
-fn run_of(events: &[Event], kind: StepKind) -> Option<VerifyRun> {
+fn due_comparison(events: &[Event], kind: StepKind) -> Option<VerifyRun> {
     let mut run = (kind == StepKind::Verify).then(VerifyRun::default);
     for event in events {
         let number = event.seq;
@@ -127,7 +129,7 @@ fn run_of(events: &[Event], kind: StepKind) -> Option<VerifyRun> {
         } else if kind == StepKind::Hold {
             // A comparison that was requested before the flip is not one of the hold.
             run = None;
-        } else if ends(event, StepKind::Verify) {
+        } else if ends_try(event, StepKind::Verify) {
             run = Some(VerifyRun {
                 number,
                 repair: false,
@@ -138,7 +140,10 @@ fn run_of(events: &[Event], kind: StepKind) -> Option<VerifyRun> {
 }
 
 /// Schedules a comparison on the draft. Returns `None` if this is not possible now.
-fn schedule(draft: &mut MigrationDraft, data: &Value) -> Result<Option<()>, ControlError> {
+fn schedule_comparison(
+    draft: &mut MigrationDraft,
+    data: &Value,
+) -> Result<Option<()>, ControlError> {
     let snapshot = draft.snapshot();
     let m = &snapshot.migration;
     let Some(verify) = snapshot.step_of(StepKind::Verify).cloned() else {
@@ -160,29 +165,31 @@ fn schedule(draft: &mut MigrationDraft, data: &Value) -> Result<Option<()>, Cont
             let Some(hold) = hold.filter(|step| step.state == StepState::Running) else {
                 return Ok(None);
             };
-            draft.step(&hold.id, StepEvent::Interrupted, json!({ "why": "verify" }))?;
-            draft.note(REQUESTED, Some(&hold.id), data.clone());
+            draft.apply_to_step(&hold.id, StepEvent::Interrupted, json!({ "why": "verify" }))?;
+            draft.record(REQUESTED, Some(&hold.id), data.clone());
             return Ok(Some(()));
         }
         (_, _) => return Ok(None),
     }
     if verify.state == StepState::Done {
         draft
-            .step(&verify.id, StepEvent::Rewound, json!({ "why": "verify" }))?
+            .apply_to_step(&verify.id, StepEvent::Rewound, json!({ "why": "verify" }))?
             .attempt = 0;
     }
-    draft.note(REQUESTED, Some(&verify.id), data.clone());
+    draft.record(REQUESTED, Some(&verify.id), data.clone());
     Ok(Some(()))
 }
 
-fn illegal(m: &Migration) -> ControlError {
+fn illegal_error(m: &Migration) -> ControlError {
     let hint = match (m.ownership, m.plan.mode) {
         (Ownership::Flipped, Mode::Offline) => {
-            "an offline move keeps no old copy in step: there is nothing to compare with"
+            "after an offline move no stream keeps the old rows current: there is nothing to compare with"
         }
-        (Ownership::Flipped, Mode::Online) => "after the flip copies are compared during the hold",
+        (Ownership::Flipped, Mode::Online) => {
+            "after the flip, rows are compared only during the hold"
+        }
         (_, _) => {
-            "copies are compared on demand while the migration waits for its approval, after a failure, and during the hold"
+            "a comparison is possible while the migration waits for its approval, after a failure before the flip, and during the hold"
         }
     };
     ControlError::Illegal {
@@ -211,11 +218,11 @@ mod tests {
     }
 
     #[test]
-    fn an_interruption_keeps_the_comparison_and_an_end_makes_another() {
+    fn a_comparison_survives_an_interruption_and_ends_with_its_step() {
         let mut journal = vec![line(3, "step.dispatched", "verify", Value::Null)];
         let due = |journal: &[Event]| {
-            let kept: Vec<Event> = journal.iter().filter(|e| counts(e)).cloned().collect();
-            run_of(&kept, StepKind::Verify).unwrap()
+            let kept: Vec<Event> = journal.iter().filter(|e| is_relevant(e)).cloned().collect();
+            due_comparison(&kept, StepKind::Verify).unwrap()
         };
         assert_eq!(due(&journal), VerifyRun::default());
         journal.push(line(4, "step.interrupted", "verify", Value::Null));
@@ -232,16 +239,16 @@ mod tests {
         journal.push(line(8, "step.interrupted", "verify", Value::Null));
         assert_eq!(due(&journal), repair);
         journal.push(line(9, "step.completed", "verify", Value::Null));
-        assert!(!due(&journal).repair, "an order is carried out once");
+        assert!(!due(&journal).repair, "a request is carried out once");
     }
 
     #[test]
-    fn the_hold_compares_only_what_was_ordered_of_it() {
+    fn the_hold_compares_only_after_a_request_in_the_hold() {
         let mut journal = vec![line(3, REQUESTED, "verify", json!({ "repair": true }))];
         journal.push(line(4, "step.completed", "verify", Value::Null));
         journal.push(line(5, "step.completed", "cutover", Value::Null));
-        assert_eq!(run_of(&journal, StepKind::Hold), None);
+        assert_eq!(due_comparison(&journal, StepKind::Hold), None);
         journal.push(line(6, REQUESTED, "hold", json!({ "repair": false })));
-        assert_eq!(run_of(&journal, StepKind::Hold).unwrap().number, 6);
+        assert_eq!(due_comparison(&journal, StepKind::Hold).unwrap().number, 6);
     }
 }

@@ -17,26 +17,26 @@ use serde_json::json;
 
 /// Adds the steps of the rollback after the hold.
 pub(super) fn go_back(draft: &mut MigrationDraft) -> Result<(), ControlError> {
-    draft.leave(StepKind::DropOld)?;
+    draft.skip_step(StepKind::DropOld)?;
     // Another cutover needs new approvals.
     draft.migration().approvals.clear();
-    draft.append(&[StepKind::Rollback, StepKind::HoldBack, StepKind::DropNew])?;
+    draft.append_steps(&[StepKind::Rollback, StepKind::HoldBack, StepKind::DropNew])?;
     Ok(())
 }
 
 /// After a rollback: makes the steps of another cutover pending again, from the verification on.
 pub(super) fn go_again(draft: &mut MigrationDraft) -> Result<(), ControlError> {
-    draft.own(OwnershipEvent::Again, json!({}))?;
-    draft.migrate(MigrationEvent::Again, json!({}))?;
+    draft.apply_to_ownership(OwnershipEvent::Again, json!({}))?;
+    draft.apply_to_migration(MigrationEvent::Again, json!({}))?;
     let m = draft.migration();
     m.map_version_before = m.map_version_back.unwrap_or(m.map_version_before);
     m.map_version_after = None;
     m.map_version_back = None;
     m.hold_end = None;
     m.approved = true;
-    m.renew = true;
+    m.needs_new_epoch = true;
     for kind in [StepKind::Rollback, StepKind::HoldBack, StepKind::DropNew] {
-        draft.leave(kind)?;
+        draft.skip_step(kind)?;
     }
     for kind in [
         StepKind::Verify,
@@ -45,12 +45,12 @@ pub(super) fn go_again(draft: &mut MigrationDraft) -> Result<(), ControlError> {
         StepKind::Hold,
         StepKind::DropOld,
     ] {
-        draft.restore(kind)?;
+        draft.reopen_step(kind)?;
     }
     Ok(())
 }
 
-/// Returns whether a rollback found before its fence that it is impossible.
+/// Returns whether the step `rollback` has failed because a rollback is impossible, before its fence.
 pub(super) fn is_impossible(draft: &MigrationDraft, step: &Step, failure: &Failure) -> bool {
     step.kind == StepKind::Rollback
         && failure.has_code(StepCode::RollbackImpossible)
@@ -63,23 +63,23 @@ pub(super) fn refuse_rollback(
     failure: &Failure,
 ) -> Result<(), ControlError> {
     withdraw(draft)?;
-    draft.note("rollback.refused", None, json!({ "failure": failure }));
+    draft.record("rollback.refused", None, json!({ "failure": failure }));
     let m = draft.migration();
-    m.renew = true;
+    m.needs_new_epoch = true;
     m.waiting_for = Some(format!(
-        "`finish`: the keys cannot go back, {}",
+        "`finish`: a rollback is impossible, {}",
         failure.message
     ));
     Ok(())
 }
 
-/// The target keeps the keys: skips the steps of the rollback, and restores the hold.
+/// Skips the steps of the rollback and makes the hold pending again, because the target keeps the keys.
 pub(super) fn withdraw(draft: &mut MigrationDraft) -> Result<(), ControlError> {
     for kind in [StepKind::Rollback, StepKind::HoldBack, StepKind::DropNew] {
-        draft.leave(kind)?;
+        draft.skip_step(kind)?;
     }
-    draft.restore(StepKind::DropOld)?;
-    draft.restore(StepKind::Hold)?;
+    draft.reopen_step(StepKind::DropOld)?;
+    draft.reopen_step(StepKind::Hold)?;
     draft.migration().hold_end = None;
     Ok(())
 }
@@ -105,9 +105,9 @@ pub(super) fn reshape(
     changes: &[String],
 ) -> Result<(), ControlError> {
     let data = json!({ "changes": changes, "fingerprint": fingerprint });
-    draft.note("schema.adopted", Some(&step.id), data);
-    super::approvals::drop_approvals(draft, "the plan follows changed tables");
-    draft.step(&step.id, StepEvent::Interrupted, json!({}))?;
+    draft.record("schema.adopted", Some(&step.id), data);
+    super::approvals::drop_approvals(draft, "the plan was changed, because a table was changed");
+    draft.apply_to_step(&step.id, StepEvent::Interrupted, json!({}))?;
     let m = draft.migration();
     let mut columns = false;
     for table in &mut m.plan.moving.tables {
@@ -117,7 +117,7 @@ pub(super) fn reshape(
         }
     }
     fingerprint.clone_into(&mut m.plan.schema_fingerprint);
-    m.renew = true;
+    m.needs_new_epoch = true;
     if columns {
         compare_again(draft)?;
     }
@@ -137,7 +137,9 @@ pub(super) fn compare_again(draft: &mut MigrationDraft) -> Result<(), ControlErr
         .map(|step| step.id.clone())
         .collect();
     for id in done {
-        draft.step(&id, StepEvent::Rewound, json!({}))?.attempt = 0;
+        draft
+            .apply_to_step(&id, StepEvent::Rewound, json!({}))?
+            .attempt = 0;
     }
     Ok(())
 }

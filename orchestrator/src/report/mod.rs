@@ -155,7 +155,7 @@ impl MigrationEvidence {
         let events = controller.store().events(id, 0, LINES).await?;
         let migration = MigrationView::new(&snapshot, figures.as_ref(), Utc::now());
         let migration = migration.with_journal(&events);
-        let course = controller.course(id).await?;
+        let course = controller.readings(id).await?;
         let records = controller.store().cleanup(id).await?;
         let objects = records.into_iter();
         Ok(Self {

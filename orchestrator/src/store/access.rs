@@ -1,9 +1,11 @@
-//! Access tokens and dashboard sessions, as the store keeps them.
+//! Access tokens, dashboard sessions and the audit trail, as the store keeps them.
 
+use super::StoreFuture;
 use crate::access::{Role, SecretDigest};
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// An access token. The store keeps only a digest of its secret.
@@ -37,7 +39,7 @@ pub struct TokenRecord {
 }
 
 impl TokenRecord {
-    /// Returns whether the token is valid at `now`.
+    /// Returns whether the token is valid at `now`: neither revoked nor expired.
     #[must_use]
     pub fn is_good(&self, now: DateTime<Utc>) -> bool {
         self.revoked_at.is_none() && self.ends_at.is_none_or(|end| now < end)
@@ -55,4 +57,61 @@ pub struct SessionRecord {
     pub started_at: DateTime<Utc>,
     /// When the session ends.
     pub ends_at: DateTime<Utc>,
+}
+
+/// A change that an operator made outside of migrations, for the audit trail.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AuditRecord {
+    /// When the change was made.
+    pub at: DateTime<Utc>,
+    /// The user who made the change.
+    pub actor: String,
+    /// The kind of change, in `noun.verb` form.
+    pub action: String,
+    /// The changed object, as in `shard a` or `map tenants`.
+    pub object: String,
+    /// Details of the change.
+    pub data: Value,
+}
+
+/// A numbered line of the audit trail.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AuditLine {
+    /// The number of the line. Later lines have greater numbers.
+    pub line: i64,
+    /// The recorded change.
+    #[serde(flatten)]
+    pub record: AuditRecord,
+}
+
+/// The audit trail, access tokens and dashboard sessions.
+pub trait AccessStore: Send + Sync + std::fmt::Debug {
+    /// Adds a line to the audit trail. The line is durable when the call returns.
+    fn add_audit<'a>(&'a self, record: &'a AuditRecord) -> StoreFuture<'a, ()>;
+
+    /// Returns up to `limit` lines of the audit trail, newest first: those with a number below `before`, or the newest.
+    fn audit(&self, limit: i64, before: Option<i64>) -> StoreFuture<'_, Vec<AuditLine>>;
+
+    /// Stores a token, durably. Fails with [`StoreError::Exists`] if a token with this name exists and is not revoked.
+    fn add_token<'a>(&'a self, token: &'a TokenRecord) -> StoreFuture<'a, ()>;
+
+    /// Returns every token, oldest first, including revoked ones.
+    fn tokens(&self) -> StoreFuture<'_, Vec<TokenRecord>>;
+
+    /// Revokes the token with this name, durably. Fails with [`StoreError::Missing`] if no such token exists.
+    fn revoke_token<'a>(
+        &'a self,
+        name: &'a str,
+        by: &'a str,
+        at: DateTime<Utc>,
+    ) -> StoreFuture<'a, TokenRecord>;
+
+    /// Stores a session of the dashboard, and deletes sessions that ended before this one began.
+    fn add_session<'a>(&'a self, session: &'a SessionRecord) -> StoreFuture<'a, ()>;
+
+    /// Returns the session with this digest, even if it has ended.
+    fn session(&self, digest: SecretDigest) -> StoreFuture<'_, Option<SessionRecord>>;
+
+    /// Deletes a session. Returns whether it existed: if two callers end the same session, only one gets `true`.
+    fn end_session(&self, digest: SecretDigest) -> StoreFuture<'_, bool>;
 }

@@ -1,5 +1,6 @@
 //! Agents, and the processes that have their names, as the store keeps them.
 
+use super::StoreFuture;
 use crate::access::SecretDigest;
 use chrono::{DateTime, Utc};
 use plans::id::{AgentName, InstanceId};
@@ -61,4 +62,22 @@ pub enum Registered {
     New,
     /// Another process has the name, and may still be running.
     InUse(AgentRecord),
+}
+
+/// The agents, and the processes that have their names.
+pub trait AgentStore: Send + Sync + std::fmt::Debug {
+    /// Records that an agent's process sent a request at `at`, if the process has the agent's name or may take it over.
+    ///
+    /// A process may take the name over from a process that was last observed before `silent_since`, or whose key is
+    /// among the keys in `process.outlived`. Only the key proves this, because every client can read the instance id. A
+    /// process that has the name must present the key with which it registered.
+    fn note_agent<'a>(
+        &'a self,
+        process: &'a AgentProcess,
+        at: DateTime<Utc>,
+        silent_since: Option<DateTime<Utc>>,
+    ) -> StoreFuture<'a, Registered>;
+
+    /// Returns all agents, ordered by name.
+    fn agents(&self) -> StoreFuture<'_, Vec<AgentRecord>>;
 }

@@ -1,15 +1,18 @@
-//! Shards, map versions, map settings and the audit trail, as the store keeps them.
+//! Shards, map versions and map settings, as the store keeps them.
 
+use super::StoreFuture;
 use chrono::{DateTime, Utc};
 use plans::fleet::ShardRef;
 use plans::fleet::{DEFAULT_CAPACITY, ShardInfo};
 use plans::id::{MapName, MapVersion, MigrationId, ShardName};
 use plans::identity::DatabaseIdentity;
+use plans::inspection::inventory::ObservedServer;
 use plans::shard_map::MapSettings;
+use plans::shard_map::ShardMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A registered shard.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -151,27 +154,76 @@ pub struct SettingsRecord {
     pub created_at: DateTime<Utc>,
 }
 
-/// A change that an operator made outside of migrations, for the audit trail.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct AuditRecord {
-    /// When the change was made.
-    pub at: DateTime<Utc>,
-    /// The user who made the change.
-    pub actor: String,
-    /// The kind of change, in `noun.verb` form.
-    pub action: String,
-    /// The changed object, as in `shard a` or `map tenants`.
-    pub object: String,
-    /// Details of the change.
-    pub data: Value,
+/// The register of shards, and their servers.
+pub trait ShardStore: Send + Sync + std::fmt::Debug {
+    /// Registers a shard under the next free number. The registration is durable when the call returns.
+    ///
+    /// The name of a removed shard can be used again, but its number cannot.
+    fn add_shard<'a>(&'a self, new: &'a NewShard) -> StoreFuture<'a, ShardRecord>;
+
+    /// Replaces a shard's properties. The change is durable when the call returns.
+    fn update_shard<'a>(&'a self, update: &'a ShardUpdate) -> StoreFuture<'a, ShardRecord>;
+
+    /// Returns all registered shards, ordered by name.
+    fn shards(&self) -> StoreFuture<'_, Vec<ShardRecord>>;
+
+    /// Returns one registered shard, or `None` if no shard has this name.
+    fn shard<'a>(&'a self, name: &'a ShardName) -> StoreFuture<'a, Option<ShardRecord>>;
+
+    /// Removes a shard from the register of shards. The change is durable when the call returns. Older versions of a
+    /// map may still name the shard.
+    ///
+    /// Fails with [`StoreError::ShardInUse`] while the version in force of a map names the shard, and with
+    /// [`StoreError::ShardMoving`] while it is source or target of an unfinished migration.
+    fn remove_shard<'a>(&'a self, name: &'a ShardName) -> StoreFuture<'a, ()>;
+
+    /// Returns the servers of the shards as they were last observed.
+    fn servers(&self) -> StoreFuture<'_, Vec<ObservedServer>>;
+
+    /// Stores the last observation of a server, and replaces the earlier one.
+    fn put_server<'a>(&'a self, server: &'a ObservedServer) -> StoreFuture<'a, ()>;
 }
 
-/// A numbered line of the audit trail.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct AuditLine {
-    /// The number of the line. Later lines have greater numbers.
-    pub line: i64,
-    /// The recorded change.
-    #[serde(flatten)]
-    pub record: AuditRecord,
+/// The shard maps: their versions and their settings.
+pub trait MapStore: Send + Sync + std::fmt::Debug {
+    /// Creates version 1 of a map and revision 1 of its settings in one transaction. The shards of the map must exist.
+    fn create_map<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> StoreFuture<'a, ()>;
+
+    /// Writes the next version of a map without a migration, for example to join adjacent ranges or to map new keys.
+    ///
+    /// `map.version` must be the version in force plus one; otherwise it fails with [`StoreError::MapVersion`]. It
+    /// fails with [`StoreError::KeysMoving`] if keys of an unfinished migration would change their owner. Of `map` only
+    /// the mappings are used.
+    fn put_version<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> StoreFuture<'a, ()>;
+
+    /// Writes the next version of a map as [`MapStore::put_version`] does, but without the check for unfinished
+    /// migrations: the registers on the shards prove that the owner has already changed.
+    fn put_proven_version<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> StoreFuture<'a, ()>;
+
+    /// Returns the version in force of every map, ordered by name.
+    fn maps(&self) -> StoreFuture<'_, Vec<Arc<ShardMap>>>;
+
+    /// Returns the version in force of one map. All callers share one value until the map or its settings change.
+    fn map<'a>(&'a self, name: &'a MapName) -> StoreFuture<'a, Option<Arc<ShardMap>>>;
+
+    /// Returns a version of a map with the settings that are in force now, or `None` if the map or the version does not
+    /// exist.
+    fn map_at<'a>(
+        &'a self,
+        name: &'a MapName,
+        version: MapVersion,
+    ) -> StoreFuture<'a, Option<ShardMap>>;
+
+    /// Returns every version of a map, oldest first, without mappings.
+    fn history<'a>(&'a self, name: &'a MapName) -> StoreFuture<'a, Vec<MapVersionRecord>>;
+
+    /// Returns the registered shards, ordered by name, that occur in any version of the map or in any migration of it.
+    fn shards_of_map<'a>(&'a self, name: &'a MapName) -> StoreFuture<'a, Vec<ShardName>>;
+
+    /// Writes a new revision of a map's settings. Fails with [`StoreError::SettingsRevision`] unless `new.revision` is
+    /// the revision in force plus one.
+    fn put_settings<'a>(&'a self, new: &'a SettingsRecord) -> StoreFuture<'a, ()>;
+
+    /// Returns every revision of a map's settings, newest first. The first one is in force.
+    fn settings<'a>(&'a self, name: &'a MapName) -> StoreFuture<'a, Vec<SettingsRecord>>;
 }

@@ -1,10 +1,11 @@
 //! The lease and the term of the leading controller, as the store keeps them.
 //!
-//! A process opens the store as a follower. [`super::Store::campaign`] makes its handle the leader's if no other
+//! A process opens the store as a follower. [`LeaderStore::campaign`] makes its handle the leader's if no other
 //! controller leads. From then on every write proves the term in its own transaction (I4, I7), and fails once another
 //! controller has taken over. The lease is measured by the store's clock. It bounds only the time without a leader
 //! (I9).
 
+use super::StoreFuture;
 use chrono::{DateTime, Utc};
 use plans::id::InstanceId;
 use schemars::JsonSchema;
@@ -103,4 +104,29 @@ impl OwnTerm {
     fn with<T>(&self, act: impl FnOnce(&mut Option<(Term, InstanceId)>) -> T) -> T {
         act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
+}
+
+/// The lease and the term of the leading controller.
+pub trait LeaderStore: Send + Sync + std::fmt::Debug {
+    /// Renews the lease of this handle, or takes over if no controller leads any more. Returns the current leader.
+    ///
+    /// If it returns another leader than before, every transaction of older terms has ended, and none can begin. If it
+    /// returns `candidate`, this handle writes under the new term from now on. If the future was dropped, call it
+    /// again.
+    fn campaign<'a>(&'a self, candidate: &'a LeaderCandidate) -> StoreFuture<'a, Leader>;
+
+    /// Returns the term under which this handle writes, or `None` if it is a follower.
+    fn term(&self) -> Option<Term>;
+
+    /// Makes this handle a follower, which writes nothing. It sends nothing to the store.
+    fn step_down(&self);
+
+    /// Makes this handle a follower, and ends its lease, so that another controller can take over immediately.
+    fn resign(&self) -> StoreFuture<'_, ()>;
+
+    /// Returns the controller that leads or that led last, or `None` if no controller has ever led.
+    fn leader(&self) -> StoreFuture<'_, Option<Leader>>;
+
+    /// Waits until another process may have changed something. After an error, a change may have been missed.
+    fn wait_for_remote_change(&self) -> StoreFuture<'_, RemoteChange>;
 }

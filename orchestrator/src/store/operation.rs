@@ -85,7 +85,7 @@ impl NewOperation {
             ownership: Ownership::Ready,
             attempt: AttemptNo::default(),
             epoch: Epoch::default(),
-            renew: true,
+            needs_new_epoch: true,
             owner: None,
             approved: false,
             approvals: Vec::new(),

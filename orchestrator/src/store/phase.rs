@@ -101,7 +101,7 @@ impl MigrationPhase {
         )
     }
 
-    /// Returns the text that completes a message, for example "before the copy".
+    /// Returns what a message says after "before", for example "the copy".
     #[must_use]
     pub fn what(self) -> &'static str {
         match self {
@@ -129,7 +129,7 @@ impl MigrationPhase {
     /// From the step `set_read_only` on, the keys of an offline move are closed to writes. After that no hook is called
     /// before the cutover.
     #[must_use]
-    pub fn at(step: StepKind, mode: Mode) -> Option<Self> {
+    pub fn before_step(step: StepKind, mode: Mode) -> Option<Self> {
         match (step, mode) {
             (StepKind::CreateTarget, _) => Some(Self::BeforeCopy),
             (StepKind::Cutover, Mode::Online) | (StepKind::SetReadOnly, Mode::Offline) => {
@@ -158,7 +158,7 @@ impl MigrationPhase {
 
     /// Returns the phase for a journal line, if hooks are notified of it.
     #[must_use]
-    pub fn of(event: &Event) -> Option<Self> {
+    pub fn of_event(event: &Event) -> Option<Self> {
         let step = event.step.as_ref().map(|step| step.as_str());
         match (event.kind.as_str(), step) {
             ("migration.submitted", _) => Some(Self::Submitted),
@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_phase_is_called_the_same_in_files_and_messages() {
+    fn a_phase_has_one_name_in_files_and_messages() {
         for phase in MigrationPhase::ALL {
             let word = serde_json::to_value(phase).unwrap();
             assert_eq!(word, phase.name());
@@ -198,8 +198,8 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_asked_once_keys_are_closed_to_writes() {
-        let offline = |step| MigrationPhase::at(step, Mode::Offline);
+    fn no_hook_is_requested_while_keys_are_closed_to_writes() {
+        let offline = |step| MigrationPhase::before_step(step, Mode::Offline);
         assert_eq!(
             offline(StepKind::SetReadOnly),
             Some(MigrationPhase::BeforeCutover)

@@ -19,7 +19,7 @@ pub(super) struct MapPiece {
 /// Which changes of owner a new map version may contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AllowedOwners {
-    /// Keys of an unfinished migration must keep their owner.
+    /// Keys that an unfinished migration moves must keep their owner.
     Checked,
     /// Any change is allowed, because the shards prove it.
     Proven,
@@ -37,7 +37,7 @@ impl MapDelta {
     pub(super) fn first(map: &ShardMap) -> Self {
         let added = match map.strategy {
             Strategy::List => map.mappings.iter().map(MapPiece::from).collect(),
-            Strategy::Range | Strategy::Hash => pieces(map),
+            Strategy::Range | Strategy::Hash => pieces_of(map),
         };
         Self {
             removed: Vec::new(),
@@ -48,13 +48,13 @@ impl MapDelta {
     /// Returns the delta from `before` to `after`, which are two versions of one map, or of the same part of it.
     pub(super) fn between(before: &ShardMap, after: &ShardMap) -> Self {
         if before.strategy == Strategy::List {
-            let (old, new) = (listed(before), listed(after));
+            let (old, new) = (keys_by_owner(before), keys_by_owner(after));
             return Self {
-                removed: only_in(&old, &new),
-                added: only_in(&new, &old),
+                removed: pieces_only_in(&old, &new),
+                added: pieces_only_in(&new, &old),
             };
         }
-        let set = |map| pieces(map).into_iter().collect::<BTreeSet<MapPiece>>();
+        let set = |map| pieces_of(map).into_iter().collect::<BTreeSet<MapPiece>>();
         let (old, new) = (set(before), set(after));
         Self {
             removed: old.difference(&new).cloned().collect(),
@@ -64,8 +64,11 @@ impl MapDelta {
 
     /// Returns the keys that get another owner, become mapped or become unmapped. `none` is an empty set of the same
     /// kind.
-    pub(super) fn reassigned(&self, none: KeySet) -> KeySet {
-        let (lost, gained) = (by_shard(&self.removed, &none), by_shard(&self.added, &none));
+    pub(super) fn reassigned_keys(&self, none: KeySet) -> KeySet {
+        let (lost, gained) = (
+            united_by_shard(&self.removed, &none),
+            united_by_shard(&self.added, &none),
+        );
         let shards: BTreeSet<&ShardName> = lost.keys().chain(gained.keys()).copied().collect();
         shards.into_iter().fold(none.clone(), |all, shard| {
             let (old, new) = (
@@ -87,7 +90,7 @@ impl From<&Mapping> for MapPiece {
 }
 
 /// Returns the number of ranges, ranges of virtual shards or single keys in `pieces`.
-pub(super) fn count(pieces: &[MapPiece]) -> i64 {
+pub(super) fn piece_count(pieces: &[MapPiece]) -> i64 {
     let parts = pieces.iter().map(|piece| match &piece.keys {
         KeySet::Range(ranges) => ranges.len(),
         KeySet::Hash(buckets) => buckets.ranges.len(),
@@ -96,7 +99,7 @@ pub(super) fn count(pieces: &[MapPiece]) -> i64 {
     i64::try_from(parts.sum::<usize>()).unwrap_or(i64::MAX)
 }
 
-fn pieces(map: &ShardMap) -> Vec<MapPiece> {
+fn pieces_of(map: &ShardMap) -> Vec<MapPiece> {
     let pieces = map.mappings.iter().flat_map(|mapping| {
         let parts = mapping.keys.pieces().into_iter();
         parts.map(|keys| MapPiece {
@@ -108,7 +111,7 @@ fn pieces(map: &ShardMap) -> Vec<MapPiece> {
 }
 
 /// Returns the keys of a list map, grouped by owner.
-fn listed(map: &ShardMap) -> BTreeMap<&ShardName, Vec<&BTreeSet<Key>>> {
+fn keys_by_owner(map: &ShardMap) -> BTreeMap<&ShardName, Vec<&BTreeSet<Key>>> {
     let mut found: BTreeMap<&ShardName, Vec<&BTreeSet<Key>>> = BTreeMap::new();
     for mapping in &map.mappings {
         if let KeySet::List(keys) = &mapping.keys {
@@ -118,14 +121,14 @@ fn listed(map: &ShardMap) -> BTreeMap<&ShardName, Vec<&BTreeSet<Key>>> {
     found
 }
 
-fn only_in(
-    these: &BTreeMap<&ShardName, Vec<&BTreeSet<Key>>>,
+fn pieces_only_in(
+    sets: &BTreeMap<&ShardName, Vec<&BTreeSet<Key>>>,
     others: &BTreeMap<&ShardName, Vec<&BTreeSet<Key>>>,
 ) -> Vec<MapPiece> {
     let mut found = Vec::new();
-    for (shard, sets) in these {
+    for (shard, own) in sets {
         let other = others.get(shard).map_or(&[][..], Vec::as_slice);
-        let keys = sets.iter().copied().flatten();
+        let keys = own.iter().copied().flatten();
         let keys = keys.filter(|key| !other.iter().any(|set| set.contains(*key)));
         let keys: BTreeSet<Key> = keys.cloned().collect();
         if !keys.is_empty() {
@@ -138,18 +141,18 @@ fn only_in(
     found
 }
 
-fn by_shard<'a>(pieces: &'a [MapPiece], none: &KeySet) -> BTreeMap<&'a ShardName, KeySet> {
+fn united_by_shard<'a>(pieces: &'a [MapPiece], none: &KeySet) -> BTreeMap<&'a ShardName, KeySet> {
     let mut sets: BTreeMap<&ShardName, Vec<&KeySet>> = BTreeMap::new();
     for piece in pieces {
         sets.entry(&piece.shard).or_default().push(&piece.keys);
     }
-    let whole = |(shard, parts)| (shard, united(parts, none.clone()));
-    sets.into_iter().map(whole).collect()
+    let united = |(shard, parts)| (shard, union_of(parts, none.clone()));
+    sets.into_iter().map(united).collect()
 }
 
 /// Returns the mappings of a [`ShardMap`] with these `pieces`. The keys of a list map are grouped by shard, in key
 /// order.
-pub(super) fn mappings(strategy: Strategy, pieces: Vec<MapPiece>) -> Vec<Mapping> {
+pub(super) fn mappings_of(strategy: Strategy, pieces: Vec<MapPiece>) -> Vec<Mapping> {
     let mapping = |keys, shard| Mapping {
         keys,
         shard,
@@ -178,20 +181,20 @@ pub(super) fn mappings(strategy: Strategy, pieces: Vec<MapPiece>) -> Vec<Mapping
     mappings
 }
 
-/// Returns the mappings of `map` after `delta`, in the form of [`mappings`], or `None` if `delta` does not start from
-/// `map`.
-pub(super) fn changed(map: &ShardMap, delta: MapDelta) -> Option<Vec<Mapping>> {
+/// Returns the mappings of `map` after `delta`, in the form of [`mappings_of`], or `None` if `delta` does not start
+/// from `map`.
+pub(super) fn mappings_after(map: &ShardMap, delta: MapDelta) -> Option<Vec<Mapping>> {
     if map.strategy != Strategy::List {
-        let mut all: BTreeSet<MapPiece> = pieces(map).into_iter().collect();
+        let mut all: BTreeSet<MapPiece> = pieces_of(map).into_iter().collect();
         let left = delta.removed.iter().all(|piece| all.remove(piece));
         let entered = delta.added.into_iter().all(|piece| all.insert(piece));
-        return (left && entered).then(|| mappings(map.strategy, all.into_iter().collect()));
+        return (left && entered).then(|| mappings_of(map.strategy, all.into_iter().collect()));
     }
-    changed_lists(map, delta)
+    list_mappings_after(map, delta)
 }
 
-/// Does the same as [`changed`] for list maps. It compares only the keys of the delta one by one.
-fn changed_lists(map: &ShardMap, delta: MapDelta) -> Option<Vec<Mapping>> {
+/// Does the same as [`mappings_after`] for list maps. It compares only the keys of the delta one by one.
+fn list_mappings_after(map: &ShardMap, delta: MapDelta) -> Option<Vec<Mapping>> {
     let mut owned: BTreeMap<ShardName, BTreeSet<Key>> = BTreeMap::new();
     for mapping in &map.mappings {
         if let KeySet::List(keys) = &mapping.keys {
@@ -224,7 +227,7 @@ fn changed_lists(map: &ShardMap, delta: MapDelta) -> Option<Vec<Mapping>> {
 }
 
 /// Returns the union of `parts`. It sorts once, however many sets there are.
-fn united(parts: Vec<&KeySet>, none: KeySet) -> KeySet {
+fn union_of(parts: Vec<&KeySet>, none: KeySet) -> KeySet {
     match none {
         KeySet::Range(mut all) => {
             for part in parts {

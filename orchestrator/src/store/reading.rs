@@ -8,11 +8,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The shortest time between two readings.
-const CLOSEST: TimeDelta = TimeDelta::milliseconds(900);
-/// A migration has about this many readings in its first 15 minutes, and as many again each time its age grows by a
-/// factor of 2.7.
-/// factor of 2.7.
-const MANY: i32 = 1_000;
+const MIN_INTERVAL: TimeDelta = TimeDelta::milliseconds(900);
+/// The time to the next reading is at least the age of the migration divided by this number. So an old migration has
+/// few readings more than a young one: as many as in its first 15 minutes each time its age grows by a factor of 2.7.
+const READINGS_PER_AGE: i32 = 1_000;
 
 /// The figures of one heartbeat.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -58,7 +57,7 @@ pub struct StreamReading {
 
 impl FigureReading {
     /// Creates a reading from the figures of a heartbeat.
-    pub(crate) fn of(
+    pub(crate) fn from_heartbeat(
         at: DateTime<Utc>,
         step: Option<StepId>,
         progress: &Progress,
@@ -88,8 +87,8 @@ impl FigureReading {
     }
 
     /// Returns the time to the next reading, for a migration of this age.
-    pub(crate) fn every(age: TimeDelta) -> TimeDelta {
-        CLOSEST.max(age / MANY)
+    pub(crate) fn interval_at(age: TimeDelta) -> TimeDelta {
+        MIN_INTERVAL.max(age / READINGS_PER_AGE)
     }
 }
 
@@ -98,10 +97,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_old_migration_is_read_less_often() {
-        assert_eq!(FigureReading::every(TimeDelta::seconds(5)), CLOSEST);
+    fn an_old_migration_gets_readings_less_often() {
         assert_eq!(
-            FigureReading::every(TimeDelta::seconds(86_400)),
+            FigureReading::interval_at(TimeDelta::seconds(5)),
+            MIN_INTERVAL
+        );
+        assert_eq!(
+            FigureReading::interval_at(TimeDelta::seconds(86_400)),
             TimeDelta::milliseconds(86_400)
         );
     }

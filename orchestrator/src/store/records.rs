@@ -23,7 +23,7 @@ use serde_json::Value;
 
 /// The agent process that has the lease of a migration. Here owner means this process, not the shard that owns keys.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MigrationOwner {
+pub struct LeaseHolder {
     /// The name of the agent.
     pub agent: AgentName,
     /// The process of the agent.
@@ -94,7 +94,7 @@ impl HookRequest {
     /// Returns true while this request blocks its phase: the hook has not allowed the phase, and no operator has
     /// overruled the hook.
     #[must_use]
-    pub fn holds(&self) -> bool {
+    pub fn is_blocking(&self) -> bool {
         !self.allowed && self.overruled_by.is_none()
     }
 }
@@ -153,7 +153,7 @@ pub struct CancelRequest {
 impl CancelRequest {
     /// Returns true if this request contains every one of `writers`.
     #[must_use]
-    pub fn names(&self, writers: &[LongWriter]) -> bool {
+    pub fn contains_all(&self, writers: &[LongWriter]) -> bool {
         writers
             .iter()
             .all(|writer| self.writers.iter().any(|known| known.is(writer)))
@@ -182,9 +182,9 @@ pub struct Migration {
     /// The current epoch: the number of the lease, which the agent proves on the shards (I7).
     pub epoch: Epoch,
     /// True if the next dispatch of a step needs a new epoch. This does not prolong the lease: it starts a new one.
-    pub renew: bool,
+    pub needs_new_epoch: bool,
     /// The process that holds the lease; `None` after the lease has expired.
-    pub owner: Option<MigrationOwner>,
+    pub owner: Option<LeaseHolder>,
     /// True if the cutover is approved.
     pub approved: bool,
     /// The approvals so far, if the cutover requires several.
@@ -235,7 +235,7 @@ impl Migration {
     /// Returns true while a flip can still happen: from the start until the flip, and again during an attempt of a
     /// rollback. Between the flip and such an attempt it is false.
     #[must_use]
-    pub fn is_moving(&self) -> bool {
+    pub fn can_flip(&self) -> bool {
         self.finished_at.is_none()
             && matches!(
                 self.ownership,
@@ -251,7 +251,7 @@ impl Migration {
 
     /// Returns true if the migration has not ended and some of the keys that it moves are in `keys` of `map`.
     #[must_use]
-    pub fn meets(&self, map: &MapName, keys: &KeySet) -> bool {
+    pub fn moves_any_of(&self, map: &MapName, keys: &KeySet) -> bool {
         self.finished_at.is_none() && &self.plan.map == map && self.plan.moving.keys.overlaps(keys)
     }
 }
@@ -345,7 +345,7 @@ impl Snapshot {
     /// Returns true if the migration has a rollback step that has not ended. Until this step has ended, the target owns
     /// the keys.
     #[must_use]
-    pub fn goes_back(&self) -> bool {
+    pub fn has_open_rollback(&self) -> bool {
         self.is_open(StepKind::Rollback)
     }
 
@@ -376,7 +376,7 @@ impl Snapshot {
 
     /// Returns the owner if its lease has not expired at `now`.
     #[must_use]
-    pub fn live_owner(&self, now: DateTime<Utc>) -> Option<&MigrationOwner> {
+    pub fn live_owner(&self, now: DateTime<Utc>) -> Option<&LeaseHolder> {
         let lasts = self.lease_until.is_some_and(|until| until > now);
         self.migration.owner.as_ref().filter(|_| lasts)
     }
@@ -433,7 +433,7 @@ pub struct MigrationChange {
     /// The migration after the change. Its revision is `from_revision + 1`.
     pub migration: Migration,
     /// True if the plan is changed too, because the definitions of the tables were changed on both shards.
-    pub reshaped: bool,
+    pub plan_changed: bool,
     /// New and changed steps.
     pub steps: Vec<Step>,
     /// The new end of the lease, if it changes.

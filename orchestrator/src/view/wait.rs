@@ -1,7 +1,7 @@
 //! The reasons why a migration waits or is slow. Pages, the command line and the API display the same reasons.
 
 use super::{MigrationView, StepView};
-use crate::controller::approval;
+use crate::controller::missing_approvals_text;
 use chrono::{DateTime, TimeDelta, Utc};
 use plans::render::bytes;
 use plans::request::Mode;
@@ -248,7 +248,7 @@ fn hold(view: &MigrationView) -> String {
     if view.approvals.is_empty() {
         return format!("{what}; another cutover is possible as well");
     }
-    let more = approval(view.plan.options.approvals, &view.approvals);
+    let more = missing_approvals_text(view.plan.options.approvals, &view.approvals);
     format!("{what}, and another cutover waits for {more}")
 }
 
@@ -272,7 +272,7 @@ fn holds(view: &MigrationView) -> bool {
 
 /// Returns the hooks that hold the migration as a reason.
 fn hook(view: &MigrationView) -> Option<WaitReason> {
-    let request = view.hook.as_ref().filter(|request| request.holds())?;
+    let request = view.hook.as_ref().filter(|request| request.is_blocking())?;
     let phase = request.phase.what();
     let what = match &request.reply {
         None => format!("the hooks that are called before {phase}"),

@@ -455,7 +455,7 @@ async fn a_second_process_of_a_name_is_told_where_the_first_one_runs() {
     assert_eq!(problem["code"], "agent.name_in_use");
     assert_eq!(
         problem["detail"],
-        "the name x is in use by a process on host host of x1; this one is on host host of x2"
+        "the name x is in use by a process on host host of x1; the refused process is on host host of x2"
     );
     let hint = problem["hint"].as_str().unwrap();
     for words in ["another --name", "stop the other one", "silent for 32 s"] {

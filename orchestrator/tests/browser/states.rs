@@ -9,7 +9,7 @@ mod streams;
 mod waits;
 
 use crate::fixture::Dashboard;
-use orchestrator::store::{MigrationOwner, Snapshot, Step};
+use orchestrator::store::{LeaseHolder, Snapshot, Step};
 use plans::step::StepKind;
 use serde_json::{Value, json};
 
@@ -83,7 +83,7 @@ fn step(snapshot: &mut Snapshot, kind: StepKind) -> &mut Step {
 
 /// Held by a process whose lease lasts as long as a test.
 fn held(snapshot: &mut Snapshot) {
-    snapshot.migration.owner = Some(MigrationOwner {
+    snapshot.migration.owner = Some(LeaseHolder {
         agent: "agent-1".into(),
         instance: "i1".into(),
         token: None,

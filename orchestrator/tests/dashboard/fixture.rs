@@ -5,7 +5,9 @@ use orchestrator::api;
 use orchestrator::controller::{Controller, ControllerSettings};
 use orchestrator::dashboard;
 use orchestrator::store::memory::MemoryStore;
-use orchestrator::store::{MigrationChange, NewOperation, NewShard, Snapshot, Store};
+use orchestrator::store::{
+    MapStore, MigrationChange, MigrationStore, NewOperation, NewShard, ShardStore, Snapshot, Store,
+};
 use plans::failure::{Failure, RetryClass};
 use plans::graph::{StepGraph, StepNode};
 use plans::id::{MapName, MapVersion, MigrationId, ShardName, StepId};
@@ -139,7 +141,7 @@ impl Dashboard {
         let from_revision = snapshot.migration.revision;
         edit(&mut snapshot);
         let change = MigrationChange {
-            reshaped: false,
+            plan_changed: false,
             from_revision,
             migration: snapshot.migration,
             steps: snapshot.steps,

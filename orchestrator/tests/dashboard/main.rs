@@ -12,7 +12,7 @@ mod pages;
 use fixture::{Dashboard, failure};
 use futures::StreamExt;
 use orchestrator::controller::Command;
-use orchestrator::store::{AgentProcess, MigrationOwner, Snapshot, Step, Store};
+use orchestrator::store::{AgentProcess, AgentStore, LeaseHolder, Snapshot, Step, Store};
 use plans::id::{AgentName, InstanceId, MapVersion};
 use plans::shard_map::{KeyColumns, ShardMap};
 use plans::state::cutover::Ownership;
@@ -41,7 +41,7 @@ fn step(snapshot: &mut Snapshot, kind: StepKind) -> &mut Step {
 
 /// Held by process `i1` of agent `x`, whose lease lasts.
 fn hold(snapshot: &mut Snapshot) {
-    snapshot.migration.owner = Some(MigrationOwner {
+    snapshot.migration.owner = Some(LeaseHolder {
         agent: AgentName::from("x"),
         instance: InstanceId::from("i1"),
         token: None,
@@ -197,7 +197,7 @@ async fn what_slows_a_migration_and_what_it_waits_for_is_told_with_who_holds_it(
             "lock": {"shard": "a", "object": "orders", "pid": 7, "waited_ms": 4000, "holder": 4711,
                 "user": "app", "application": "psql", "state": "idle in transaction", "open_ms": 42_900}}),
         );
-        snapshot.migration.owner = Some(MigrationOwner {
+        snapshot.migration.owner = Some(LeaseHolder {
             agent: "x".into(),
             instance: "x1".into(),
             token: None,
@@ -438,7 +438,7 @@ async fn news_come_as_fragments_that_changed() {
 async fn agents_are_shown_with_what_they_hold() {
     let dashboard = Dashboard::with_migration(|snapshot| {
         state(State::Running, Ownership::Ready)(snapshot);
-        snapshot.migration.owner = Some(orchestrator::store::MigrationOwner {
+        snapshot.migration.owner = Some(orchestrator::store::LeaseHolder {
             agent: AgentName::from("x<y"),
             instance: InstanceId::from("i1"),
             token: None,

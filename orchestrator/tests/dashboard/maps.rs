@@ -1,7 +1,7 @@
 //! Maps of each strategy: bars, shards, tables, rules, versions and what lies between two.
 
 use crate::fixture::{Dashboard, hash_map, list_map, mapping};
-use orchestrator::store::{ShardUpdate, Store};
+use orchestrator::store::{MapStore, ShardStore, ShardUpdate};
 use plans::id::{MapName, ShardName};
 use plans::key::{Key, KeyType};
 use plans::key_set::KeySet;

@@ -3,7 +3,7 @@
 
 use super::fixture::{Dashboard, plan};
 use super::{state, step};
-use orchestrator::store::{AgentProcess, AuditRecord, Store};
+use orchestrator::store::{AccessStore, AgentProcess, AgentStore, AuditRecord, Store};
 use plans::id::{AgentName, InstanceId, ShardName};
 use plans::key::Key;
 use plans::key_set::KeySet;

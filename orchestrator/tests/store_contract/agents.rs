@@ -2,7 +2,7 @@
 
 use super::{at, owned, seeded};
 use orchestrator::access::SecretDigest;
-use orchestrator::store::{AgentProcess, AgentRecord, MigrationOwner, Registered, Store};
+use orchestrator::store::{AgentProcess, AgentRecord, LeaseHolder, Registered, Store};
 use plans::id::Epoch;
 
 contract!(
@@ -68,7 +68,7 @@ async fn an_agents_name_is_one_process_at_a_time(store: &dyn Store) {
 async fn an_owner_is_bound_to_its_token_and_secret(store: &dyn Store) {
     let snapshot = seeded(store).await;
     let mut change = owned(&snapshot);
-    let owner = MigrationOwner {
+    let owner = LeaseHolder {
         agent: "x".into(),
         instance: "x1".into(),
         token: Some("x".to_owned()),

@@ -2,7 +2,7 @@
 
 use super::at;
 use orchestrator::access::SecretDigest;
-use orchestrator::store::{EarlierCommand, KeptAnswer, KeyedCommand, Store};
+use orchestrator::store::{EarlierCommand, KeyedCommand, Store, StoredResponse};
 
 contract!(
     what_was_answered_to_an_order_is_kept_for_a_day,
@@ -18,10 +18,10 @@ pub(super) fn order(key: u8, second: i64) -> KeyedCommand {
     }
 }
 
-pub(super) fn answer() -> KeptAnswer {
-    KeptAnswer {
+pub(super) fn response() -> StoredResponse {
+    StoredResponse {
         status: 201,
-        kind: "application/json".to_owned(),
+        content_type: "application/json".to_owned(),
         body: b"{\"id\": \"m1\"}".to_vec(),
     }
 }
@@ -32,17 +32,17 @@ async fn what_was_answered_to_an_order_is_kept_for_a_day(store: &dyn Store) {
     assert_eq!(store.begin_command(&first).await.unwrap(), None);
     let begun = EarlierCommand {
         fingerprint: first.fingerprint,
-        answer: None,
+        response: None,
     };
     let other = KeyedCommand {
         fingerprint: SecretDigest([8; 32]),
         ..order(1, 5)
     };
     assert_eq!(store.begin_command(&other).await.unwrap(), Some(begun));
-    store.keep_answer(first.key, &answer()).await.unwrap();
+    store.store_response(first.key, &response()).await.unwrap();
     let answered = EarlierCommand {
         fingerprint: first.fingerprint,
-        answer: Some(answer()),
+        response: Some(response()),
     };
     let again = order(1, day);
     let known = store.begin_command(&again).await.unwrap();

@@ -77,7 +77,7 @@ async fn a_shard_is_changed_as_a_whole(store: &dyn Store) {
 async fn a_shard_in_force_stays(store: &dyn Store) {
     seeded(store).await;
     let error = store.remove_shard(&"a".into()).await.unwrap_err();
-    assert_eq!(error.to_string(), "shard a is named by map tenants");
+    assert_eq!(error.to_string(), "map tenants names shard a");
 }
 
 async fn a_shard_of_an_unfinished_migration_stays(store: &dyn Store) {

@@ -1,14 +1,14 @@
 //! Terms: who leads, and that nobody writes under a term that is over.
 
 use super::access::{session, token};
-use super::answers::{answer, order};
+use super::answers::{order, response};
 use super::{at, change, register, seeded, submit};
 use crate::fixture::{Database, candidate, fleeting, keys, lead, map, mapping, until};
 use orchestrator::store::memory::MemoryStore;
 use orchestrator::store::pg::PgStore;
 use orchestrator::store::{
-    AgentProcess, AuditRecord, CleanupRecord, HookCursor, NewShard, SettingsRecord, ShardUpdate,
-    Store, StoreError, Term,
+    AccessStore, AgentProcess, AuditRecord, CleanupRecord, HookCursor, LeaderStore, NewShard,
+    SettingsRecord, ShardUpdate, Store, StoreError, Term,
 };
 use plans::id::{MapVersion, MigrationId};
 use plans::identity::DatabaseIdentity;
@@ -28,7 +28,7 @@ const OTHERS: &[&str] = &[
     "step_down",
     "resign",
     "leader",
-    "news",
+    "wait_for_remote_change",
     "shard",
     "shards",
     "maps",
@@ -53,17 +53,32 @@ const OTHERS: &[&str] = &[
     "session",
 ];
 
-/// Every method of the trait, in its order.
+/// The files that define the roles of the store.
+const ROLES: [&str; 7] = [
+    include_str!("../../src/store/mod.rs"),
+    include_str!("../../src/store/leader.rs"),
+    include_str!("../../src/store/fleet.rs"),
+    include_str!("../../src/store/migrations.rs"),
+    include_str!("../../src/store/agents.rs"),
+    include_str!("../../src/store/access.rs"),
+    include_str!("../../src/store/keyed_command.rs"),
+];
+
+/// Every method of the store: those of the trait `Store` and of its roles, in their order.
 fn methods() -> Vec<&'static str> {
-    let source = include_str!("../../src/store/mod.rs");
-    let (_, store) = source.split_once("pub trait Store:").unwrap();
-    let (store, _) = store.split_once("\n}").unwrap();
-    let lines = store
-        .lines()
-        .filter_map(|line| line.strip_prefix("    fn "));
-    lines
-        .map(|line| line.split(['(', '<']).next().unwrap())
-        .collect()
+    let (mut methods, mut in_role) = (Vec::new(), false);
+    for line in ROLES.iter().flat_map(|source| source.lines()) {
+        if let Some(rest) = line.strip_prefix("pub trait ") {
+            in_role = rest.split([':', ' ']).next().unwrap().ends_with("Store");
+        } else if line == "}" {
+            in_role = false;
+        }
+        if let Some(method) = line.strip_prefix("    fn ").filter(|_| in_role) {
+            methods.push(method.split(['(', '<']).next().unwrap());
+        }
+    }
+    assert!(methods.len() >= OTHERS.len() + 14, "{methods:?}");
+    methods
 }
 
 /// A write by this method, each of which succeeds once for whoever leads.
@@ -112,7 +127,7 @@ async fn write(store: &dyn Store, method: &str) -> Result<(), StoreError> {
         "revoke_token" => store.revoke_token("ada", "op", at(2)).await.map(drop),
         "add_session" => store.add_session(&session(1)).await,
         "begin_command" => store.begin_command(&order(1, 1)).await.map(drop),
-        "keep_answer" => store.keep_answer(order(1, 1).key, &answer()).await,
+        "store_response" => store.store_response(order(1, 1).key, &response()).await,
         "forget_command" => store.forget_command(order(1, 1).key).await,
         "end_session" => store.end_session(session(1).digest).await.map(drop),
         other => write_fleet(store, other).await,
@@ -327,7 +342,7 @@ macro_rules! two_processes {
             $(#[tokio::test]
             async fn $name() {
                 let one = orchestrator::store::memory::MemoryStore::new();
-                super::$name(&one, &one.another()).await;
+                super::$name(&one, &one.for_another_process()).await;
             })*
         }
         mod pg_of_two {

@@ -2,7 +2,7 @@
 
 use super::{at, flip, operation, register, seeded, submit};
 use crate::fixture::{Database, keys, map, mapping, plan_of, planned_move};
-use orchestrator::store::{SettingsRecord, Store, StoreError};
+use orchestrator::store::{MapStore, SettingsRecord, Store, StoreError};
 use plans::id::{MapName, MapVersion, MigrationId};
 use plans::key::{Key, KeyType};
 use plans::key_set::{KeyRange, KeySet};

@@ -4,7 +4,10 @@ use super::Size;
 use anyhow::Context;
 use chrono::Utc;
 use orchestrator::store::pg::PgStore;
-use orchestrator::store::{LeaderCandidate, NewOperation, NewShard, Store};
+use orchestrator::store::{
+    LeaderCandidate, LeaderStore, MapStore, MigrationStore, NewOperation, NewShard, ShardStore,
+    Store,
+};
 use plans::graph::{StepGraph, StepNode};
 use plans::id::{MapName, MapVersion, MigrationId, ShardName, StepId};
 use plans::key::{Key, KeyType};

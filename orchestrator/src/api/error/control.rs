@@ -55,11 +55,11 @@ impl From<ControlError> for ApiError {
             error @ (E::Protocol { .. }
             | E::NotOwner { .. }
             | E::Evidence { .. }
-            | E::NotRequested { .. }
+            | E::ClaimedByOtherToken { .. }
             | E::NameInUse { .. }
             | E::OtherAgent { .. }
             | E::OutOfReach { .. }
-            | E::UnseenByToken { .. }) => {
+            | E::InspectionOutOfReach { .. }) => {
                 let (status, code, hint) = agent_refused(&error);
                 new(status, code).hint(hint)
             }
@@ -86,9 +86,9 @@ impl From<ControlError> for ApiError {
                 failure.hint.into_iter().fold(problem, Self::hint)
             }
             E::OtherAnswer => new(S::BAD_GATEWAY, "agent.answer").hint(SAME_VERSION),
-            E::Unseen { .. } => new(S::CONFLICT, "shard.unseen").hint(REACH_SHARD),
+            E::ProbeFailed { .. } => new(S::CONFLICT, "shard.unseen").hint(REACH_SHARD),
             E::StoreOlder { .. } => new(S::CONFLICT, "store.older").hint(MOVE_FORWARD),
-            E::NoneCan { hint, .. } => {
+            E::NoMigrationCan { hint, .. } => {
                 let problem = new(S::CONFLICT, "operation.state");
                 hint.into_iter().fold(problem, Self::hint)
             }
@@ -98,7 +98,7 @@ impl From<ControlError> for ApiError {
                 );
                 new(S::CONFLICT, "migration.offline").hint(hint)
             }
-            E::Word(error) => word(&error),
+            E::Approval(error) => word(&error),
             E::NoRollBack { .. } => new(S::CONFLICT, "rollback.impossible").hint(KEPT_BY_TARGET),
             E::RulesBroken { .. } => new(S::UNPROCESSABLE_ENTITY, "rules.broken").hint(OVERRIDE),
             E::NoTables { map } => {
@@ -213,7 +213,7 @@ fn agent_refused(error: &ControlError) -> (StatusCode, &'static str, String) {
         (S::CONFLICT, "agent.protocol", NEIGHBOURS)
     } else if matches!(error, E::NotOwner { .. }) {
         (S::FORBIDDEN, "agent.not_owner", NOT_OWNER)
-    } else if matches!(error, E::NotRequested { .. }) {
+    } else if matches!(error, E::ClaimedByOtherToken { .. }) {
         (S::FORBIDDEN, "agent.not_asked", NOT_OWNER)
     } else if matches!(error, E::OtherAgent { .. }) {
         (S::FORBIDDEN, "agent.name", OWN_TOKEN)
@@ -255,7 +255,7 @@ fn dsn_refused(refused: &DsnRefused) -> (StatusCode, &'static str, String) {
             "run these statements on the shard as a superuser, then set the connection string again"
                 .to_owned(),
         ),
-        R::Unseen { .. } => (
+        R::Unidentified { .. } => (
             S::SERVICE_UNAVAILABLE,
             "shard.unidentified",
             "start an agent: shardwright-agent --controller URL; then set the connection string again"

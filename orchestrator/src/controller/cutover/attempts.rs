@@ -1,7 +1,7 @@
 //! The cutover attempts that this process knows: attempts that have begun, and locked rows that wait for the flip.
 
 use crate::controller::ControlError;
-use crate::store::{MigrationChange, MigrationOwner, SealedMigration, StoreError};
+use crate::store::{LeaseHolder, MigrationChange, SealedMigration, StoreError};
 use chrono::{DateTime, Utc};
 use plans::id::{AttemptNo, Epoch, MapVersion, MigrationId};
 use plans::shard_map::ShardMap;
@@ -23,9 +23,9 @@ pub(super) enum CutoverAttempt {
 #[derive(Debug)]
 pub(super) struct PreparedSeal {
     /// The task that writes the flip; it returns the transaction.
-    written: JoinHandle<Result<Box<dyn SealedMigration>, StoreError>>,
+    write_task: JoinHandle<Result<Box<dyn SealedMigration>, StoreError>>,
     /// The agent process for which the row is locked.
-    pub(super) owner: Option<MigrationOwner>,
+    pub(super) owner: Option<LeaseHolder>,
     pub(super) epoch: Epoch,
     /// The markers that the new owner must have applied; `None` if the controller does not require this evidence.
     pub(super) markers: Option<Markers>,
@@ -43,12 +43,12 @@ impl PreparedSeal {
     ) -> Self {
         let (epoch, version) = (change.migration.epoch, next.version);
         let owner = change.migration.owner.clone();
-        let written = tokio::spawn(async move {
+        let write_task = tokio::spawn(async move {
             sealed.write(&change, &next).await?;
             Ok(sealed)
         });
         Self {
-            written,
+            write_task,
             owner,
             markers,
             epoch,
@@ -58,13 +58,13 @@ impl PreparedSeal {
 
     /// Waits until the flip is written, and returns the transaction; `None` if the task that writes has ended without a
     /// result.
-    pub(super) async fn written(self) -> Result<Option<Box<dyn SealedMigration>>, StoreError> {
-        self.written.await.ok().transpose()
+    pub(super) async fn finish_write(self) -> Result<Option<Box<dyn SealedMigration>>, StoreError> {
+        self.write_task.await.ok().transpose()
     }
 
     /// Rolls the transaction back, which unlocks the row.
     pub(super) async fn release(self) {
-        if let Ok(Some(sealed)) = self.written().await {
+        if let Ok(Some(sealed)) = self.finish_write().await {
             sealed.release().await;
         }
     }
@@ -77,7 +77,7 @@ type AttemptTable = BTreeMap<MigrationId, (AttemptNo, CutoverAttempt)>;
 pub(in crate::controller) struct CutoverAttempts {
     table: Mutex<AttemptTable>,
     /// A lock that is held while an attempt begins.
-    turn: tokio::sync::Mutex<()>,
+    begin_lock: tokio::sync::Mutex<()>,
 }
 
 impl CutoverAttempts {
@@ -86,8 +86,8 @@ impl CutoverAttempts {
     }
 
     /// Waits until no other attempt is about to begin, so that each attempt finds those that began earlier.
-    pub(super) async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
-        self.turn.lock().await
+    pub(super) async fn lock_begin(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.begin_lock.lock().await
     }
 
     /// Removes and returns the sealed attempt with this number, if `may` accepts its seal. If `may` returns an error,

@@ -25,8 +25,9 @@ use plans::wire::Markers;
 use serde_json::Value;
 use uuid::Uuid;
 
-/// Returns whether the owner has a secret. An owner with a secret uses a protocol version with evidence.
-fn shows_evidence(m: &Migration) -> bool {
+/// Returns whether the agent that has the lease must present evidence: it has a secret, so its protocol version
+/// supports evidence.
+fn must_show_evidence(m: &Migration) -> bool {
     let owner = m.owner.as_ref();
     owner.is_some_and(|owner| owner.secret.is_some())
 }
@@ -34,7 +35,7 @@ fn shows_evidence(m: &Migration) -> bool {
 /// Returns the markers of a new attempt; `None` if the move writes no markers, or if its agent does not support
 /// evidence.
 pub(super) fn markers_for(m: &Migration) -> Option<Markers> {
-    let written = m.plan.mode == Mode::Online && shows_evidence(m);
+    let written = m.plan.mode == Mode::Online && must_show_evidence(m);
     written.then(|| Markers {
         fenced: Uuid::from_bytes(rand::random()),
         sealed: Uuid::from_bytes(rand::random()),
@@ -46,14 +47,14 @@ pub(in crate::controller) fn check_verified(
     m: &Migration,
     output: &Value,
 ) -> Result<(), ControlError> {
-    if !shows_evidence(m) {
+    if !must_show_evidence(m) {
         return Ok(());
     }
     let what = match serde_json::from_value::<Verified>(output.clone()) {
         Err(error) => Some(format!("the comparison's result cannot be read: {error}")),
         Ok(verified) => verified.objection(&m.plan.moving.tables),
     };
-    lacks(&m.id, what)
+    evidence_error(&m.id, what)
 }
 
 /// Refuses a seal if the target has no record of the comparison, or the record of another comparison.
@@ -64,7 +65,7 @@ pub(super) fn check_comparison(
 ) -> Result<(), ControlError> {
     let m = &snapshot.migration;
     let verify = snapshot.step_of(StepKind::Verify);
-    let Some(verify) = verify.filter(|_| direction == Direction::Forward && shows_evidence(m))
+    let Some(verify) = verify.filter(|_| direction == Direction::Forward && must_show_evidence(m))
     else {
         return Ok(());
     };
@@ -75,23 +76,23 @@ pub(super) fn check_comparison(
             .objection(&m.plan.moving.tables)
             .or_else(|| verified.objection_to(recorded.unwrap_or_default())),
     };
-    lacks(&m.id, what)
+    evidence_error(&m.id, what)
 }
 
 /// Refuses a flip unless the agent reports that the new owner has applied the markers of this attempt.
 pub(super) fn check_markers(
     id: &MigrationId,
-    drawn: Option<Markers>,
+    expected: Option<Markers>,
     applied: Option<Markers>,
 ) -> Result<(), ControlError> {
-    let lacks_markers = drawn.is_some() && drawn != applied;
-    let what =
-        lacks_markers.then(|| "the markers of the attempt are not shown as applied".to_owned());
-    lacks(id, what)
+    let lacks_markers = expected.is_some() && expected != applied;
+    let what = lacks_markers
+        .then(|| "the agent does not report the markers of the attempt as applied".to_owned());
+    evidence_error(id, what)
 }
 
 /// Returns an error if some evidence is missing.
-fn lacks(id: &MigrationId, what: Option<String>) -> Result<(), ControlError> {
+fn evidence_error(id: &MigrationId, what: Option<String>) -> Result<(), ControlError> {
     match what {
         None => Ok(()),
         Some(what) => Err(ControlError::Evidence {
@@ -106,7 +107,7 @@ mod tests {
     use super::*;
     use crate::access::SecretDigest;
     use crate::controller::samples::{admitted, keys, planned};
-    use crate::store::MigrationOwner;
+    use crate::store::LeaseHolder;
     use plans::request::Options;
     use plans::table::{MovingTable, TableKey, TableName};
     use serde_json::json;
@@ -139,7 +140,7 @@ mod tests {
         let mut moving = planned("m1", "a", "b", keys(0, 1));
         moving.moving.tables = vec![table("orders"), table("items")];
         let mut snapshot = admitted("m1", vec![moving], Options::default()).remove(0);
-        snapshot.migration.owner = Some(MigrationOwner {
+        snapshot.migration.owner = Some(LeaseHolder {
             agent: "a1".into(),
             instance: "a1-1".into(),
             token: Some("a1".to_owned()),
@@ -154,15 +155,15 @@ mod tests {
         snapshot
     }
 
-    fn code<T: std::fmt::Debug>(result: Result<T, ControlError>) -> String {
+    fn error_text<T: std::fmt::Debug>(result: Result<T, ControlError>) -> String {
         result.map_or_else(|error| error.to_string(), |_| String::new())
     }
 
     #[test]
-    fn a_target_without_the_record_of_the_comparison_is_not_sealed_for() {
+    fn a_seal_needs_the_record_of_the_comparison_on_the_target() {
         let own = migration(Some(SecretDigest([1; 32])));
         let seal = |direction, recorded: Option<Vec<TableVerified>>| {
-            code(check_comparison(&own, direction, recorded.as_deref()))
+            error_text(check_comparison(&own, direction, recorded.as_deref()))
         };
         let (orders, items) = (compared("orders", 3), compared("items", 9));
         let whole = vec![items.clone(), orders.clone()];
@@ -185,14 +186,17 @@ mod tests {
         // A rollback has no comparison, and an agent of protocol 3 presents no evidence.
         assert_eq!(seal(Direction::Reverse, None), "");
         let old = migration(None);
-        assert_eq!(code(check_comparison(&old, Direction::Forward, None)), "");
+        assert_eq!(
+            error_text(check_comparison(&old, Direction::Forward, None)),
+            ""
+        );
     }
 
     #[test]
-    fn a_comparison_that_leaves_a_table_out_or_finds_differences_is_none() {
+    fn a_comparison_must_contain_every_table_and_find_no_difference() {
         let m = migration(Some(SecretDigest([1; 32]))).migration;
         let both = vec![compared("orders", 3), compared("items", 9)];
-        assert_eq!(code(check_verified(&m, &verified(both.clone()))), "");
+        assert_eq!(error_text(check_verified(&m, &verified(both.clone()))), "");
         for (output, why) in [
             (json!({}), "cannot be read"),
             (
@@ -208,25 +212,25 @@ mod tests {
                 "2 row(s) differ",
             ),
         ] {
-            let refused = code(check_verified(&m, &output));
+            let refused = error_text(check_verified(&m, &output));
             assert!(refused.contains(why), "{refused}");
         }
         let old = migration(None).migration;
-        assert_eq!(code(check_verified(&old, &json!({}))), "");
+        assert_eq!(error_text(check_verified(&old, &json!({}))), "");
     }
 
     #[test]
-    fn a_flip_shows_the_markers_that_were_drawn_for_its_attempt() {
+    fn a_flip_needs_the_markers_of_its_attempt() {
         let m = migration(Some(SecretDigest([1; 32]))).migration;
-        let [drawn, other] = [markers_for(&m), markers_for(&m)];
-        assert!(drawn.is_some() && drawn != other);
-        assert_eq!(code(check_markers(&m.id, drawn, drawn)), "");
+        let [expected, other] = [markers_for(&m), markers_for(&m)];
+        assert!(expected.is_some() && expected != other);
+        assert_eq!(error_text(check_markers(&m.id, expected, expected)), "");
         for shown in [None, other] {
-            let refused = code(check_markers(&m.id, drawn, shown));
-            assert!(refused.contains("not shown as applied"), "{refused}");
+            let refused = error_text(check_markers(&m.id, expected, shown));
+            assert!(refused.contains("does not report the markers"), "{refused}");
         }
         let old = migration(None).migration;
         assert_eq!(markers_for(&old), None);
-        assert_eq!(code(check_markers(&m.id, None, None)), "");
+        assert_eq!(error_text(check_markers(&m.id, None, None)), "");
     }
 }

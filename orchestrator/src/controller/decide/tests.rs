@@ -2,7 +2,7 @@
 
 use super::super::samples::{admitted, at, keys, planned};
 use super::*;
-use crate::store::MigrationOwner;
+use crate::store::LeaseHolder;
 use plans::id::AttemptNo;
 use plans::request::Options;
 use plans::step::FORWARD;
@@ -23,13 +23,13 @@ fn decide(snapshot: &Snapshot, now: DateTime<Utc>) -> Vec<Decision> {
 }
 
 fn owned(mut snapshot: Snapshot) -> Snapshot {
-    snapshot.migration.owner = Some(MigrationOwner {
+    snapshot.migration.owner = Some(LeaseHolder {
         agent: "x".into(),
         instance: "x1".into(),
         token: None,
         secret: None,
     });
-    snapshot.migration.renew = false;
+    snapshot.migration.needs_new_epoch = false;
     snapshot.lease_until = Some(at(4));
     snapshot
 }
@@ -47,22 +47,22 @@ fn offer(step: &str) -> Vec<Decision> {
 /// The rollback was withdrawn before the target was opened again. Nothing else opens the target before its guards are
 /// dropped.
 #[test]
-fn a_target_that_a_withdrawn_roll_back_may_have_sealed_is_opened_although_nobody_resumes() {
+fn a_target_that_a_withdrawn_rollback_may_have_sealed_is_opened_without_a_resume() {
     let before = FORWARD
         .iter()
         .position(|kind| *kind == StepKind::DropOld)
         .unwrap();
-    let mut alone = snapshot(MigrationState::Failed, before);
-    alone.migration.ownership = Ownership::Completed;
-    assert_eq!(decide(&alone, at(1)), []);
+    let mut unowned = snapshot(MigrationState::Failed, before);
+    unowned.migration.ownership = Ownership::Completed;
+    assert_eq!(decide(&unowned, at(1)), []);
     let mut rollback = Step::new(StepKind::Rollback, 99);
     rollback.state = StepState::Skipped;
-    alone.steps.push(rollback);
-    assert_eq!(decide(&alone, at(1)), [Decision::Offer(None)]);
+    unowned.steps.push(rollback);
+    assert_eq!(decide(&unowned, at(1)), [Decision::Offer(None)]);
 }
 
 #[test]
-fn keys_that_may_be_closed_are_opened_although_nobody_resumes() {
+fn keys_that_may_be_closed_are_opened_without_a_resume() {
     use Ownership as O;
     let cutover = FORWARD
         .iter()
@@ -78,26 +78,26 @@ fn keys_that_may_be_closed_are_opened_although_nobody_resumes() {
             (O::Flipped, 1, cutover + 1, false),
             (O::RollbackFencing, 2, cutover + 1, true),
         ] {
-            let mut alone = snapshot(state, done);
-            alone.migration.ownership = ownership;
-            alone.migration.attempt = AttemptNo(attempt);
+            let mut unowned = snapshot(state, done);
+            unowned.migration.ownership = ownership;
+            unowned.migration.attempt = AttemptNo(attempt);
             let wanted = if closed { offers.clone() } else { Vec::new() };
             assert_eq!(
-                decide(&alone, at(1)),
+                decide(&unowned, at(1)),
                 wanted,
                 "{ownership} {attempt} {done}"
             );
-            // The owner has taken over since, or is about to do so.
-            let mut held = owned(alone);
+            // A live owner has opened the keys since, unless it needs a new epoch first.
+            let mut held = owned(unowned);
             assert_eq!(decide(&held, at(1)), []);
-            held.migration.renew = true;
+            held.migration.needs_new_epoch = true;
             assert_eq!(decide(&held, at(1)), wanted, "{ownership} {attempt} {done}");
         }
     }
 }
 
 #[test]
-fn what_was_submitted_is_started_and_its_first_step_offered() {
+fn a_planned_migration_is_started_and_its_first_step_is_offered() {
     let planned = snapshot(MigrationState::Planned, 0);
     assert_eq!(decide(&planned, at(1)), [Decision::Start]);
     let running = snapshot(MigrationState::Running, 0);
@@ -105,7 +105,7 @@ fn what_was_submitted_is_started_and_its_first_step_offered() {
 }
 
 #[test]
-fn what_is_held_back_says_so_once_and_what_cannot_start_is_refused() {
+fn a_waiting_migration_records_its_reason_once_and_a_lost_one_is_refused() {
     let mut planned = snapshot(MigrationState::Planned, 0);
     assert_eq!(super::decide(&planned, None, at(1)), []);
     let held = StartGate::Held("move m1 to be finished".to_owned());
@@ -119,7 +119,7 @@ fn what_is_held_back_says_so_once_and_what_cannot_start_is_refused() {
 }
 
 #[test]
-fn an_attempt_that_lost_its_owner_is_released_also_while_paused() {
+fn an_attempt_without_an_owner_is_offered_also_while_paused() {
     let mut paused = snapshot(MigrationState::Paused, 8);
     assert_eq!(decide(&paused, at(1)), []);
     paused.migration.ownership = Ownership::Fencing;
@@ -135,16 +135,16 @@ fn one_step_runs_at_a_time() {
 }
 
 #[test]
-fn a_lease_that_ran_out_expires_before_anything_else() {
+fn an_expired_lease_ends_before_any_other_decision() {
     let running = owned(snapshot(MigrationState::Running, 3));
     assert_eq!(due(&running, at(1)), Some(at(4)));
-    assert_eq!(decide(&running, at(4)), [Decision::Expire]);
+    assert_eq!(decide(&running, at(4)), [Decision::ExpireLease]);
     let paused = owned(snapshot(MigrationState::Paused, 3));
-    assert_eq!(decide(&paused, at(5)), [Decision::Expire]);
+    assert_eq!(decide(&paused, at(5)), [Decision::ExpireLease]);
 }
 
 #[test]
-fn a_pause_is_waited_out() {
+fn a_step_is_offered_after_its_pause() {
     let mut running = owned(snapshot(MigrationState::Running, 3));
     running.steps[3].state = StepState::Backoff;
     running.steps[3].next_at = Some(at(3));
@@ -154,7 +154,7 @@ fn a_pause_is_waited_out() {
 }
 
 #[test]
-fn the_cutover_waits_for_approval_and_somebody_keeps_the_stream() {
+fn the_cutover_waits_for_approval_and_an_agent_keeps_the_stream() {
     let running = owned(snapshot(MigrationState::Running, 8));
     assert_eq!(decide(&running, at(1)), [Decision::AwaitApproval]);
     let mut waiting = owned(snapshot(MigrationState::Waiting, 8));
@@ -168,7 +168,7 @@ fn the_cutover_waits_for_approval_and_somebody_keeps_the_stream() {
 }
 
 #[test]
-fn the_way_back_is_given_up_before_old_rows_are_dropped() {
+fn the_ownership_is_completed_before_old_rows_are_dropped() {
     let mut held = flipped(10);
     held.migration.hold_end = Some(HoldEnd::Finish);
     assert_eq!(decide(&held, at(1)), [Decision::Complete]);
@@ -187,10 +187,10 @@ fn a_hold_that_failed_can_be_finished_without_running_again() {
 }
 
 #[test]
-fn a_roll_back_takes_another_way() {
+fn a_rollback_adds_its_own_steps() {
     let mut held = flipped(10);
     held.migration.hold_end = Some(HoldEnd::Rollback);
-    assert_eq!(decide(&held, at(1)), [Decision::GoBack]);
+    assert_eq!(decide(&held, at(1)), [Decision::AddRollback]);
     held.steps[10].state = StepState::Skipped;
     held.steps.push(Step::new(StepKind::Rollback, 11));
     held.steps.push(Step::new(StepKind::DropNew, 12));
@@ -219,18 +219,18 @@ fn unwinding_waits_for_the_step_that_runs() {
     unwinding.steps[3].state = StepState::Pending;
     assert_eq!(decide(&unwinding, at(1)), offer("unwind"));
     unwinding.steps[11].state = StepState::Done;
-    assert_eq!(decide(&unwinding, at(1)), [Decision::End]);
+    assert_eq!(decide(&unwinding, at(1)), [Decision::EndMigration]);
 }
 
 #[test]
-fn what_stands_still_is_left_alone() {
+fn a_paused_or_failed_migration_is_not_offered() {
     for state in [MigrationState::Paused, MigrationState::Failed] {
         assert_eq!(decide(&snapshot(state, 3), at(1)), []);
     }
 }
 
 #[test]
-fn a_cutover_that_nobody_has_to_approve_waits_for_its_hours_and_says_so() {
+fn a_cutover_without_approval_waits_for_its_hours_and_records_this() {
     let before = FORWARD
         .iter()
         .position(|kind| *kind == StepKind::Cutover)

@@ -16,7 +16,7 @@ const HINTS: [Option<&str>; 11] = [
     Some("make the tables equal on both shards, then `resume`; or `abort` the migration"),
     Some("something else wrote to the moving rows there; `abort` it and plan it again"),
     Some("find the cause, then `resume`: before the flip the agent creates the guards again"),
-    Some("a roll back is not possible any more: `finish`"),
+    Some("a rollback is not possible any more: `finish`"),
     Some("start that agent again, or `abort` it"),
     Some("the target keeps the keys: `finish`, or plan a move back"),
     Some("`shardwright verify m1 --report` names them; find out who wrote to the target"),
@@ -113,13 +113,13 @@ fn states() -> Vec<(&'static str, Snapshot, Option<Command>)> {
 }
 
 #[test]
-fn every_command_that_a_hint_names_is_taken_in_its_state_and_one_goes_on() {
-    for (state, snapshot, goes_on) in states() {
+fn the_state_allows_every_command_of_a_hint_and_one_command_continues() {
+    for (state, snapshot, continues_with) in states() {
         let allowed = Command::allowed(&snapshot);
         for hint in HINTS {
             let failure = Failure {
                 code: "x.y".to_owned(),
-                message: "it broke".to_owned(),
+                message: "the step failed".to_owned(),
                 hint: hint.map(str::to_owned),
                 retry: RetryClass::None,
             };
@@ -132,7 +132,7 @@ fn every_command_that_a_hint_names_is_taken_in_its_state_and_one_goes_on() {
             assert_eq!(refused, None, "{state}: {hint:?} is shown as {shown}");
             if hint.is_none() {
                 assert!(
-                    goes_on.is_some_and(|command| named.contains(&command)),
+                    continues_with.is_some_and(|command| named.contains(&command)),
                     "{state}: {shown}"
                 );
             }
@@ -141,10 +141,10 @@ fn every_command_that_a_hint_names_is_taken_in_its_state_and_one_goes_on() {
 }
 
 #[test]
-fn what_mends_it_stays_where_the_command_behind_it_goes() {
+fn a_hint_keeps_the_remedy_without_a_refused_command() {
     let failure = |hint: &str| Failure {
         code: "x.y".to_owned(),
-        message: "it broke".to_owned(),
+        message: "the step failed".to_owned(),
         hint: Some(hint.to_owned()),
         retry: RetryClass::None,
     };
@@ -160,16 +160,16 @@ fn what_mends_it_stays_where_the_command_behind_it_goes() {
     );
     assert_eq!(
         shown("start that agent again, or `abort` it"),
-        "start that agent again, then `resume`; `finish` gives up the way back"
+        "start that agent again, then `resume`; `finish` makes a rollback impossible"
     );
     assert_eq!(
         shown("`abort` it and plan it again"),
-        "mend the cause, then `resume`; `finish` gives up the way back"
+        "remove the cause, then `resume`; `finish` makes a rollback impossible"
     );
 }
 
 #[test]
-fn what_has_ended_takes_no_command() {
+fn an_ended_migration_gets_no_command_in_its_hint() {
     let mut ended = snapshot(
         (MigrationState::Unwound, Ownership::Aborted),
         StepKind::Unwind,
@@ -178,9 +178,9 @@ fn what_has_ended_takes_no_command() {
     ended.migration.finished_at = Some(ended.migration.created_at);
     let failure = Failure {
         code: "x.y".to_owned(),
-        message: "it broke".to_owned(),
-        hint: Some("mend it, then `resume`; or `abort` it".to_owned()),
+        message: "the step failed".to_owned(),
+        hint: Some("repair it, then `resume`; or `abort` it".to_owned()),
         retry: RetryClass::None,
     };
-    assert_eq!(fit(&failure, &ended).hint.as_deref(), Some("mend it"));
+    assert_eq!(fit(&failure, &ended).hint.as_deref(), Some("repair it"));
 }

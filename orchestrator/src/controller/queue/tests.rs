@@ -24,49 +24,58 @@ fn flipped(m: Migration) -> Migration {
     m
 }
 
-fn why(own: &Migration, all: &[Migration]) -> Vec<String> {
+fn obstacles(own: &Migration, all: &[Migration]) -> Vec<String> {
     let all: Vec<&Migration> = all.iter().collect();
-    reasons(own, &all, &all)
+    start_obstacles(own, &all, &all)
 }
 
-fn one(id: &str, source: &str, target: &str, from: i64, to: i64) -> Migration {
+fn migration(id: &str, source: &str, target: &str, from: i64, to: i64) -> Migration {
     let moves = vec![planned("m1", source, target, keys(from, to))];
     migrations(id, moves, Options::default()).remove(0)
 }
 
 #[test]
 fn a_migration_alone_may_start() {
-    let own = one("ma", "a", "b", 0, 9);
-    assert_eq!(why(&own, std::slice::from_ref(&own)), Vec::<String>::new());
+    let own = migration("ma", "a", "b", 0, 9);
+    assert_eq!(
+        obstacles(&own, std::slice::from_ref(&own)),
+        Vec::<String>::new()
+    );
 }
 
 #[test]
 fn keys_that_move_already_are_waited_for_until_that_migration_ends() {
-    let first = flipped(one("ma", "a", "b", 0, 9));
-    let own = one("mb", "b", "c", 5, 7);
-    let other = one("mc", "b", "c", 20, 30);
+    let first = flipped(migration("ma", "a", "b", 0, 9));
+    let own = migration("mb", "b", "c", 5, 7);
+    let other = migration("mc", "b", "c", 20, 30);
     assert_eq!(
-        why(&own, &[first.clone(), own.clone(), other]),
+        obstacles(&own, &[first.clone(), own.clone(), other]),
         ["migration ma moves some of these keys"]
     );
     let mut ended = first;
     ended.finished_at = Some(at(9));
-    assert!(why(&own, &[ended, own.clone()]).is_empty());
+    assert!(obstacles(&own, &[ended, own.clone()]).is_empty());
 }
 
 #[test]
 fn the_older_of_two_that_share_keys_goes_first() {
-    let (old, new) = (one("ma", "a", "b", 0, 9), one("mb", "a", "c", 0, 9));
+    let (old, new) = (
+        migration("ma", "a", "b", 0, 9),
+        migration("mb", "a", "c", 0, 9),
+    );
     let all = [old.clone(), new.clone()];
-    assert!(why(&old, &all).is_empty());
-    assert_eq!(why(&new, &all), ["migration ma moves some of these keys"]);
+    assert!(obstacles(&old, &all).is_empty());
+    assert_eq!(
+        obstacles(&new, &all),
+        ["migration ma moves some of these keys"]
+    );
     let mut paused = old;
     paused.state = MigrationState::Paused;
-    assert!(why(&new, &[paused, new.clone()]).is_empty());
+    assert!(obstacles(&new, &[paused, new.clone()]).is_empty());
 }
 
 #[test]
-fn edges_of_the_plan_are_kept_and_a_move_that_was_taken_back_is_named() {
+fn a_move_waits_for_the_moves_before_it_and_names_an_aborted_one() {
     let mut moves = vec![
         planned("m1", "a", "b", keys(0, 9)),
         planned("m2", "c", "a", keys(10, 19)),
@@ -79,23 +88,26 @@ fn edges_of_the_plan_are_kept_and_a_move_that_was_taken_back_is_named() {
     };
     moves[1].after = edge(Until::Finished);
     let all = migrations("mo", moves, Options::default());
-    assert_eq!(why(&all[1], &all), ["move m1 to be finished"]);
+    assert_eq!(obstacles(&all[1], &all), ["move m1 to be finished"]);
     let flipped_first = [flipped(all[0].clone()), all[1].clone()];
-    assert_eq!(why(&all[1], &flipped_first), ["move m1 to be finished"]);
+    assert_eq!(
+        obstacles(&all[1], &flipped_first),
+        ["move m1 to be finished"]
+    );
     let mut after_flip = all[1].clone();
     after_flip.plan.after = edge(Until::Flipped);
-    assert!(why(&after_flip, &flipped_first).is_empty());
+    assert!(obstacles(&after_flip, &flipped_first).is_empty());
     let mut aborted = all[0].clone();
     aborted.ownership = Ownership::Aborted;
-    let waits = why(&all[1], &[aborted, all[1].clone()]);
+    let waits = obstacles(&all[1], &[aborted, all[1].clone()]);
     assert_eq!(
         waits,
-        ["move m1, which was aborted or rolled back: abort this one"]
+        ["move m1, which was aborted or rolled back: abort this migration"]
     );
 }
 
 #[test]
-fn a_move_knows_all_that_it_comes_after_until_one_of_them_ends() {
+fn all_earlier_moves_are_known_until_one_of_them_ends() {
     let mut moves = vec![
         planned("m1", "a", "b", keys(0, 9)),
         planned("m2", "c", "a", keys(10, 19)),
@@ -107,7 +119,7 @@ fn a_move_knows_all_that_it_comes_after_until_one_of_them_ends() {
         until: Until::Flipped,
     }];
     let all = migrations("mo", moves, Options::default());
-    let other = one("ma", "a", "b", 20, 29);
+    let other = migration("ma", "a", "b", 20, 29);
     let [first, own] = [&all[0], &all[1]];
     assert!(knows_all(
         own,
@@ -117,7 +129,7 @@ fn a_move_knows_all_that_it_comes_after_until_one_of_them_ends() {
 }
 
 #[test]
-fn of_a_sibling_that_was_read_twice_the_first_counts() {
+fn of_a_move_that_is_listed_twice_the_first_counts() {
     let mut moves = vec![
         planned("m1", "a", "b", keys(0, 9)),
         planned("m2", "c", "a", keys(10, 19)),
@@ -129,11 +141,11 @@ fn of_a_sibling_that_was_read_twice_the_first_counts() {
     let all = migrations("mo", moves, Options::default());
     let [before, own] = [&all[0], &all[1]];
     let after = flipped(before.clone());
-    assert!(reasons(own, &[&after, own], &[&after, own, before]).is_empty());
+    assert!(start_obstacles(own, &[&after, own], &[&after, own, before]).is_empty());
 }
 
 #[test]
-fn moves_under_way_are_limited_in_all_and_on_each_shard() {
+fn running_moves_are_limited_in_total_and_on_each_shard() {
     let moves = || {
         let one = |index: i64, target: &str| {
             planned(
@@ -152,49 +164,52 @@ fn moves_under_way_are_limited_in_all_and_on_each_shard() {
     };
     let mut all = migrations("mo", moves(), limits(2, 64));
     all[0] = started(all[0].clone());
-    assert!(why(&all[1], &all).is_empty());
+    assert!(obstacles(&all[1], &all).is_empty());
     all[1] = started(all[1].clone());
-    assert_eq!(why(&all[2], &all), ["2 other moves are under way"]);
+    assert_eq!(obstacles(&all[2], &all), ["2 other moves are running"]);
     all[0] = flipped(all[0].clone());
-    assert!(why(&all[2], &all).is_empty());
+    assert!(obstacles(&all[2], &all).is_empty());
 
     let mut all = migrations("mo", moves(), limits(64, 1));
     all[0] = started(all[0].clone());
-    assert_eq!(why(&all[1], &all), ["1 other move is under way on shard a"]);
+    assert_eq!(
+        obstacles(&all[1], &all),
+        ["1 other move is running on shard a"]
+    );
 }
 
 #[test]
 fn a_new_target_is_made_by_one_move_at_a_time() {
-    let mut first = started(one("ma", "a", "n", 0, 9));
+    let mut first = started(migration("ma", "a", "n", 0, 9));
     first.plan.target = TargetState::New;
-    let own = one("mb", "b", "n", 10, 19);
+    let own = migration("mb", "b", "n", 10, 19);
     assert_eq!(
-        why(&own, &[first.clone(), own.clone()]),
+        obstacles(&own, &[first.clone(), own.clone()]),
         ["migration ma creates the tables of shard n"]
     );
     let mut back = flipped(first);
-    assert!(why(&own, &[back.clone(), own.clone()]).is_empty());
+    assert!(obstacles(&own, &[back.clone(), own.clone()]).is_empty());
     back.ownership = Ownership::RolledBack;
     assert_eq!(
-        why(&own, &[back, own.clone()]),
-        ["migration ma takes its tables back from shard n"]
+        obstacles(&own, &[back, own.clone()]),
+        ["migration ma is removing its tables from shard n"]
     );
 }
 
 #[test]
 fn a_shard_that_is_being_emptied_gets_no_new_rows_meanwhile() {
-    let mut drops = flipped(one("ma", "a", "b", 0, 9));
+    let mut drops = flipped(migration("ma", "a", "b", 0, 9));
     drops.ownership = Ownership::Completed;
-    let own = one("mb", "c", "a", 20, 29);
+    let own = migration("mb", "c", "a", 20, 29);
     assert_eq!(
-        why(&own, &[drops, own.clone()]),
+        obstacles(&own, &[drops, own.clone()]),
         ["migration ma drops its old rows on shard a"]
     );
 }
 
 #[test]
 fn keys_that_the_source_lost_are_named() {
-    let own = one("ma", "a", "b", 0, 9);
+    let own = migration("ma", "a", "b", 0, 9);
     let map = |shard: &str| -> ShardMap {
         serde_json::from_value(serde_json::json!({
             "name": "m", "strategy": "range", "key": ["bigint"], "version": 4, "incarnation": "i",
@@ -203,11 +218,11 @@ fn keys_that_the_source_lost_are_named() {
         }))
         .unwrap()
     };
-    assert_eq!(lost(&own, &map("a")), None);
-    let why = lost(&own, &map("b")).unwrap();
+    assert_eq!(lost_keys_reason(&own, &map("a")), None);
+    let reason = lost_keys_reason(&own, &map("b")).unwrap();
     assert!(
-        why.contains("shard a does not own [0, 9)") && why.contains("version 4"),
-        "{why}"
+        reason.contains("shard a does not own [0, 9)") && reason.contains("version 4"),
+        "{reason}"
     );
 }
 
@@ -228,9 +243,9 @@ fn the_last_of_the_moves_that_empty_a_shard_drops_its_tables() {
         }
     }
     let mut all: Vec<Arc<Snapshot>> = all.into_iter().map(Arc::new).collect();
-    assert_eq!(drop_waits(&all[0], &all), None);
-    let waits = drop_waits(&all[1], &all).unwrap();
+    assert_eq!(drop_obstacle(&all[0], &all), None);
+    let waits = drop_obstacle(&all[1], &all).unwrap();
     assert!(waits.starts_with("move m1 to be finished"), "{waits}");
     Arc::make_mut(&mut all[0]).migration.finished_at = Some(at(9));
-    assert_eq!(drop_waits(&all[1], &all), None);
+    assert_eq!(drop_obstacle(&all[1], &all), None);
 }

@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 
 impl Controller {
     /// Adds the lost flips to the store, and returns a description of what was done, one line for each change.
-    pub(super) async fn move_forward(
+    pub(super) async fn add_lost_flips(
         &self,
         shards: &[ShardRecord],
         request: &ReconcileRequest,
@@ -34,9 +34,9 @@ impl Controller {
     ) -> Result<Vec<String>, ControlError> {
         let inventories = shards
             .iter()
-            .map(|shard| self.inner.fleet.fresh(&shard.name));
+            .map(|shard| self.inner.fleet.inventory_of_last_probe(&shard.name));
         let inventories: Vec<Inventory> = inventories.collect::<Result<_, _>>()?;
-        let before = self.known().await?;
+        let before = self.store_knowledge().await?;
         let own = before.of_shards(&inventories);
         if let Some(other) = inventories
             .iter()
@@ -44,15 +44,18 @@ impl Controller {
         {
             // Records in another database do not prove a flip.
             let shard = other.shard.clone();
-            return Err(ControlError::Unseen { shard });
+            return Err(ControlError::ProbeFailed { shard });
         }
         let mut done = self.raise_epochs(&inventories, actor).await?;
-        let known = self.known().await?;
+        let known = self.store_knowledge().await?;
         let lost = known.lost(&inventories);
         for map in &known.maps {
             let own: Vec<FlipProof> = lost.iter().filter(|p| p.map == map.name).cloned().collect();
             let highest = StoreKnowledge::highest(&map.name, &inventories);
-            done.extend(self.move_map(map, &own, highest, actor).await?);
+            done.extend(
+                self.add_lost_flips_of_map(map, &own, highest, actor)
+                    .await?,
+            );
         }
         if !done.is_empty() {
             let data = json!({ "done": done, "reason": request.reason });
@@ -70,10 +73,10 @@ impl Controller {
     ) -> Result<Vec<String>, ControlError> {
         let mut highest: BTreeMap<&MigrationId, (i64, i64)> = BTreeMap::new();
         for row in inventories.iter().flat_map(|inventory| &inventory.moves) {
-            let kept = highest.entry(&row.migration).or_default();
-            *kept = (
-                kept.0.max(row.epoch),
-                kept.1.max(ObservedMove::newest_attempt(row)),
+            let max = highest.entry(&row.migration).or_default();
+            *max = (
+                max.0.max(row.epoch),
+                max.1.max(ObservedMove::newest_attempt(row)),
             );
         }
         let mut done = Vec::new();
@@ -86,9 +89,9 @@ impl Controller {
                 continue;
             }
             let edit = |draft: &mut MigrationDraft| {
-                draft.disown("the control store was older than the shards")?;
-                raise(draft, epoch, attempt);
-                draft.note(
+                draft.remove_owner("the control store was older than the shards")?;
+                raise_numbers(draft, epoch, attempt);
+                draft.record(
                     "migration.reconciled",
                     None,
                     json!({ "epoch": epoch, "attempt": attempt }),
@@ -97,14 +100,14 @@ impl Controller {
             };
             self.change(id, actor, edit).await?;
             done.push(format!(
-                "migration {id}: epochs go on after {epoch}, attempts after {attempt}"
+                "migration {id}: the next epoch is above {epoch}, the next attempt above {attempt}"
             ));
         }
         Ok(done)
     }
 
     /// Adds the lost flips of one map as new versions. Returns a description of each version.
-    async fn move_map(
+    async fn add_lost_flips_of_map(
         &self,
         map: &ShardMap,
         lost: &[FlipProof],
@@ -113,7 +116,7 @@ impl Controller {
     ) -> Result<Vec<String>, ControlError> {
         let mut done = Vec::new();
         let versions = forward(map, lost, highest)
-            .map_err(|error| super::super::shards::invalid(&error.to_string()))?;
+            .map_err(|error| super::super::shards::invalid_error(&error.to_string()))?;
         for version in versions {
             let number = version.map.version;
             let known = match &version.proof {
@@ -123,9 +126,9 @@ impl Controller {
             let known = known.filter(|snapshot| snapshot.migration.finished_at.is_none());
             match (&version.proof, known) {
                 (Some(proof), Some(_)) => {
-                    self.adopt(proof, number, actor).await?;
+                    self.write_lost_flip(proof, number, actor).await?;
                     done.push(format!(
-                        "map {} version {number}: shard {} owns {}; migration {} goes on from there",
+                        "map {} version {number}: shard {} owns {}; migration {} continues after this flip",
                         map.name, proof.owner, proof.keys, proof.migration
                     ));
                 }
@@ -139,7 +142,10 @@ impl Controller {
                 }
                 (None, _) => {
                     self.inner.store.put_version(&version.map, actor).await?;
-                    done.push(format!("map {} version {number}: as before", map.name));
+                    done.push(format!(
+                        "map {} version {number}: no change of owners",
+                        map.name
+                    ));
                 }
             }
         }
@@ -148,7 +154,7 @@ impl Controller {
 
     /// Writes a lost flip into the store, in the same kind of transaction as every flip: it locks the row of the
     /// migration.
-    async fn adopt(
+    async fn write_lost_flip(
         &self,
         proof: &FlipProof,
         version: MapVersion,
@@ -157,7 +163,7 @@ impl Controller {
         self.forget_attempts(&proof.migration).await;
         let mut sealed = self.inner.store.seal(&proof.migration).await?;
         let next = with_owner(sealed.map(), &proof.keys, &proof.owner);
-        let next = next.map_err(|error| super::super::shards::invalid(&error.to_string()))?;
+        let next = next.map_err(|error| super::super::shards::invalid_error(&error.to_string()))?;
         if next.version != version {
             sealed.release().await;
             return Err(ControlError::Contended {
@@ -165,10 +171,10 @@ impl Controller {
             });
         }
         let mut draft = MigrationDraft::new(sealed.snapshot().clone(), actor, clock());
-        draft.disown("the control store had lost its flip")?;
-        raise(&mut draft, proof.epoch, proof.attempt);
-        own(&mut draft, proof, version)?;
-        let Some(change) = draft.change() else {
+        draft.remove_owner("the control store had lost its flip")?;
+        raise_numbers(&mut draft, proof.epoch, proof.attempt);
+        apply_lost_flip(&mut draft, proof, version)?;
+        let Some(change) = draft.into_change() else {
             return Ok(());
         };
         let next = ShardMap {
@@ -181,23 +187,23 @@ impl Controller {
 }
 
 /// Raises epoch and attempt of the draft to at least these values.
-fn raise(draft: &mut MigrationDraft, epoch: i64, attempt: i64) {
+fn raise_numbers(draft: &mut MigrationDraft, epoch: i64, attempt: i64) {
     let m = draft.migration();
     m.epoch = m.epoch.max(Epoch(epoch));
     m.attempt = m.attempt.max(AttemptNo(attempt));
-    m.renew = true;
+    m.needs_new_epoch = true;
 }
 
 /// Gives the draft the ownership, state and steps of a migration whose flip was lost.
-fn own(
+fn apply_lost_flip(
     draft: &mut MigrationDraft,
     proof: &FlipProof,
     version: MapVersion,
 ) -> Result<(), ControlError> {
     let data = json!({ "version": version, "lost": true });
-    wake(draft)?;
+    make_flippable(draft)?;
     let m = &draft.snapshot().migration;
-    let back = proof.owner == m.plan.moving.source;
+    let is_rollback = proof.owner == m.plan.moving.source;
     if m.ownership == Ownership::RolledBack && m.map_version_back < Some(version) {
         // The store has also lost that another cutover was started after the rollback.
         ways::go_again(draft)?;
@@ -206,28 +212,28 @@ fn own(
         draft.snapshot().migration.ownership,
         Ownership::Ready | Ownership::Fencing
     ) {
-        let made = MapVersion(version.0 - i64::from(back));
-        draft.own(OwnershipEvent::Fence, data.clone())?;
-        draft_flip(draft, Direction::Forward, made)?;
-        draft.migration().map_version_before = MapVersion(made.0 - 1);
-        pass_cutover(draft)?;
+        let forward_version = MapVersion(version.0 - i64::from(is_rollback));
+        draft.apply_to_ownership(OwnershipEvent::Fence, data.clone())?;
+        draft_flip(draft, Direction::Forward, forward_version)?;
+        draft.migration().map_version_before = MapVersion(forward_version.0 - 1);
+        skip_to_cutover(draft)?;
     }
     // Without the results of the first steps the migration cannot continue: `cleanup` removes its objects.
-    if proof.completed || !can_go_on(draft.snapshot()) {
-        draft.own(OwnershipEvent::Complete, data)?;
-        return settle::end(draft);
+    if proof.completed || !can_continue(draft.snapshot()) {
+        draft.apply_to_ownership(OwnershipEvent::Complete, data)?;
+        return settle::end_migration(draft);
     }
-    if back && draft.snapshot().migration.ownership != Ownership::RolledBack {
-        draft.own(OwnershipEvent::FenceBack, data)?;
+    if is_rollback && draft.snapshot().migration.ownership != Ownership::RolledBack {
+        draft.apply_to_ownership(OwnershipEvent::FenceBack, data)?;
         draft_flip(draft, Direction::Reverse, version)?;
-        pass_hold(draft)?;
+        mark_hold_done(draft)?;
         return ways::go_back(draft);
     }
     Ok(())
 }
 
 /// Changes the draft to a state in which a flip is possible.
-fn wake(draft: &mut MigrationDraft) -> Result<(), ControlError> {
+fn make_flippable(draft: &mut MigrationDraft) -> Result<(), ControlError> {
     let data = json!({ "lost": true });
     let m = &draft.snapshot().migration;
     let event = match (m.state, m.ownership) {
@@ -252,7 +258,7 @@ fn wake(draft: &mut MigrationDraft) -> Result<(), ControlError> {
         ) => None,
     };
     if let Some(event) = event {
-        draft.migrate(event, data)?;
+        draft.apply_to_migration(event, data)?;
     }
     let now = draft.now;
     let m = draft.migration();
@@ -264,7 +270,7 @@ fn wake(draft: &mut MigrationDraft) -> Result<(), ControlError> {
 
 /// Skips the steps before the cutover that are not done. The cutover step itself is performed again, as after a flip
 /// whose answer did not reach the agent.
-fn pass_cutover(draft: &mut MigrationDraft) -> Result<(), ControlError> {
+fn skip_to_cutover(draft: &mut MigrationDraft) -> Result<(), ControlError> {
     for kind in FORWARD {
         let step = draft.snapshot().step_of(kind).cloned();
         let Some(step) = step else { continue };
@@ -272,41 +278,41 @@ fn pass_cutover(draft: &mut MigrationDraft) -> Result<(), ControlError> {
             break;
         }
         if step.state != StepState::Done {
-            draft.leave(kind)?;
+            draft.skip_step(kind)?;
         }
     }
-    draft.restore(StepKind::Cutover)?;
+    draft.reopen_step(StepKind::Cutover)?;
     let step = draft.snapshot().step_of(StepKind::Cutover).cloned();
-    let rests = |step: &Step| matches!(step.state, StepState::Failed | StepState::Backoff);
-    if let Some(step) = step.filter(rests) {
-        draft.step(&step.id, StepEvent::Retried, json!({}))?;
+    let is_resting = |step: &Step| matches!(step.state, StepState::Failed | StepState::Backoff);
+    if let Some(step) = step.filter(is_resting) {
+        draft.apply_to_step(&step.id, StepEvent::Retried, json!({}))?;
     }
     // The keys have already moved, so no approval is needed.
     draft.migration().approved = true;
     Ok(())
 }
 
-/// After a lost rollback, marks the cutover and the hold before it as done. If the agent performed them again, the
-/// cutover would open the target, and the hold would drop the slot that another cutover needs.
-fn pass_hold(draft: &mut MigrationDraft) -> Result<(), ControlError> {
+/// After a lost rollback, marks the cutover and the hold as done. If the agent performed them again, the cutover would
+/// open the target, and the hold would drop the slot that another cutover needs.
+fn mark_hold_done(draft: &mut MigrationDraft) -> Result<(), ControlError> {
     for kind in [StepKind::Cutover, StepKind::Hold] {
         let step = draft.snapshot().step_of(kind).cloned();
         let Some(step) = step.filter(|step| step.state != StepState::Done) else {
             continue;
         };
-        draft.restore(kind)?;
+        draft.reopen_step(kind)?;
         if step.state == StepState::Failed {
-            draft.step(&step.id, StepEvent::Retried, json!({}))?;
+            draft.apply_to_step(&step.id, StepEvent::Retried, json!({}))?;
         }
-        draft.step(&step.id, StepEvent::Dispatched, json!({}))?;
-        let done = draft.step(&step.id, StepEvent::Completed, json!({}))?;
+        draft.apply_to_step(&step.id, StepEvent::Dispatched, json!({}))?;
+        let done = draft.apply_to_step(&step.id, StepEvent::Completed, json!({}))?;
         done.output = Some(json!({ "lost": true }));
     }
     Ok(())
 }
 
 /// Returns whether the migration can continue: the store must contain the results of its first steps.
-fn can_go_on(snapshot: &Snapshot) -> bool {
+fn can_continue(snapshot: &Snapshot) -> bool {
     [StepKind::Preflight, StepKind::CreateTarget]
         .into_iter()
         .all(|kind| {

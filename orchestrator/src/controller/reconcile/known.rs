@@ -1,6 +1,7 @@
-//! The knowledge of the control store in the form that the reconciler compares with the shards.
+//! What the control store contains, in the form that the reconciler compares with the shards.
 
 use super::super::{ControlError, Controller, clock};
+use super::watch::MigrationsAtLastRead;
 use crate::store::{CleanupRecord, Migration, Snapshot};
 use plans::id::{MigrationId, ShardName};
 use plans::inspection::inventory::{Inventory, ObservedServer, Whose};
@@ -11,13 +12,16 @@ use plans::step::create_target::TargetCreated;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::PoisonError;
 
-/// The number of migrations that ended before this process started, whose cleanup records are still checked.
+/// How many of the migrations that ended before this process started, the newest ones, get their cleanup records
+/// checked.
 const REMEMBERED: usize = 100;
 
 impl Controller {
     /// Returns the maps, the migrations that have started, and the servers of the shards. Each process reads the
     /// migrations that have ended only once.
-    pub(in crate::controller) async fn known(&self) -> Result<StoreKnowledge, ControlError> {
+    pub(in crate::controller) async fn store_knowledge(
+        &self,
+    ) -> Result<StoreKnowledge, ControlError> {
         let store = &self.inner.store;
         let unfinished = store.unfinished().await?;
         let open: BTreeSet<MigrationId> = unfinished
@@ -84,13 +88,13 @@ impl Controller {
     /// Returns the migrations that have ended.
     async fn ended(&self, open: &BTreeSet<MigrationId>) -> Result<Vec<KnownMove>, ControlError> {
         let fleet = &self.inner.fleet;
-        let kept = fleet
-            .ended
+        let last_read = fleet
+            .last_read
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
-        let (mut ended, before) = match kept {
-            Some(kept) => kept,
+        let (mut ended, before) = match last_read {
+            Some(last) => (last.ended, last.unfinished),
             None => {
                 let all = self.inner.store.list(i64::MAX, None).await?;
                 let ended = all.iter().filter(|m| m.finished_at.is_some());
@@ -115,8 +119,12 @@ impl Controller {
             }
         }
         let moves = ended.values().cloned().collect();
-        let mut kept = fleet.ended.lock().unwrap_or_else(PoisonError::into_inner);
-        *kept = Some((ended, open.clone()));
+        let unfinished = open.clone();
+        let mut last_read = fleet
+            .last_read
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *last_read = Some(MigrationsAtLastRead { ended, unfinished });
         Ok(moves)
     }
 }
@@ -136,7 +144,7 @@ fn known_move(snapshot: &Snapshot) -> KnownMove {
         step.is_some_and(|step| step.state == StepState::Done)
     };
     KnownMove {
-        opened: done(StepKind::Cutover) && !snapshot.goes_back(),
+        opened: done(StepKind::Cutover) && !snapshot.has_open_rollback(),
         ..of_migration(&snapshot.migration)
     }
 }

@@ -43,26 +43,33 @@ struct ProbeState {
     /// When the last probe began.
     begun_at: Option<DateTime<Utc>>,
     /// A lock that is held during a probe.
-    turn: Arc<tokio::sync::Mutex<()>>,
+    probe_lock: Arc<tokio::sync::Mutex<()>>,
     /// When a probe last succeeded.
     observed_at: Option<DateTime<Utc>>,
+    /// Why the last probe failed, if it did.
     failure: Option<String>,
     inventory: Option<Inventory>,
     findings: Vec<Contradiction>,
 }
 
 /// The pause between a failed probe and the next one, unless the usual interval is shorter.
-const AGAIN: TimeDelta = TimeDelta::seconds(1);
+const RETRY_PAUSE: TimeDelta = TimeDelta::seconds(1);
 
-/// All migrations as the controller last read them: those that had ended, by id, and the ids of those that had not.
-pub(super) type EndedMigrations = (BTreeMap<MigrationId, KnownMove>, BTreeSet<MigrationId>);
+/// All migrations as the controller last read them.
+#[derive(Debug)]
+pub(super) struct MigrationsAtLastRead {
+    /// Those that had ended.
+    pub(super) ended: BTreeMap<MigrationId, KnownMove>,
+    /// Those that had not ended.
+    pub(super) unfinished: BTreeSet<MigrationId>,
+}
 
 /// The probes of all shards by this process.
 #[derive(Debug, Default)]
 pub(in crate::controller) struct FleetWatch {
     shards: Mutex<BTreeMap<ShardName, ProbeState>>,
     /// All migrations as of the last read; `None` before the first read.
-    pub(super) ended: Mutex<Option<EndedMigrations>>,
+    pub(super) last_read: Mutex<Option<MigrationsAtLastRead>>,
     /// Ended migrations that possibly have cleanup records that are not marked as done yet.
     pub(super) unmarked: Mutex<BTreeSet<MigrationId>>,
 }
@@ -77,36 +84,39 @@ pub(super) struct ProbeChange {
 
 impl FleetWatch {
     /// Locks the states of the probes of all shards.
-    fn kept(&self) -> MutexGuard<'_, BTreeMap<ShardName, ProbeState>> {
+    fn probe_states(&self) -> MutexGuard<'_, BTreeMap<ShardName, ProbeState>> {
         self.shards.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Forgets everything, because this process has just become the leader.
     pub(in crate::controller) fn forget(&self) {
-        self.kept().clear();
-        *self.ended.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.probe_states().clear();
+        *self
+            .last_read
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// Returns the shards whose probe is due. Forgets shards that are no longer registered.
-    pub(super) fn due(
+    pub(super) fn begin_due(
         &self,
         shards: Vec<ShardRecord>,
         now: DateTime<Utc>,
         every: TimeDelta,
     ) -> Vec<ShardRecord> {
-        let mut kept = self.kept();
-        kept.retain(|name, _| shards.iter().any(|shard| &shard.name == name));
+        let mut states = self.probe_states();
+        states.retain(|name, _| shards.iter().any(|shard| &shard.name == name));
         let is_due = |shard: &ShardRecord| {
-            let kept = kept.entry(shard.name.clone()).or_default();
-            let pause = if kept.failure.is_some() {
-                AGAIN.min(every)
+            let state = states.entry(shard.name.clone()).or_default();
+            let pause = if state.failure.is_some() {
+                RETRY_PAUSE.min(every)
             } else {
                 every
             };
-            let due =
-                kept.turn.try_lock().is_ok() && kept.begun_at.is_none_or(|at| at + pause <= now);
+            let due = state.probe_lock.try_lock().is_ok()
+                && state.begun_at.is_none_or(|at| at + pause <= now);
             if due {
-                kept.begun_at = Some(now);
+                state.begun_at = Some(now);
             }
             due
         };
@@ -114,47 +124,54 @@ impl FleetWatch {
         shards.into_iter().filter(|shard| is_due(shard)).collect()
     }
 
-    /// Returns the time of the next check for due probes: `limit`, or earlier if a probe failed.
-    pub(super) fn next(&self, limit: DateTime<Utc>) -> DateTime<Utc> {
-        let failed = self.kept().values().any(|kept| kept.failure.is_some());
+    /// Returns when to check again which probes are due: at `limit`, or earlier if a probe failed.
+    pub(super) fn next_check(&self, limit: DateTime<Utc>) -> DateTime<Utc> {
+        let failed = self
+            .probe_states()
+            .values()
+            .any(|state| state.failure.is_some());
         if failed {
-            limit.min(super::clock() + AGAIN)
+            limit.min(super::clock() + RETRY_PAUSE)
         } else {
             limit
         }
     }
 
     /// Returns the lock of a shard's probes: only one probe of a shard runs at a time.
-    pub(super) fn turn(&self, shard: &ShardName) -> Arc<tokio::sync::Mutex<()>> {
-        self.kept().entry(shard.clone()).or_default().turn.clone()
+    pub(super) fn probe_lock(&self, shard: &ShardName) -> Arc<tokio::sync::Mutex<()>> {
+        self.probe_states()
+            .entry(shard.clone())
+            .or_default()
+            .probe_lock
+            .clone()
     }
 
     /// Keeps the result of a probe, and returns what it has changed.
-    pub(super) fn keep(
+    pub(super) fn record_probe(
         &self,
         shard: &ShardName,
         at: DateTime<Utc>,
         probed: Result<(Inventory, Vec<Contradiction>), ControlError>,
     ) -> ProbeChange {
-        let mut all = self.kept();
-        let kept = all.entry(shard.clone()).or_default();
-        let first = kept.observed_at.is_none() && probed.is_ok();
+        let mut all = self.probe_states();
+        let state = all.entry(shard.clone()).or_default();
+        let first = state.observed_at.is_none() && probed.is_ok();
         match probed {
             Ok((inventory, findings)) => {
                 let is_new =
-                    |finding: &&Contradiction| !kept.findings.iter().any(|f| f.is_same(finding));
+                    |finding: &&Contradiction| !state.findings.iter().any(|f| f.is_same(finding));
                 let new = findings.iter().filter(is_new).cloned().collect();
-                kept.observed_at = Some(at);
-                kept.failure = None;
-                kept.inventory = Some(inventory);
-                kept.findings = findings;
+                state.observed_at = Some(at);
+                state.failure = None;
+                state.inventory = Some(inventory);
+                state.findings = findings;
                 ProbeChange {
                     first,
                     findings: new,
                 }
             }
             Err(error) => {
-                kept.failure = Some(error.to_string());
+                state.failure = Some(error.to_string());
                 ProbeChange {
                     first,
                     findings: Vec::new(),
@@ -165,47 +182,50 @@ impl FleetWatch {
 
     /// Returns whether a probe of the shard has succeeded.
     pub(super) fn was_observed(&self, shard: &ShardName) -> bool {
-        self.kept()
+        self.probe_states()
             .get(shard)
-            .is_some_and(|kept| kept.observed_at.is_some())
+            .is_some_and(|state| state.observed_at.is_some())
     }
 
     /// Returns the result of the last successful probe, of any age.
     pub(super) fn inventory(&self, shard: &ShardName) -> Option<Inventory> {
-        self.kept().get(shard)?.inventory.clone()
+        self.probe_states().get(shard)?.inventory.clone()
     }
 
     /// Returns the result of the last probe. Fails if the last probe failed.
-    pub(super) fn fresh(&self, shard: &ShardName) -> Result<Inventory, ControlError> {
-        let all = self.kept();
-        let kept = all.get(shard).filter(|kept| kept.failure.is_none());
-        let inventory = kept.and_then(|kept| kept.inventory.clone());
-        inventory.ok_or_else(|| ControlError::Unseen {
+    pub(super) fn inventory_of_last_probe(
+        &self,
+        shard: &ShardName,
+    ) -> Result<Inventory, ControlError> {
+        let all = self.probe_states();
+        let state = all.get(shard).filter(|state| state.failure.is_none());
+        let inventory = state.and_then(|state| state.inventory.clone());
+        inventory.ok_or_else(|| ControlError::ProbeFailed {
             shard: shard.clone(),
         })
     }
 
     /// Returns the last results of the probes of all other shards.
     pub(super) fn other_inventories(&self, shard: &ShardName) -> Vec<Inventory> {
-        let all = self.kept();
+        let all = self.probe_states();
         let inventories = all.iter().filter(|(name, _)| *name != shard);
         inventories
-            .filter_map(|(_, kept)| kept.inventory.clone())
+            .filter_map(|(_, state)| state.inventory.clone())
             .collect()
     }
 
     pub(super) fn report(&self) -> FleetReport {
-        let all = self.kept();
-        let probe = |(shard, kept): (&ShardName, &ProbeState)| ShardProbe {
+        let all = self.probe_states();
+        let probe = |(shard, state): (&ShardName, &ProbeState)| ShardProbe {
             shard: shard.clone(),
-            observed_at: kept.observed_at,
-            failure: kept.failure.clone(),
+            observed_at: state.observed_at,
+            failure: state.failure.clone(),
         };
         FleetReport {
             shards: all.iter().map(probe).collect(),
             findings: all
                 .values()
-                .flat_map(|kept| kept.findings.clone())
+                .flat_map(|state| state.findings.clone())
                 .collect(),
             done: Vec::new(),
         }

@@ -20,7 +20,7 @@ impl CourseView {
         controller: &Controller,
         id: &MigrationId,
     ) -> Result<Self, ControlError> {
-        let readings = controller.course(id).await?;
+        let readings = controller.readings(id).await?;
         Ok(Self {
             charts: charts(&readings),
             id: id.to_string(),

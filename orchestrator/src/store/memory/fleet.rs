@@ -1,50 +1,54 @@
 //! Shards and maps in memory.
 
+use super::MemoryStore;
 use super::state::MemoryState;
-use super::{exists, missing};
-use crate::store::pieces::{AllowedOwners, MapDelta, count};
+use super::{exists_error, missing_error};
+use crate::store::pieces::{AllowedOwners, MapDelta, piece_count};
 use crate::store::{
-    MapVersionRecord, NewShard, SettingsRecord, ShardRecord, ShardUpdate, StoreError,
+    MapStore, MapVersionRecord, NewShard, SettingsRecord, ShardRecord, ShardStore, ShardUpdate,
+    StoreError, StoreFuture,
 };
 use chrono::Utc;
 use plans::id::{MapName, MapVersion, MigrationId, ShardName};
+use plans::inspection::inventory::ObservedServer;
 use plans::shard_map::ShardMap;
+use std::sync::Arc;
 
 impl MemoryState {
     /// Returns the version in force of a map with the settings in force.
-    pub(super) fn current(&self, name: &MapName) -> Option<ShardMap> {
+    pub(super) fn map_in_force(&self, name: &MapName) -> Option<ShardMap> {
         let (map, _) = self.maps.get(name)?.versions.last()?;
         self.at_version(name, map.version)
     }
 
     pub(super) fn at_version(&self, name: &MapName, version: MapVersion) -> Option<ShardMap> {
-        let kept = self.maps.get(name)?;
-        let mut versions = kept.versions.iter();
+        let history = self.maps.get(name)?;
+        let mut versions = history.versions.iter();
         let (map, _) = versions.find(|(map, _)| map.version == version)?;
         Some(ShardMap {
-            settings: kept.settings.last()?.settings.clone(),
+            settings: history.settings.last()?.settings.clone(),
             ..map.clone()
         })
     }
 
     pub(super) fn version_in_force(&self, name: &MapName) -> Result<MapVersion, StoreError> {
-        let map = self.current(name);
-        let map = map.ok_or_else(|| missing("map", name.as_str()))?;
+        let map = self.map_in_force(name);
+        let map = map.ok_or_else(|| missing_error("map", name.as_str()))?;
         Ok(map.version)
     }
 
     /// Fails for the first shard that is not registered.
-    pub(super) fn registered<'a>(
+    pub(super) fn check_registered<'a>(
         &self,
         mut names: impl Iterator<Item = &'a ShardName>,
     ) -> Result<(), StoreError> {
         let absent = names.find(|name| !self.shards.contains_key(*name));
-        absent.map_or(Ok(()), |name| Err(missing("shard", name.as_str())))
+        absent.map_or(Ok(()), |name| Err(missing_error("shard", name.as_str())))
     }
 
     pub(super) fn add_shard(&mut self, new: &NewShard) -> Result<ShardRecord, StoreError> {
         if self.shards.contains_key(&new.name) {
-            return Err(exists("shard", new.name.as_str()));
+            return Err(exists_error("shard", new.name.as_str()));
         }
         self.last_number += 1;
         let record = ShardRecord {
@@ -63,7 +67,7 @@ impl MemoryState {
 
     pub(super) fn update_shard(&mut self, update: &ShardUpdate) -> Result<ShardRecord, StoreError> {
         let shard = self.shards.get_mut(&update.name);
-        let shard = shard.ok_or_else(|| missing("shard", update.name.as_str()))?;
+        let shard = shard.ok_or_else(|| missing_error("shard", update.name.as_str()))?;
         shard.labels = update.labels.clone();
         shard.capacity = update.capacity;
         shard.space = update.space;
@@ -71,7 +75,7 @@ impl MemoryState {
             shard.dsn.clone_from(dsn);
         }
         self.shard(&update.name)
-            .ok_or_else(|| missing("shard", update.name.as_str()))
+            .ok_or_else(|| missing_error("shard", update.name.as_str()))
     }
 
     /// Returns a registered shard with the identity of its database, if that is known.
@@ -83,8 +87,11 @@ impl MemoryState {
     }
 
     pub(super) fn remove_shard(&mut self, name: &ShardName) -> Result<(), StoreError> {
-        self.registered(std::iter::once(name))?;
-        let mut in_force = self.maps.values().filter_map(|kept| kept.versions.last());
+        self.check_registered(std::iter::once(name))?;
+        let mut in_force = self
+            .maps
+            .values()
+            .filter_map(|history| history.versions.last());
         let user = in_force.find(|(map, _)| map.mappings.iter().any(|m| &m.shard == name));
         if let Some((map, _)) = user {
             return Err(StoreError::ShardInUse {
@@ -111,11 +118,11 @@ impl MemoryState {
 
     pub(super) fn create_map(&mut self, map: &ShardMap, by: &str) -> Result<(), StoreError> {
         if self.maps.contains_key(&map.name) {
-            return Err(exists("map", map.name.as_str()));
+            return Err(exists_error("map", map.name.as_str()));
         }
         self.add_version(map, None, by)?;
-        let kept = self.maps.entry(map.name.clone()).or_default();
-        kept.settings.push(SettingsRecord {
+        let history = self.maps.entry(map.name.clone()).or_default();
+        history.settings.push(SettingsRecord {
             map: map.name.clone(),
             revision: 1,
             settings: map.settings.clone(),
@@ -131,9 +138,9 @@ impl MemoryState {
         by: &str,
         owners: AllowedOwners,
     ) -> Result<(), StoreError> {
-        self.lock(&map.name)?;
-        let before = self.current(&map.name);
-        let before = before.ok_or_else(|| missing("map", map.name.as_str()))?;
+        self.check_unlocked(&map.name)?;
+        let before = self.map_in_force(&map.name);
+        let before = before.ok_or_else(|| missing_error("map", map.name.as_str()))?;
         if before.version.next() != map.version {
             return Err(StoreError::MapVersion {
                 map: map.name.clone(),
@@ -141,8 +148,8 @@ impl MemoryState {
                 expected: map.version.0 - 1,
             });
         }
-        let reassigned = MapDelta::between(&before, map).reassigned(before.no_keys());
-        let moved = self.moved_by(&map.name, &reassigned);
+        let reassigned = MapDelta::between(&before, map).reassigned_keys(before.no_keys());
+        let moved = self.migration_moving(&map.name, &reassigned);
         if let Some(migration) = moved.filter(|_| owners == AllowedOwners::Checked) {
             return Err(StoreError::KeysMoving { migration });
         }
@@ -155,14 +162,17 @@ impl MemoryState {
         migration: Option<&MigrationId>,
         by: &str,
     ) -> Result<(), StoreError> {
-        let delta = match self.current(&map.name) {
+        let delta = match self.map_in_force(&map.name) {
             Some(before) => MapDelta::between(&before, map),
             None => MapDelta::first(map),
         };
-        self.registered(delta.added.iter().map(|piece| &piece.shard))?;
-        let kept = self.maps.entry(map.name.clone()).or_default();
-        let pieces = kept.versions.last().map_or(0, |(_, record)| record.pieces);
-        let (added, removed) = (count(&delta.added), count(&delta.removed));
+        self.check_registered(delta.added.iter().map(|piece| &piece.shard))?;
+        let history = self.maps.entry(map.name.clone()).or_default();
+        let pieces = history
+            .versions
+            .last()
+            .map_or(0, |(_, record)| record.pieces);
+        let (added, removed) = (piece_count(&delta.added), piece_count(&delta.removed));
         let record = MapVersionRecord {
             version: map.version,
             created_at: Utc::now(),
@@ -176,15 +186,15 @@ impl MemoryState {
             migration: migration.cloned(),
             ..map.clone()
         };
-        kept.versions.push((map, record));
+        history.versions.push((map, record));
         Ok(())
     }
 
     pub(super) fn put_settings(&mut self, new: &SettingsRecord) -> Result<(), StoreError> {
-        self.lock(&new.map)?;
-        let kept = self.maps.get_mut(&new.map);
-        let kept = kept.ok_or_else(|| missing("map", new.map.as_str()))?;
-        let current = kept.settings.last().map_or(0, |record| record.revision);
+        self.check_unlocked(&new.map)?;
+        let history = self.maps.get_mut(&new.map);
+        let history = history.ok_or_else(|| missing_error("map", new.map.as_str()))?;
+        let current = history.settings.last().map_or(0, |record| record.revision);
         if new.revision != current + 1 {
             return Err(StoreError::SettingsRevision {
                 map: new.map.clone(),
@@ -192,7 +202,104 @@ impl MemoryState {
                 expected: new.revision - 1,
             });
         }
-        kept.settings.push(new.clone());
+        history.settings.push(new.clone());
         Ok(())
+    }
+}
+
+impl ShardStore for MemoryStore {
+    fn add_shard<'a>(&'a self, new: &'a NewShard) -> StoreFuture<'a, ShardRecord> {
+        self.write(|state| state.add_shard(new))
+    }
+
+    fn update_shard<'a>(&'a self, update: &'a ShardUpdate) -> StoreFuture<'a, ShardRecord> {
+        self.write(|state| state.update_shard(update))
+    }
+
+    fn shards(&self) -> StoreFuture<'_, Vec<ShardRecord>> {
+        self.run(|state| {
+            Ok(state
+                .shards
+                .keys()
+                .filter_map(|name| state.shard(name))
+                .collect())
+        })
+    }
+
+    fn shard<'a>(&'a self, name: &'a ShardName) -> StoreFuture<'a, Option<ShardRecord>> {
+        self.run(|state| Ok(state.shard(name)))
+    }
+
+    fn remove_shard<'a>(&'a self, name: &'a ShardName) -> StoreFuture<'a, ()> {
+        self.write(|state| state.remove_shard(name))
+    }
+
+    fn servers(&self) -> StoreFuture<'_, Vec<ObservedServer>> {
+        self.run(|state| Ok(state.servers.values().cloned().collect()))
+    }
+
+    fn put_server<'a>(&'a self, server: &'a ObservedServer) -> StoreFuture<'a, ()> {
+        self.write(|state| {
+            state.servers.insert(server.number, server.clone());
+            Ok(())
+        })
+    }
+}
+
+impl MapStore for MemoryStore {
+    fn create_map<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> StoreFuture<'a, ()> {
+        self.write(|state| state.create_map(map, by))
+    }
+
+    fn put_version<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> StoreFuture<'a, ()> {
+        self.write(|state| state.put_version(map, by, AllowedOwners::Checked))
+    }
+
+    fn put_proven_version<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> StoreFuture<'a, ()> {
+        self.write(|state| state.put_version(map, by, AllowedOwners::Proven))
+    }
+
+    fn maps(&self) -> StoreFuture<'_, Vec<Arc<ShardMap>>> {
+        self.run(|state| {
+            let names = state.maps.keys();
+            let maps = names.filter_map(|name| state.map_in_force(name));
+            Ok(maps.map(Arc::new).collect())
+        })
+    }
+
+    fn map<'a>(&'a self, name: &'a MapName) -> StoreFuture<'a, Option<Arc<ShardMap>>> {
+        self.run(|state| Ok(state.map_in_force(name).map(Arc::new)))
+    }
+
+    fn map_at<'a>(
+        &'a self,
+        name: &'a MapName,
+        version: MapVersion,
+    ) -> StoreFuture<'a, Option<ShardMap>> {
+        self.run(|state| Ok(state.at_version(name, version)))
+    }
+
+    fn history<'a>(&'a self, name: &'a MapName) -> StoreFuture<'a, Vec<MapVersionRecord>> {
+        self.run(|state| {
+            let history = state.maps.get(name).into_iter();
+            let versions = history.flat_map(|history| &history.versions);
+            Ok(versions.map(|(_, record)| record.clone()).collect())
+        })
+    }
+
+    fn shards_of_map<'a>(&'a self, name: &'a MapName) -> StoreFuture<'a, Vec<ShardName>> {
+        self.run(|state| Ok(state.shards_of_map(name)))
+    }
+
+    fn put_settings<'a>(&'a self, new: &'a SettingsRecord) -> StoreFuture<'a, ()> {
+        self.write(|state| state.put_settings(new))
+    }
+
+    fn settings<'a>(&'a self, name: &'a MapName) -> StoreFuture<'a, Vec<SettingsRecord>> {
+        self.run(|state| {
+            let history = state.maps.get(name).into_iter();
+            let revisions = history.flat_map(|history| history.settings.iter().rev());
+            Ok(revisions.cloned().collect())
+        })
     }
 }

@@ -1,6 +1,6 @@
 //! The data of the store in memory: operations, migrations and the locks of sealed migrations.
 
-use super::missing;
+use super::missing_error;
 use crate::access::SecretDigest;
 use crate::store::{
     AgentProcess, AgentRecord, AuditRecord, CleanupRecord, EarlierCommand, Event, FigureReading,
@@ -20,7 +20,7 @@ pub(super) struct MemoryState {
     pub(super) leader: Option<Leader>,
     pub(super) shards: BTreeMap<ShardName, ShardRecord>,
     pub(super) last_number: i32,
-    pub(super) maps: BTreeMap<MapName, KeptMap>,
+    pub(super) maps: BTreeMap<MapName, MapHistory>,
     pub(super) operations: BTreeMap<MigrationId, NewOperation>,
     pub(super) migrations: BTreeMap<MigrationId, Snapshot>,
     pub(super) events: BTreeMap<MigrationId, Vec<Event>>,
@@ -42,7 +42,7 @@ pub(super) struct MemoryState {
 
 /// All versions of one map, and all revisions of its settings, oldest first.
 #[derive(Debug, Default)]
-pub(super) struct KeptMap {
+pub(super) struct MapHistory {
     pub(super) versions: Vec<(ShardMap, MapVersionRecord)>,
     pub(super) settings: Vec<SettingsRecord>,
 }
@@ -64,26 +64,30 @@ impl MemoryState {
         named.into_iter().collect()
     }
 
-    /// Fails while a sealed migration locks the map.
-    pub(super) fn lock(&self, map: &MapName) -> Result<(), StoreError> {
-        let held = self.sealed.values().any(|sealed| sealed == map);
-        if held { Err(StoreError::Busy) } else { Ok(()) }
+    /// Fails with `Busy` while a sealed migration locks the map.
+    pub(super) fn check_unlocked(&self, map: &MapName) -> Result<(), StoreError> {
+        let is_locked = self.sealed.values().any(|sealed| sealed == map);
+        if is_locked {
+            Err(StoreError::Busy)
+        } else {
+            Ok(())
+        }
     }
 
     /// Returns an unfinished migration that moves some of `keys`, if one exists.
-    pub(super) fn moved_by(&self, map: &MapName, keys: &KeySet) -> Option<MigrationId> {
+    pub(super) fn migration_moving(&self, map: &MapName, keys: &KeySet) -> Option<MigrationId> {
         let mut all = self.migrations.values();
-        let other = all.find(|s| s.migration.meets(map, keys))?;
+        let other = all.find(|s| s.migration.moves_any_of(map, keys))?;
         Some(other.migration.id.clone())
     }
 
-    pub(super) fn admit(&mut self, new: &NewOperation) -> Result<Vec<Snapshot>, StoreError> {
+    pub(super) fn submit(&mut self, new: &NewOperation) -> Result<Vec<Snapshot>, StoreError> {
         let plan = &new.plan;
-        self.lock(&plan.map)?;
+        self.check_unlocked(&plan.map)?;
         let current = self.version_in_force(&plan.map)?;
         if !new.queue {
             let mut moves = plan.moves.iter();
-            let other = moves.find_map(|m| self.moved_by(&plan.map, &m.moving.keys));
+            let other = moves.find_map(|m| self.migration_moving(&plan.map, &m.moving.keys));
             if let Some(migration) = other {
                 return Err(StoreError::KeysMoving { migration });
             }
@@ -99,7 +103,7 @@ impl MemoryState {
         let names: BTreeSet<&ShardName> = moves
             .flat_map(|m| [&m.moving.source, &m.moving.target])
             .collect();
-        self.registered(names.into_iter())?;
+        self.check_registered(names.into_iter())?;
         let snapshots = new.snapshots();
         let mut ids = snapshots.iter().map(|s| &s.migration.id);
         let existing = ids.find(|id| self.migrations.contains_key(*id));
@@ -114,28 +118,28 @@ impl MemoryState {
         for snapshot in &snapshots {
             let id = &snapshot.migration.id;
             self.migrations.insert(id.clone(), snapshot.clone());
-            self.journal(id, &[new.event()]);
+            self.append_events(id, &[new.event()]);
         }
         Ok(snapshots)
     }
 
     pub(super) fn operation(&self, id: &MigrationId) -> Option<OperationRecord> {
-        let kept = self.operations.get(id)?;
+        let operation = self.operations.get(id)?;
         let all = self.migrations.values().map(|s| &s.migration);
         let mut migrations: Vec<Migration> = all.filter(|m| &m.operation == id).cloned().collect();
         migrations.sort_by_key(|m| m.ordinal);
         Some(OperationRecord {
             id: id.clone(),
-            plan: kept.plan.clone(),
-            queued: kept.queue,
-            override_reason: kept.override_reason.clone(),
-            submitted_by: kept.by.clone(),
-            created_at: kept.at,
+            plan: operation.plan.clone(),
+            queued: operation.queue,
+            override_reason: operation.override_reason.clone(),
+            submitted_by: operation.by.clone(),
+            created_at: operation.at,
             migrations,
         })
     }
 
-    fn journal(&mut self, id: &MigrationId, events: &[NewEvent]) {
+    fn append_events(&mut self, id: &MigrationId, events: &[NewEvent]) {
         let journal = self.events.entry(id.clone()).or_default();
         for (event, seq) in events.iter().zip(journal.len() as i64 + 1..) {
             journal.push(Event {
@@ -165,18 +169,18 @@ impl MemoryState {
         stored.migration = change.migration.clone();
         stored.migration.revision = change.from_revision + 1;
         for step in &change.steps {
-            upsert(&mut stored.steps, step);
+            upsert_step(&mut stored.steps, step);
         }
         match &change.migration.owner {
             None => stored.lease_until = None,
             Some(_) => stored.lease_until = change.lease_until.or(stored.lease_until),
         }
-        self.journal(id, &change.events);
+        self.append_events(id, &change.events);
         Ok(true)
     }
 
     /// Extends one lease. Returns `false` if another process holds it.
-    pub(super) fn extend(
+    pub(super) fn extend_lease(
         &mut self,
         instance: &InstanceId,
         until: DateTime<Utc>,
@@ -208,20 +212,20 @@ impl MemoryState {
         silent_since: Option<DateTime<Utc>>,
     ) -> Registered {
         let known = self.agents.get(&process.name);
-        let same = known.is_some_and(|(known, _)| known.instance == process.instance);
+        let is_same_process = known.is_some_and(|(known, _)| known.instance == process.instance);
         if let Some((known, key)) = known {
-            let free = if same {
+            let is_free = if is_same_process {
                 key.is_none() || *key == process.key
             } else {
                 silent_since.is_some_and(|since| known.last_seen < since)
                     || key.is_some_and(|key| process.outlived.contains(&key))
             };
-            if !free {
+            if !is_free {
                 return Registered::InUse(known.clone());
             }
         }
         let host = known
-            .filter(|_| same)
+            .filter(|_| is_same_process)
             .and_then(|(known, _)| known.host.clone());
         let record = AgentRecord {
             name: process.name.clone(),
@@ -231,7 +235,7 @@ impl MemoryState {
         };
         self.agents
             .insert(process.name.clone(), (record, process.key));
-        if same {
+        if is_same_process {
             Registered::Known
         } else {
             Registered::New
@@ -239,15 +243,15 @@ impl MemoryState {
     }
 
     pub(super) fn add_cleanup(&mut self, id: &MigrationId, records: &[CleanupRecord]) {
-        let kept = self.cleanup.entry(id.clone()).or_default();
+        let known = self.cleanup.entry(id.clone()).or_default();
         for record in records {
             let fresh = CleanupRecord {
                 done_at: None,
                 ..record.clone()
             };
-            match kept.iter_mut().find(|old| same_object(old, record)) {
+            match known.iter_mut().find(|old| same_object(old, record)) {
                 Some(old) => *old = fresh,
-                None => kept.push(fresh),
+                None => known.push(fresh),
             }
         }
     }
@@ -265,28 +269,31 @@ impl MemoryState {
         }
     }
 
+    /// Returns another started migration that moves some of the keys of `m`, if `m` has started.
     fn rival(&self, m: &Migration) -> Option<MigrationId> {
         let mut others = self.migrations.values().map(|s| &s.migration);
         let other = others.find(|other| {
-            other.id != m.id && other.holds_keys() && other.meets(&m.plan.map, &m.plan.moving.keys)
+            other.id != m.id
+                && other.holds_keys()
+                && other.moves_any_of(&m.plan.map, &m.plan.moving.keys)
         });
         other.filter(|_| m.holds_keys()).map(|m| m.id.clone())
     }
 
-    /// Marks a migration as sealed.
+    /// Marks a migration as sealed, and returns it with its map.
     pub(super) fn seal(&mut self, id: &MigrationId) -> Result<(Snapshot, ShardMap), StoreError> {
         let snapshot = self.migrations.get(id).cloned();
-        let snapshot = snapshot.ok_or_else(|| missing("migration", id.as_str()))?;
+        let snapshot = snapshot.ok_or_else(|| missing_error("migration", id.as_str()))?;
         let name = &snapshot.migration.plan.map;
-        let map = self.current(name);
-        let map = map.ok_or_else(|| missing("map", name.as_str()))?;
-        self.lock(name)?;
+        let map = self.map_in_force(name);
+        let map = map.ok_or_else(|| missing_error("map", name.as_str()))?;
+        self.check_unlocked(name)?;
         self.sealed.insert(id.clone(), name.clone());
         Ok((snapshot, map))
     }
 }
 
-fn upsert(steps: &mut Vec<Step>, step: &Step) {
+fn upsert_step(steps: &mut Vec<Step>, step: &Step) {
     match steps.iter_mut().find(|old| old.id == step.id) {
         Some(old) => *old = step.clone(),
         None => steps.push(step.clone()),

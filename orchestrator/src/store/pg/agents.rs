@@ -1,23 +1,24 @@
 //! Agents, leases and cleanup records.
 
 use super::PgStore;
-use super::open::WriteScope;
 use super::rows::StoredCleanup;
+use super::unfinished::WriteScope;
 use crate::store::{
-    AgentProcess, AgentRecord, CleanupRecord, FigureReading, OwnerBeat, Registered, StoreError,
+    AgentProcess, AgentRecord, AgentStore, CleanupRecord, FigureReading, OwnerBeat, Registered,
+    StoreError, StoreFuture,
 };
 use chrono::{DateTime, Utc};
 use plans::id::{AgentName, InstanceId, MigrationId};
 use sqlx::PgConnection;
 use std::collections::BTreeSet;
 
-/// Selects [`StoredAgent`]s. A host is returned only if the current process reported it.
+/// Selects [`StoredAgent`]s. The host is null unless the current process reported it.
 const AGENTS: &str =
     "select name, instance, last_seen, case process when instance then host end from agent";
 
 type StoredAgent = (String, String, DateTime<Utc>, Option<String>);
 
-fn record((name, instance, last_seen, host): StoredAgent) -> AgentRecord {
+fn agent_record((name, instance, last_seen, host): StoredAgent) -> AgentRecord {
     AgentRecord {
         name: AgentName(name),
         instance: InstanceId(instance),
@@ -27,13 +28,13 @@ fn record((name, instance, last_seen, host): StoredAgent) -> AgentRecord {
 }
 
 impl PgStore {
-    pub(super) async fn upsert_agent(
+    async fn upsert_agent(
         &self,
         process: &AgentProcess,
         at: DateTime<Utc>,
         silent_since: Option<DateTime<Utc>>,
     ) -> Result<Registered, StoreError> {
-        let mut transaction = self.begin_sign().await?;
+        let mut transaction = self.begin_heartbeat().await?;
         let outlived = process.outlived.iter().map(|key| &key.0[..]);
         let known: Option<(Option<String>,)> = sqlx::query_as(
             "insert into agent (name, instance, protocol, last_seen, host, key, process) \
@@ -49,9 +50,9 @@ impl PgStore {
         )
         .bind(process.name.as_str())
         .bind(process.instance.as_str())
-        .bind(process.protocol.map(whole))
+        .bind(process.protocol.map(protocol_number))
         .bind(at)
-        .bind(whole(plans::wire::PROTOCOL))
+        .bind(protocol_number(plans::wire::PROTOCOL))
         .bind(process.host.as_deref())
         .bind(process.key.as_ref().map(|key| &key.0[..]))
         .bind(silent_since)
@@ -63,7 +64,7 @@ impl PgStore {
                 .bind(process.name.as_str())
                 .fetch_one(&mut *transaction)
                 .await?;
-            return Ok(Registered::InUse(record(row)));
+            return Ok(Registered::InUse(agent_record(row)));
         };
         transaction.commit().await?;
         Ok(match before {
@@ -72,12 +73,12 @@ impl PgStore {
         })
     }
 
-    pub(super) async fn select_agents(&self) -> Result<Vec<AgentRecord>, StoreError> {
+    async fn select_agents(&self) -> Result<Vec<AgentRecord>, StoreError> {
         let rows: Vec<StoredAgent> =
             sqlx::query_as(sqlx::AssertSqlSafe(format!("{AGENTS} order by name")))
                 .fetch_all(&self.pool)
                 .await?;
-        Ok(rows.into_iter().map(record).collect())
+        Ok(rows.into_iter().map(agent_record).collect())
     }
 
     /// Extends leases. It skips locked rows: `commit` locks the step before the lease, so waiting could cause a
@@ -89,7 +90,7 @@ impl PgStore {
         beats: &[OwnerBeat],
     ) -> Result<Vec<MigrationId>, StoreError> {
         // The term is proved even without heartbeats: the response to the agent relies on this proof.
-        let mut transaction = self.begin_sign().await?;
+        let mut transaction = self.begin_heartbeat().await?;
         if beats.is_empty() {
             transaction.rollback().await?;
             return Ok(Vec::new());
@@ -106,13 +107,13 @@ impl PgStore {
         .fetch_all(&mut *transaction)
         .await?;
         let extended: BTreeSet<String> = extended.into_iter().map(|(id,)| id).collect();
-        let kept = beats
+        let stored_beats = beats
             .iter()
             .filter(|beat| extended.contains(beat.migration.as_str()));
-        keep_figures(&mut transaction, kept.clone()).await?;
-        keep_readings(&mut transaction, kept).await?;
+        update_figures(&mut transaction, stored_beats.clone()).await?;
+        insert_readings(&mut transaction, stored_beats).await?;
         transaction.commit().await?;
-        self.open.extended(extended.iter(), until);
+        self.migration_cache.extended(extended.iter(), until);
         Ok(extended.into_iter().map(MigrationId).collect())
     }
 
@@ -133,7 +134,7 @@ impl PgStore {
         id: &MigrationId,
         records: &[CleanupRecord],
     ) -> Result<(), StoreError> {
-        let mut transaction = self.begin_touching(WriteScope::None).await?;
+        let mut transaction = self.begin_scoped(WriteScope::None).await?;
         for record in records {
             sqlx::query(
                 "insert into cleanup_record (migration, shard, kind, name, policy) \
@@ -157,7 +158,7 @@ impl PgStore {
         records: &[CleanupRecord],
         at: DateTime<Utc>,
     ) -> Result<(), StoreError> {
-        let mut transaction = self.begin_touching(WriteScope::None).await?;
+        let mut transaction = self.begin_scoped(WriteScope::None).await?;
         for record in records {
             sqlx::query(
                 "update cleanup_record set done_at = coalesce(done_at, $5) \
@@ -189,7 +190,22 @@ impl PgStore {
     }
 }
 
-async fn keep_readings(
+impl AgentStore for PgStore {
+    fn note_agent<'a>(
+        &'a self,
+        process: &'a AgentProcess,
+        at: DateTime<Utc>,
+        silent_since: Option<DateTime<Utc>>,
+    ) -> StoreFuture<'a, Registered> {
+        Box::pin(self.upsert_agent(process, at, silent_since))
+    }
+
+    fn agents(&self) -> StoreFuture<'_, Vec<AgentRecord>> {
+        Box::pin(self.select_agents())
+    }
+}
+
+async fn insert_readings(
     session: &mut PgConnection,
     beats: impl Iterator<Item = &OwnerBeat>,
 ) -> Result<(), StoreError> {
@@ -216,16 +232,16 @@ async fn keep_readings(
     Ok(())
 }
 
-async fn keep_figures(
+async fn update_figures(
     session: &mut PgConnection,
     beats: impl Iterator<Item = &OwnerBeat>,
 ) -> Result<(), StoreError> {
     let (mut ids, mut steps, mut figures) = (Vec::new(), Vec::new(), Vec::new());
     for beat in beats {
-        if let Some((step, kept)) = &beat.figures {
+        if let Some((step, values)) = &beat.figures {
             ids.push(beat.migration.as_str());
             steps.push(step.as_str());
-            figures.push(kept);
+            figures.push(values);
         }
     }
     if ids.is_empty() {
@@ -245,6 +261,6 @@ async fn keep_figures(
     Ok(())
 }
 
-fn whole(protocol: u32) -> i32 {
+fn protocol_number(protocol: u32) -> i32 {
     i32::try_from(protocol).unwrap_or(i32::MAX)
 }

@@ -17,7 +17,7 @@ pub enum DsnError {
     Unresolved(#[from] ConnectError),
     /// The connection string requests a feature that the store's driver does not support.
     #[error(
-        "the store's connection string asks for {what}, which is not done for the store; {instead}"
+        "the store's connection string requests {what}, which the store does not support; {instead}"
     )]
     Unsupported {
         /// The requested feature.
@@ -32,10 +32,10 @@ const fn unsupported<T>(what: &'static str, instead: &'static str) -> Result<T, 
 }
 
 /// Parses `dsn`, and resolves its references. Values that it omits come from the environment of this process.
-pub(super) fn options(dsn: &str) -> Result<PgConnectOptions, DsnError> {
+pub(super) fn connect_options(dsn: &str) -> Result<PgConnectOptions, DsnError> {
     let resolved = Dsn::parse(dsn)?.resolve()?;
     let [host] = resolved.hosts.as_slice() else {
-        return unsupported("several hosts", "name one");
+        return unsupported("several hosts", "use one host");
     };
     let address = host.address.map(|address| address.to_string());
     let mut options = PgConnectOptions::new_without_pgpass()
@@ -43,7 +43,7 @@ pub(super) fn options(dsn: &str) -> Result<PgConnectOptions, DsnError> {
         .port(host.port)
         .username(&resolved.user)
         .database(&resolved.dbname)
-        .ssl_mode(mode(&resolved, host)?);
+        .ssl_mode(tls_mode(&resolved, host)?);
     if let Some(Roots::File(path)) = &resolved.certificates.roots {
         options = options.ssl_root_cert(path);
     }
@@ -57,7 +57,7 @@ pub(super) fn options(dsn: &str) -> Result<PgConnectOptions, DsnError> {
 }
 
 /// Returns the TLS mode of the driver.
-fn mode(resolved: &Resolved, host: &Host) -> Result<PgSslMode, DsnError> {
+fn tls_mode(resolved: &Resolved, host: &Host) -> Result<PgSslMode, DsnError> {
     if resolved.channel_binding == ChannelBinding::Require {
         return unsupported("channel_binding=require", "write sslmode=verify-full");
     }
@@ -70,22 +70,22 @@ fn mode(resolved: &Resolved, host: &Host) -> Result<PgSslMode, DsnError> {
     if resolved.ssl_direct {
         return unsupported("sslnegotiation=direct", "leave it out");
     }
-    let known = resolved.certificates.roots.is_some();
-    let by_name = host.address.is_none_or(|it| it.to_string() == host.name);
+    let has_roots = resolved.certificates.roots.is_some();
+    let address_is_name = host.address.is_none_or(|it| it.to_string() == host.name);
     match resolved.ssl_mode {
         SslMode::Disable | SslMode::Allow | SslMode::Prefer => Ok(PgSslMode::Disable),
-        SslMode::Require if !known => Ok(PgSslMode::Require),
+        SslMode::Require if !has_roots => Ok(PgSslMode::Require),
         SslMode::Require | SslMode::VerifyCa => unsupported(
             "a certificate that is verified without the host's name",
             "write sslmode=verify-full",
         ),
-        SslMode::VerifyFull if !known => unsupported(
+        SslMode::VerifyFull if !has_roots => unsupported(
             "sslmode=verify-full and no authority is known",
             "add sslrootcert=FILE",
         ),
-        SslMode::VerifyFull if !by_name => unsupported(
+        SslMode::VerifyFull if !address_is_name => unsupported(
             "sslmode=verify-full at a hostaddr",
-            "write the name that the certificate has as host, alone",
+            "write only the name in the certificate as host, without hostaddr",
         ),
         SslMode::VerifyFull => Ok(PgSslMode::VerifyFull),
     }
@@ -106,7 +106,7 @@ mod tests {
             r"host=a  port = 5 dbname='it\'s b' user=c password=d",
             "postgres://c:d@a:5/it's b",
         ] {
-            let found = options(text).unwrap();
+            let found = connect_options(text).unwrap();
             let found_values = (found.get_host(), found.get_port(), found.get_username());
             assert_eq!(found_values, ("a", 5, "c"));
             assert_eq!(found.get_database(), Some("it's b"));
@@ -114,13 +114,13 @@ mod tests {
     }
 
     #[test]
-    fn a_reference_that_names_nothing_is_told() {
-        let error = options("host=a user=b password=${file:/nowhere/at/all}").unwrap_err();
+    fn an_unresolved_reference_is_named_in_the_error() {
+        let error = connect_options("host=a user=b password=${file:/nowhere/at/all}").unwrap_err();
         assert!(error.to_string().contains("/nowhere/at/all"), "{error}");
     }
 
     #[test]
-    fn what_the_store_cannot_do_is_refused_by_name() {
+    fn an_unsupported_option_is_refused_by_name() {
         for (text, word) in [
             ("host=a,b user=c", "several hosts"),
             ("host=a user=c channel_binding=require", "channel_binding"),
@@ -142,13 +142,13 @@ mod tests {
                 "hostaddr",
             ),
         ] {
-            let error = options(text).unwrap_err();
+            let error = connect_options(text).unwrap_err();
             assert!(error.to_string().contains(word), "{error}");
         }
     }
 
     #[test]
-    fn a_connection_is_protected_as_the_string_says() {
+    fn a_connection_uses_the_tls_mode_of_the_string() {
         for (text, mode) in [
             ("host=a user=b", PgSslMode::Disable),
             (
@@ -165,7 +165,7 @@ mod tests {
             ),
             ("host=a user=b sslrootcert=system", PgSslMode::VerifyFull),
         ] {
-            let found = options(text).unwrap().get_ssl_mode();
+            let found = connect_options(text).unwrap().get_ssl_mode();
             assert_eq!(format!("{found:?}"), format!("{mode:?}"), "{text}");
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! The rows are written and read in bulk, as arrays, because a list map can have a million of them.
 
-use super::rows::missing;
+use super::rows::missing_error;
 use crate::store::StoreError;
 use crate::store::pieces::{MapDelta, MapPiece};
 use futures::TryStreamExt;
@@ -22,7 +22,7 @@ const ROWS_AT_ONCE: usize = 20_000;
 #[derive(Debug, Clone, Copy)]
 pub(super) enum MappingFilter<'a> {
     /// All mappings in force.
-    Whole,
+    All,
     /// The mappings of this version.
     Version(MapVersion),
     /// The mappings in force that determine the owner of these keys.
@@ -33,7 +33,7 @@ impl MappingFilter<'_> {
     /// Returns the requested version, or `None` for the version in force.
     pub(super) fn version(self) -> Option<MapVersion> {
         match self {
-            Self::Whole | Self::Keys(_) => None,
+            Self::All | Self::Keys(_) => None,
             Self::Version(version) => Some(version),
         }
     }
@@ -59,17 +59,17 @@ impl SpanEnds {
 }
 
 /// Reads the pieces of a map in no particular order. The keys of a list map are grouped by owner.
-pub(super) async fn select(
+pub(super) async fn select_pieces(
     session: &mut PgConnection,
     map: &MapName,
-    part: MappingFilter<'_>,
+    filter: MappingFilter<'_>,
 ) -> Result<Vec<MapPiece>, StoreError> {
     let names = shard_names(session).await?;
     let owner = |number: i32| {
         let name = names.get(&number).cloned();
-        name.ok_or_else(|| missing("shard", &number.to_string()))
+        name.ok_or_else(|| missing_error("shard", &number.to_string()))
     };
-    let mut rows = query(map, part).fetch(session);
+    let mut rows = mapping_query(map, filter).fetch(session);
     let mut listed: BTreeMap<i32, Vec<Key>> = BTreeMap::new();
     let mut pieces = Vec::new();
     while let Some((number, Json(keys))) = rows.try_next().await? {
@@ -89,7 +89,7 @@ pub(super) async fn select(
 }
 
 /// Reads the delta from version `number` to the version in force.
-pub(super) async fn since(
+pub(super) async fn delta_since(
     session: &mut PgConnection,
     map: &MapName,
     number: i64,
@@ -105,10 +105,10 @@ pub(super) async fn since(
     .fetch_all(session)
     .await?;
     let mut delta = MapDelta::default();
-    for (shard, Json(keys), enters) in rows {
+    for (shard, Json(keys), is_added) in rows {
         let name = names.get(&shard).cloned();
-        let shard = name.ok_or_else(|| missing("shard", &shard.to_string()))?;
-        let pieces = if enters {
+        let shard = name.ok_or_else(|| missing_error("shard", &shard.to_string()))?;
+        let pieces = if is_added {
             &mut delta.added
         } else {
             &mut delta.removed
@@ -120,9 +120,9 @@ pub(super) async fn since(
 
 type MappingQuery<'q> = QueryAs<'q, Postgres, (i32, Json<KeySet>), PgArguments>;
 
-fn query<'q>(map: &'q MapName, part: MappingFilter<'_>) -> MappingQuery<'q> {
-    match part {
-        MappingFilter::Whole => {
+fn mapping_query<'q>(map: &'q MapName, filter: MappingFilter<'_>) -> MappingQuery<'q> {
+    match filter {
+        MappingFilter::All => {
             sqlx::query_as("select shard, keys from mapping where map = $1 and until is null")
                 .bind(map.as_str())
         }
@@ -160,7 +160,7 @@ async fn shard_names(session: &mut PgConnection) -> Result<BTreeMap<i32, ShardNa
 }
 
 /// Ends the mappings that `delta` removes with `version`, and writes those that it adds.
-pub(super) async fn apply(
+pub(super) async fn write_delta(
     session: &mut PgConnection,
     map: &MapName,
     version: MapVersion,
@@ -168,7 +168,7 @@ pub(super) async fn apply(
 ) -> Result<(), StoreError> {
     for piece in &delta.removed {
         for spans in piece.keys.spans().chunks(ROWS_AT_ONCE) {
-            close(session, map, version, spans).await?;
+            end_mappings(session, map, version, spans).await?;
         }
     }
     let mut rows = MappingColumns::default();
@@ -186,7 +186,7 @@ pub(super) async fn apply(
     rows.insert(session, map, version).await
 }
 
-async fn close(
+async fn end_mappings(
     session: &mut PgConnection,
     map: &MapName,
     version: MapVersion,
@@ -279,16 +279,16 @@ impl<'a> MappingColumns<'a> {
         if usize::try_from(inserted.rows_affected()) == Ok(self.shards.len()) {
             return Ok(());
         }
-        let known = super::shards::hold(session, &owners).await?;
+        let known = super::shards::lock_shards(session, &owners).await?;
         let unknown = owners
             .iter()
             .find(|name| !known.contains_key(&ShardName::from(**name)));
-        Err(missing("shard", unknown.copied().unwrap_or_default()))
+        Err(missing_error("shard", unknown.copied().unwrap_or_default()))
     }
 }
 
 /// Returns an unfinished migration that moves some of `keys`, if one exists.
-pub(super) async fn moved_by(
+pub(super) async fn migration_moving(
     session: &mut PgConnection,
     map: &MapName,
     keys: &KeySet,

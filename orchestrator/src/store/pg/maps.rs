@@ -1,12 +1,12 @@
 //! Maps: their versions and their history.
 
 use super::PgStore;
-use super::known;
+use super::map_cache;
 use super::mappings::{self, MappingFilter};
-use super::rows::{exists, missing, unknown};
+use super::rows::{exists_error, missing_error, unknown_word_error};
 use super::settings::insert_settings;
-use crate::store::pieces::{AllowedOwners, MapDelta, count, mappings as gathered};
-use crate::store::{MapVersionRecord, SettingsRecord, StoreError};
+use crate::store::pieces::{AllowedOwners, MapDelta, mappings_of, piece_count};
+use crate::store::{MapStore, MapVersionRecord, SettingsRecord, StoreError, StoreFuture};
 use chrono::{DateTime, Utc};
 use plans::id::{MapName, MapVersion, MigrationId, ShardName};
 use plans::key::KeyType;
@@ -16,7 +16,7 @@ use sqlx::types::Json;
 use std::sync::Arc;
 
 /// Begins a read-only transaction in which all statements use one snapshot.
-pub(super) const ONE_MOMENT: &str = "begin isolation level repeatable read, read only";
+pub(super) const BEGIN_ONE_SNAPSHOT: &str = "begin isolation level repeatable read, read only";
 
 #[derive(sqlx::FromRow)]
 struct StoredMap {
@@ -30,17 +30,20 @@ struct StoredMap {
 }
 
 impl StoredMap {
-    fn made(&self) -> known::VersionMark {
+    fn version_mark(&self) -> map_cache::VersionMark {
         (self.version, self.created_at)
     }
 
-    /// Returns the map from the cache, if it is there.
-    fn known(&self, store: &PgStore, name: &MapName) -> Option<Arc<ShardMap>> {
-        store.known.map(name, self.made(), &self.settings)
+    /// Returns the map with this version and these settings from the cache, if it is there.
+    fn cached(&self, store: &PgStore, name: &MapName) -> Option<Arc<ShardMap>> {
+        store
+            .map_cache
+            .map(name, self.version_mark(), &self.settings)
     }
 
     fn strategy(&self) -> Result<Strategy, StoreError> {
-        Strategy::parse(&self.strategy).ok_or_else(|| unknown("strategy", &self.strategy))
+        Strategy::parse(&self.strategy)
+            .ok_or_else(|| unknown_word_error("strategy", &self.strategy))
     }
 
     fn map(
@@ -50,7 +53,8 @@ impl StoredMap {
         mappings: Vec<Mapping>,
     ) -> Result<ShardMap, StoreError> {
         let types = self.key_types.iter();
-        let types = types.map(|name| KeyType::parse(name).ok_or_else(|| unknown("key type", name)));
+        let types = types
+            .map(|name| KeyType::parse(name).ok_or_else(|| unknown_word_error("key type", name)));
         let key: Result<Vec<KeyType>, StoreError> = types.collect();
         Ok(ShardMap {
             name: name.clone(),
@@ -78,10 +82,10 @@ struct StoredVersion {
 }
 
 impl PgStore {
-    pub(super) async fn insert_map(&self, map: &ShardMap, by: &str) -> Result<(), StoreError> {
+    async fn insert_map(&self, map: &ShardMap, by: &str) -> Result<(), StoreError> {
         let mut transaction = self.begin().await?;
         let key_types: Vec<&str> = map.key.iter().map(|kind| kind.sql_name()).collect();
-        let made = sqlx::query(
+        let inserted = sqlx::query(
             "insert into map (name, strategy, key_types, buckets) values ($1, $2, $3, $4) \
              on conflict do nothing",
         )
@@ -91,8 +95,8 @@ impl PgStore {
         .bind(i32::try_from(map.buckets).unwrap_or(i32::MAX))
         .execute(&mut *transaction)
         .await?;
-        if made.rows_affected() == 0 {
-            return Err(exists("map", map.name.as_str()));
+        if inserted.rows_affected() == 0 {
+            return Err(exists_error("map", map.name.as_str()));
         }
         let settings = SettingsRecord {
             map: map.name.clone(),
@@ -102,22 +106,22 @@ impl PgStore {
             created_at: Utc::now(),
         };
         insert_settings(&mut transaction, &settings).await?;
-        let version = NewVersion::by_hand(map, by);
+        let version = NewVersion::without_migration(map, by);
         insert_version(&mut transaction, &version, &MapDelta::first(map)).await?;
         Ok(transaction.commit().await?)
     }
 
-    pub(super) async fn insert_next_version(
+    async fn insert_next_version(
         &self,
         map: &ShardMap,
         by: &str,
         owners: AllowedOwners,
     ) -> Result<(), StoreError> {
         let mut transaction = self.begin().await?;
-        lock(&mut transaction, &map.name).await?;
-        let before = in_force(self, &mut transaction, &map.name)
+        lock_map(&mut transaction, &map.name).await?;
+        let before = map_in_force(self, &mut transaction, &map.name)
             .await?
-            .ok_or_else(|| missing("map", map.name.as_str()))?;
+            .ok_or_else(|| missing_error("map", map.name.as_str()))?;
         if before.version.next() != map.version {
             return Err(StoreError::MapVersion {
                 map: map.name.clone(),
@@ -127,17 +131,23 @@ impl PgStore {
         }
         let delta = MapDelta::between(&before, map);
         if owners == AllowedOwners::Checked {
-            let reassigned = delta.reassigned(before.no_keys());
-            let moved = mappings::moved_by(&mut transaction, &map.name, &reassigned).await?;
+            let reassigned = delta.reassigned_keys(before.no_keys());
+            let moved =
+                mappings::migration_moving(&mut transaction, &map.name, &reassigned).await?;
             if let Some(migration) = moved {
                 return Err(StoreError::KeysMoving { migration });
             }
         }
-        insert_version(&mut transaction, &NewVersion::by_hand(map, by), &delta).await?;
+        insert_version(
+            &mut transaction,
+            &NewVersion::without_migration(map, by),
+            &delta,
+        )
+        .await?;
         Ok(transaction.commit().await?)
     }
 
-    pub(super) async fn select_maps(&self) -> Result<Vec<Arc<ShardMap>>, StoreError> {
+    async fn select_maps(&self) -> Result<Vec<Arc<ShardMap>>, StoreError> {
         let names: Vec<(String,)> = sqlx::query_as("select name from map order by name")
             .fetch_all(&self.pool)
             .await?;
@@ -149,29 +159,26 @@ impl PgStore {
     }
 
     /// Reads the version in force, in one snapshot.
-    pub(super) async fn select_map(
-        &self,
-        name: &MapName,
-    ) -> Result<Option<Arc<ShardMap>>, StoreError> {
+    async fn select_map(&self, name: &MapName) -> Result<Option<Arc<ShardMap>>, StoreError> {
         // In most cases the cache has this version, and only its row in `map_version` is read.
-        let Some(row) = row(&mut *self.pool.acquire().await?, name, None).await? else {
+        let Some(row) = version_row(&mut *self.pool.acquire().await?, name, None).await? else {
             return Ok(None);
         };
-        if let Some(known) = row.known(self, name) {
-            return Ok(Some(known));
+        if let Some(cached) = row.cached(self, name) {
+            return Ok(Some(cached));
         }
-        let mut transaction = self.pool.begin_with(ONE_MOMENT).await?;
-        in_force(self, &mut transaction, name).await
+        let mut transaction = self.pool.begin_with(BEGIN_ONE_SNAPSHOT).await?;
+        map_in_force(self, &mut transaction, name).await
     }
 
     /// Reads the version `version`, in one snapshot.
-    pub(super) async fn select_version(
+    async fn select_version(
         &self,
         name: &MapName,
         version: MapVersion,
     ) -> Result<Option<ShardMap>, StoreError> {
-        let mut transaction = self.pool.begin_with(ONE_MOMENT).await?;
-        load(
+        let mut transaction = self.pool.begin_with(BEGIN_ONE_SNAPSHOT).await?;
+        load_map(
             self,
             &mut transaction,
             name,
@@ -180,10 +187,7 @@ impl PgStore {
         .await
     }
 
-    pub(super) async fn select_history(
-        &self,
-        name: &MapName,
-    ) -> Result<Vec<MapVersionRecord>, StoreError> {
+    async fn select_history(&self, name: &MapName) -> Result<Vec<MapVersionRecord>, StoreError> {
         let rows: Vec<StoredVersion> = sqlx::query_as(
             "select version, created_at, created_by, migration, pieces, added, removed \
              from map_version where map = $1 order by version",
@@ -203,10 +207,7 @@ impl PgStore {
         Ok(rows.into_iter().map(record).collect())
     }
 
-    pub(super) async fn select_shards_of_map(
-        &self,
-        name: &MapName,
-    ) -> Result<Vec<ShardName>, StoreError> {
+    async fn select_shards_of_map(&self, name: &MapName) -> Result<Vec<ShardName>, StoreError> {
         let names: Vec<String> = sqlx::query_scalar(
             "select s.name from shard s \
              where s.removed_at is null and \
@@ -221,9 +222,55 @@ impl PgStore {
     }
 }
 
+impl MapStore for PgStore {
+    fn create_map<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> StoreFuture<'a, ()> {
+        Box::pin(self.insert_map(map, by))
+    }
+
+    fn put_version<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> StoreFuture<'a, ()> {
+        Box::pin(self.insert_next_version(map, by, AllowedOwners::Checked))
+    }
+
+    fn put_proven_version<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> StoreFuture<'a, ()> {
+        Box::pin(self.insert_next_version(map, by, AllowedOwners::Proven))
+    }
+
+    fn maps(&self) -> StoreFuture<'_, Vec<Arc<ShardMap>>> {
+        Box::pin(self.select_maps())
+    }
+
+    fn map<'a>(&'a self, name: &'a MapName) -> StoreFuture<'a, Option<Arc<ShardMap>>> {
+        Box::pin(self.select_map(name))
+    }
+
+    fn map_at<'a>(
+        &'a self,
+        name: &'a MapName,
+        version: MapVersion,
+    ) -> StoreFuture<'a, Option<ShardMap>> {
+        Box::pin(self.select_version(name, version))
+    }
+
+    fn history<'a>(&'a self, name: &'a MapName) -> StoreFuture<'a, Vec<MapVersionRecord>> {
+        Box::pin(self.select_history(name))
+    }
+
+    fn shards_of_map<'a>(&'a self, name: &'a MapName) -> StoreFuture<'a, Vec<ShardName>> {
+        Box::pin(self.select_shards_of_map(name))
+    }
+
+    fn put_settings<'a>(&'a self, new: &'a SettingsRecord) -> StoreFuture<'a, ()> {
+        Box::pin(self.insert_next_settings(new))
+    }
+
+    fn settings<'a>(&'a self, name: &'a MapName) -> StoreFuture<'a, Vec<SettingsRecord>> {
+        Box::pin(self.select_settings(name))
+    }
+}
+
 /// Locks a map's row. Until the transaction ends, no other transaction can write a version, settings or an operation of
 /// this map.
-pub(super) async fn lock(session: &mut PgConnection, name: &MapName) -> Result<(), StoreError> {
+pub(super) async fn lock_map(session: &mut PgConnection, name: &MapName) -> Result<(), StoreError> {
     sqlx::query("select from map where name = $1 for update")
         .bind(name.as_str())
         .execute(session)
@@ -241,64 +288,67 @@ pub(super) async fn version_in_force(
             .bind(name.as_str())
             .fetch_one(session)
             .await?;
-    let version = version.ok_or_else(|| missing("map", name.as_str()))?;
+    let version = version.ok_or_else(|| missing_error("map", name.as_str()))?;
     Ok(MapVersion(version))
 }
 
 /// Returns the version in force. All callers share one value while it is in force. If the cache has an earlier version,
 /// only the differences are read.
-pub(super) async fn in_force(
+pub(super) async fn map_in_force(
     store: &PgStore,
     session: &mut PgConnection,
     name: &MapName,
 ) -> Result<Option<Arc<ShardMap>>, StoreError> {
-    let Some(row) = row(session, name, None).await? else {
+    let Some(row) = version_row(session, name, None).await? else {
         return Ok(None);
     };
-    if let Some(known) = row.known(store, name) {
-        return Ok(Some(known));
+    if let Some(cached) = row.cached(store, name) {
+        return Ok(Some(cached));
     }
-    let made = row.made();
+    let mark = row.version_mark();
     let strategy = row.strategy()?;
-    let mappings = match known::later(store, session, name, row.version).await? {
+    let mappings = match map_cache::mappings_from_cache(store, session, name, row.version).await? {
         Some(mappings) => mappings,
-        None => gathered(
+        None => mappings_of(
             strategy,
-            mappings::select(session, name, MappingFilter::Whole).await?,
+            mappings::select_pieces(session, name, MappingFilter::All).await?,
         ),
     };
     let map = Arc::new(row.map(name, &store.incarnation, mappings)?);
-    store.known.keep(made, &map);
+    store.map_cache.put(mark, &map);
     Ok(Some(map))
 }
 
-/// Reads a map with the mappings that `part` selects.
-pub(super) async fn load(
+/// Reads a map with the mappings that `filter` selects.
+pub(super) async fn load_map(
     store: &PgStore,
     session: &mut PgConnection,
     name: &MapName,
-    part: MappingFilter<'_>,
+    filter: MappingFilter<'_>,
 ) -> Result<Option<ShardMap>, StoreError> {
-    let Some(row) = row(session, name, part.version()).await? else {
+    let Some(row) = version_row(session, name, filter.version()).await? else {
         return Ok(None);
     };
     let strategy = row.strategy()?;
-    let whole = match part {
-        MappingFilter::Whole => true,
+    let is_whole = match filter {
+        MappingFilter::All => true,
         // Such a map has few ranges, and a flip may join the moved ranges with their neighbours.
         MappingFilter::Keys(_) => strategy != Strategy::List,
         MappingFilter::Version(_) => false,
     };
-    if whole {
-        let map = in_force(store, session, name).await?;
+    if is_whole {
+        let map = map_in_force(store, session, name).await?;
         return Ok(map.map(Arc::unwrap_or_clone));
     }
-    let mappings = gathered(strategy, mappings::select(session, name, part).await?);
+    let mappings = mappings_of(
+        strategy,
+        mappings::select_pieces(session, name, filter).await?,
+    );
     row.map(name, &store.incarnation, mappings).map(Some)
 }
 
 /// Reads the row of the version `version`, or of the version in force, without mappings.
-async fn row(
+async fn version_row(
     session: &mut PgConnection,
     name: &MapName,
     version: Option<MapVersion>,
@@ -317,7 +367,7 @@ async fn row(
     Ok(row.filter(|row| version.is_none_or(|version| version == row.version)))
 }
 
-/// A version that is about to be written.
+/// A map version that is about to be written.
 pub(super) struct NewVersion<'a> {
     pub(super) map: &'a MapName,
     pub(super) version: MapVersion,
@@ -326,7 +376,7 @@ pub(super) struct NewVersion<'a> {
 }
 
 impl<'a> NewVersion<'a> {
-    fn by_hand(map: &'a ShardMap, by: &'a str) -> Self {
+    fn without_migration(map: &'a ShardMap, by: &'a str) -> Self {
         Self {
             map: &map.name,
             version: map.version,
@@ -353,9 +403,9 @@ pub(super) async fn insert_version(
     .bind(new.version.0)
     .bind(new.migration.map(MigrationId::as_str))
     .bind(new.by)
-    .bind(count(&delta.added))
-    .bind(count(&delta.removed))
+    .bind(piece_count(&delta.added))
+    .bind(piece_count(&delta.removed))
     .execute(&mut *session)
     .await?;
-    mappings::apply(session, new.map, new.version, delta).await
+    mappings::write_delta(session, new.map, new.version, delta).await
 }

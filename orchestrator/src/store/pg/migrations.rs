@@ -2,19 +2,23 @@
 
 use super::PgStore;
 use super::mappings::SpanEnds;
-use super::maps::ONE_MOMENT;
-use super::open::WriteScope;
+use super::maps::BEGIN_ONE_SNAPSHOT;
 use super::rows::{STEPS, StoredEvent, StoredMigration, StoredStep};
+use super::unfinished::WriteScope;
 use crate::store::{
-    Event, HoldEnd, Migration, MigrationChange, NewEvent, Snapshot, Step, StoreError,
+    CleanupRecord, Event, FigureReading, HoldEnd, Migration, MigrationChange, MigrationStore,
+    NewEvent, NewOperation, OperationRecord, OwnerBeat, SealedMigration, Snapshot, Step,
+    StoreError, StoreFuture, UnfinishedMigrations,
 };
+use chrono::{DateTime, Utc};
+use plans::id::InstanceId;
 use plans::id::MigrationId;
 use sqlx::postgres::PgArguments;
 use sqlx::types::Json;
 use sqlx::{Arguments, PgConnection};
 
 /// Selects migrations with their operation and their lease, in the form of [`StoredMigration`].
-pub(super) const SELECT: &str = "select m.id, m.operation, m.ordinal, o.queued, m.plan, m.state, \
+pub(super) const SELECT_MIGRATIONS: &str = "select m.id, m.operation, m.ordinal, o.queued, m.plan, m.state, \
     m.ownership, m.attempt, m.epoch, m.renew, m.agent, m.instance, m.approved, m.hold_end, m.waiting_for, m.since, m.cancel, \
     m.limits, m.failure, m.map_version_before, m.map_version_after, m.map_version_back, m.submitted_by, m.created_at, \
     m.started_at, m.finished_at, m.revision, m.approvals, m.hook, m.bound_token, m.bound_secret, m.bound_epoch, l.until \
@@ -24,10 +28,10 @@ pub(super) const SELECT: &str = "select m.id, m.operation, m.ordinal, o.queued, 
 impl PgStore {
     /// Applies a change with a compare-and-set on the revision. If another migration prevents the start, fails with
     /// that migration.
-    pub(super) async fn commit_change(&self, change: &MigrationChange) -> Result<bool, StoreError> {
+    async fn commit_change(&self, change: &MigrationChange) -> Result<bool, StoreError> {
         let what = WriteScope::One(change.migration.id.clone());
-        let mut transaction = self.begin_touching(what).await?;
-        match apply(&mut transaction, change).await {
+        let mut transaction = self.begin_scoped(what).await?;
+        match apply_change(&mut transaction, change).await {
             Ok(false) => Ok(false),
             Ok(true) => {
                 transaction.commit().await?;
@@ -35,14 +39,14 @@ impl PgStore {
             }
             Err(ChangeRefusal::KeysMoving) => {
                 drop(transaction);
-                Err(self.rival(change).await?)
+                Err(self.keys_moving_error(change).await?)
             }
             Err(ChangeRefusal::Other(error)) => Err(error),
         }
     }
 
     /// Returns the error that names the migration that moves the keys, or [`StoreError::Busy`] if it has just ended.
-    async fn rival(&self, change: &MigrationChange) -> Result<StoreError, StoreError> {
+    async fn keys_moving_error(&self, change: &MigrationChange) -> Result<StoreError, StoreError> {
         let m = &change.migration;
         let ends = SpanEnds::of(&m.plan.moving.keys);
         let row: Option<(String,)> = sqlx::query_as(
@@ -62,21 +66,18 @@ impl PgStore {
         )
     }
 
-    pub(super) async fn select_snapshot(
-        &self,
-        id: &MigrationId,
-    ) -> Result<Option<Snapshot>, StoreError> {
-        let mut transaction = self.pool.begin_with(ONE_MOMENT).await?;
-        snapshot(&mut transaction, id).await
+    async fn select_snapshot(&self, id: &MigrationId) -> Result<Option<Snapshot>, StoreError> {
+        let mut transaction = self.pool.begin_with(BEGIN_ONE_SNAPSHOT).await?;
+        load_snapshot(&mut transaction, id).await
     }
 
-    pub(super) async fn select_list(
+    async fn select_list(
         &self,
         limit: i64,
         after: Option<&MigrationId>,
     ) -> Result<Vec<Migration>, StoreError> {
         let rows: Vec<StoredMigration> = sqlx::query_as(sqlx::AssertSqlSafe(format!(
-            "{SELECT} where $2::text is null or exists (select from migration a where a.id = $2 \
+            "{SELECT_MIGRATIONS} where $2::text is null or exists (select from migration a where a.id = $2 \
              and (m.created_at < a.created_at or m.created_at = a.created_at \
              and (m.operation, m.ordinal) > (a.operation, a.ordinal))) \
              order by m.created_at desc, m.operation, m.ordinal limit $1"
@@ -85,10 +86,10 @@ impl PgStore {
         .bind(after.map(MigrationId::as_str))
         .fetch_all(&self.pool)
         .await?;
-        rows.into_iter().map(StoredMigration::record).collect()
+        rows.into_iter().map(StoredMigration::into_record).collect()
     }
 
-    pub(super) async fn select_events(
+    async fn select_events(
         &self,
         id: &MigrationId,
         after: i64,
@@ -107,16 +108,102 @@ impl PgStore {
     }
 }
 
+impl MigrationStore for PgStore {
+    fn submit<'a>(&'a self, new: &'a NewOperation) -> StoreFuture<'a, Vec<Snapshot>> {
+        Box::pin(self.insert_operation(new))
+    }
+
+    fn operation<'a>(&'a self, id: &'a MigrationId) -> StoreFuture<'a, Option<OperationRecord>> {
+        Box::pin(self.select_operation(id))
+    }
+
+    fn operations<'a>(
+        &'a self,
+        limit: i64,
+        after: Option<&'a MigrationId>,
+    ) -> StoreFuture<'a, Vec<OperationRecord>> {
+        Box::pin(self.select_operations(limit, after))
+    }
+
+    fn load<'a>(&'a self, id: &'a MigrationId) -> StoreFuture<'a, Option<Snapshot>> {
+        Box::pin(self.select_snapshot(id))
+    }
+
+    fn unfinished(&self) -> StoreFuture<'_, UnfinishedMigrations> {
+        Box::pin(self.select_unfinished())
+    }
+
+    fn list<'a>(
+        &'a self,
+        limit: i64,
+        after: Option<&'a MigrationId>,
+    ) -> StoreFuture<'a, Vec<Migration>> {
+        Box::pin(self.select_list(limit, after))
+    }
+
+    fn commit<'a>(&'a self, change: &'a MigrationChange) -> StoreFuture<'a, bool> {
+        Box::pin(self.commit_change(change))
+    }
+
+    fn seal<'a>(&'a self, id: &'a MigrationId) -> StoreFuture<'a, Box<dyn SealedMigration>> {
+        Box::pin(self.seal_migration(id))
+    }
+
+    fn extend_leases<'a>(
+        &'a self,
+        instance: &'a InstanceId,
+        until: DateTime<Utc>,
+        beats: &'a [OwnerBeat],
+    ) -> StoreFuture<'a, Vec<MigrationId>> {
+        Box::pin(self.update_leases(instance, until, beats))
+    }
+
+    fn readings<'a>(&'a self, id: &'a MigrationId) -> StoreFuture<'a, Vec<FigureReading>> {
+        Box::pin(self.select_readings(id))
+    }
+
+    fn events<'a>(
+        &'a self,
+        id: &'a MigrationId,
+        after: i64,
+        limit: i64,
+    ) -> StoreFuture<'a, Vec<Event>> {
+        Box::pin(self.select_events(id, after, limit))
+    }
+
+    fn add_cleanup<'a>(
+        &'a self,
+        id: &'a MigrationId,
+        records: &'a [CleanupRecord],
+    ) -> StoreFuture<'a, ()> {
+        Box::pin(self.insert_cleanup(id, records))
+    }
+
+    fn finish_cleanup<'a>(
+        &'a self,
+        id: &'a MigrationId,
+        records: &'a [CleanupRecord],
+        at: DateTime<Utc>,
+    ) -> StoreFuture<'a, ()> {
+        Box::pin(self.update_cleanup(id, records, at))
+    }
+
+    fn cleanup<'a>(&'a self, id: &'a MigrationId) -> StoreFuture<'a, Vec<CleanupRecord>> {
+        Box::pin(self.select_cleanup(id))
+    }
+}
+
 /// Reads one migration with its steps in the transaction of `session`.
-pub(super) async fn snapshot(
+pub(super) async fn load_snapshot(
     session: &mut PgConnection,
     id: &MigrationId,
 ) -> Result<Option<Snapshot>, StoreError> {
-    let row: Option<StoredMigration> =
-        sqlx::query_as(sqlx::AssertSqlSafe(format!("{SELECT} where m.id = $1")))
-            .bind(id.as_str())
-            .fetch_optional(&mut *session)
-            .await?;
+    let row: Option<StoredMigration> = sqlx::query_as(sqlx::AssertSqlSafe(format!(
+        "{SELECT_MIGRATIONS} where m.id = $1"
+    )))
+    .bind(id.as_str())
+    .fetch_optional(&mut *session)
+    .await?;
     let Some(row) = row else { return Ok(None) };
     let steps: Vec<StoredStep> = sqlx::query_as(sqlx::AssertSqlSafe(format!(
         "{STEPS} where migration = $1 order by ordinal"
@@ -124,7 +211,7 @@ pub(super) async fn snapshot(
     .bind(id.as_str())
     .fetch_all(&mut *session)
     .await?;
-    row.snapshot(steps).map(Some)
+    row.into_snapshot(steps).map(Some)
 }
 
 /// Why a change was not applied.
@@ -143,7 +230,7 @@ impl<E: Into<StoreError>> From<E> for ChangeRefusal {
 
 /// Applies a change with a compare-and-set on the revision. Returns `false`, and changes nothing, if the revision
 /// differs.
-pub(super) async fn apply(
+pub(super) async fn apply_change(
     session: &mut PgConnection,
     change: &MigrationChange,
 ) -> Result<bool, ChangeRefusal> {
@@ -161,14 +248,14 @@ pub(super) async fn apply(
     let secret = m.owner.as_ref().and_then(|owner| owner.secret.as_ref());
     let changed = sqlx::query_with(
         sqlx::AssertSqlSafe(statement),
-        events(&m.id, &change.events)?,
+        event_parameters(&m.id, &change.events)?,
     )
     .bind(change.from_revision)
     .bind(m.state.name())
     .bind(m.ownership.name())
     .bind(m.attempt.0)
     .bind(m.epoch.0)
-    .bind(m.renew)
+    .bind(m.needs_new_epoch)
     .bind(m.owner.as_ref().map(|owner| owner.agent.as_str()))
     .bind(m.owner.as_ref().map(|owner| owner.instance.as_str()))
     .bind(m.approved)
@@ -181,7 +268,7 @@ pub(super) async fn apply(
     .bind(m.started_at)
     .bind(m.finished_at)
     .bind(m.cancel.as_ref().map(Json))
-    .bind(change.reshaped.then_some(Json(&m.plan)))
+    .bind(change.plan_changed.then_some(Json(&m.plan)))
     .bind(m.limits.as_ref().map(Json))
     .bind(m.since)
     .bind(Json(&m.approvals))
@@ -191,7 +278,7 @@ pub(super) async fn apply(
     .bind(m.owner.as_ref().map(|_| m.epoch.0))
     .fetch_optional(&mut *session)
     .await
-    .map_err(refusal)?;
+    .map_err(change_refusal)?;
     if changed.is_none() {
         return Ok(false);
     }
@@ -202,7 +289,7 @@ pub(super) async fn apply(
     Ok(true)
 }
 
-fn refusal(error: sqlx::Error) -> ChangeRefusal {
+fn change_refusal(error: sqlx::Error) -> ChangeRefusal {
     let constraint = error.as_database_error().and_then(|e| e.constraint());
     if constraint == Some("keys_move_once") {
         return ChangeRefusal::KeysMoving;
@@ -271,15 +358,16 @@ pub(super) async fn upsert_step(
     Ok(())
 }
 
-/// Inserts journal lines from the parameters of [`events`]. The numbers have no gaps and no duplicates: a concurrent
-/// transaction that also wrote lines has changed the migration's revision, and then this transaction writes nothing.
+/// Inserts journal lines from the parameters of [`event_parameters`]. The numbers have no gaps and no duplicates: a
+/// concurrent transaction that also wrote lines has changed the migration's revision, and then this transaction writes
+/// nothing.
 const INSERT_EVENTS: &str = "insert into event (migration, seq, at, actor, kind, step, data) \
     select $1, (select coalesce(max(seq), 0) from event where migration = $1) + n, at, actor, kind, step, data \
     from unnest($2::timestamptz[], $3::text[], $4::text[], $5::text[], $6::jsonb[]) \
          with ordinality as new (at, actor, kind, step, data, n)";
 
 /// Returns the parameters of [`INSERT_EVENTS`].
-fn events(id: &MigrationId, events: &[NewEvent]) -> Result<PgArguments, StoreError> {
+fn event_parameters(id: &MigrationId, events: &[NewEvent]) -> Result<PgArguments, StoreError> {
     let (mut at, mut actors, mut kinds) = (Vec::new(), Vec::new(), Vec::new());
     let (mut steps, mut data) = (Vec::new(), Vec::new());
     for event in events {
@@ -306,7 +394,7 @@ pub(super) async fn insert_events(
     id: &MigrationId,
     new: &[NewEvent],
 ) -> Result<(), StoreError> {
-    sqlx::query_with(INSERT_EVENTS, events(id, new)?)
+    sqlx::query_with(INSERT_EVENTS, event_parameters(id, new)?)
         .execute(session)
         .await?;
     Ok(())

@@ -1,8 +1,8 @@
-//! Operations: a submitted operation is written as a whole, with a migration for each move.
+//! Operations: one transaction writes a submitted operation with a migration for each of its moves.
 
-use super::mappings::{SpanEnds, moved_by};
-use super::migrations::{SELECT, insert_events, upsert_step};
-use super::rows::{OPERATIONS, StoredMigration, StoredOperation, exists, missing};
+use super::mappings::{SpanEnds, migration_moving};
+use super::migrations::{SELECT_MIGRATIONS, insert_events, upsert_step};
+use super::rows::{OPERATIONS, StoredMigration, StoredOperation, exists_error, missing_error};
 use super::{PgStore, maps, shards};
 use crate::store::{Migration, NewOperation, OperationRecord, Snapshot, StoreError};
 use plans::id::MigrationId;
@@ -15,10 +15,10 @@ impl PgStore {
         new: &NewOperation,
     ) -> Result<Vec<Snapshot>, StoreError> {
         let mut transaction = self.begin().await?;
-        maps::lock(&mut transaction, &new.plan.map).await?;
-        admit(&mut transaction, new).await?;
+        maps::lock_map(&mut transaction, &new.plan.map).await?;
+        check_admission(&mut transaction, new).await?;
         let snapshots = new.snapshots();
-        insert_row(&mut transaction, new).await?;
+        insert_operation_row(&mut transaction, new).await?;
         for snapshot in &snapshots {
             let id = &snapshot.migration.id;
             insert_migration(&mut transaction, &snapshot.migration).await?;
@@ -35,8 +35,8 @@ impl PgStore {
         &self,
         id: &MigrationId,
     ) -> Result<Option<OperationRecord>, StoreError> {
-        let one = sqlx::AssertSqlSafe(format!("{OPERATIONS} where o.id = $1"));
-        let row: Option<StoredOperation> = sqlx::query_as(one)
+        let sql = sqlx::AssertSqlSafe(format!("{OPERATIONS} where o.id = $1"));
+        let row: Option<StoredOperation> = sqlx::query_as(sql)
             .bind(id.as_str())
             .fetch_optional(&self.pool)
             .await?;
@@ -69,33 +69,33 @@ impl PgStore {
     ) -> Result<Vec<OperationRecord>, StoreError> {
         let ids: Vec<&str> = rows.iter().map(|row| row.id.as_str()).collect();
         let migrations: Vec<StoredMigration> = sqlx::query_as(sqlx::AssertSqlSafe(format!(
-            "{SELECT} where m.operation = any($1) order by m.operation, m.ordinal"
+            "{SELECT_MIGRATIONS} where m.operation = any($1) order by m.operation, m.ordinal"
         )))
         .bind(ids)
         .fetch_all(&self.pool)
         .await?;
         let migrations: Result<Vec<Migration>, StoreError> = migrations
             .into_iter()
-            .map(StoredMigration::record)
+            .map(StoredMigration::into_record)
             .collect();
         let mut migrations = migrations?;
-        let whole = |row: StoredOperation| {
+        let record = |row: StoredOperation| {
             let own = migrations.extract_if(.., |m| m.operation.as_str() == row.id);
             let own = own.collect();
-            row.record(own)
+            row.into_record(own)
         };
-        Ok(rows.into_iter().map(whole).collect())
+        Ok(rows.into_iter().map(record).collect())
     }
 }
 
 /// Fails if the operation may not be submitted. The map's row is locked, so the checked state cannot change before the
 /// commit.
-async fn admit(session: &mut PgConnection, new: &NewOperation) -> Result<(), StoreError> {
+async fn check_admission(session: &mut PgConnection, new: &NewOperation) -> Result<(), StoreError> {
     let plan = &new.plan;
     let current = maps::version_in_force(session, &plan.map).await?;
     if !new.queue {
         for planned in &plan.moves {
-            let other = moved_by(session, &plan.map, &planned.moving.keys).await?;
+            let other = migration_moving(session, &plan.map, &planned.moving.keys).await?;
             if let Some(migration) = other {
                 return Err(StoreError::KeysMoving { migration });
             }
@@ -115,15 +115,18 @@ async fn admit(session: &mut PgConnection, new: &NewOperation) -> Result<(), Sto
         .collect();
     names.sort_unstable();
     names.dedup();
-    let held = shards::hold(session, &names).await?;
+    let locked = shards::lock_shards(session, &names).await?;
     let absent = names
         .into_iter()
-        .find(|name| !held.contains_key(&(*name).into()));
-    absent.map_or(Ok(()), |name| Err(missing("shard", name)))
+        .find(|name| !locked.contains_key(&(*name).into()));
+    absent.map_or(Ok(()), |name| Err(missing_error("shard", name)))
 }
 
-async fn insert_row(session: &mut PgConnection, new: &NewOperation) -> Result<(), StoreError> {
-    let made = sqlx::query(
+async fn insert_operation_row(
+    session: &mut PgConnection,
+    new: &NewOperation,
+) -> Result<(), StoreError> {
+    let inserted = sqlx::query(
         "insert into operation (id, plan, plan_hash, queued, override_reason, submitted_by, created_at) \
          values ($1, $2, $3, $4, $5, $6, $7) on conflict (id) do nothing",
     )
@@ -136,15 +139,15 @@ async fn insert_row(session: &mut PgConnection, new: &NewOperation) -> Result<()
     .bind(new.at)
     .execute(session)
     .await?;
-    if made.rows_affected() == 0 {
-        return Err(exists("migration", new.id.as_str()));
+    if inserted.rows_affected() == 0 {
+        return Err(exists_error("migration", new.id.as_str()));
     }
     Ok(())
 }
 
 async fn insert_migration(session: &mut PgConnection, m: &Migration) -> Result<(), StoreError> {
     let ends = SpanEnds::of(&m.plan.moving.keys);
-    let made = sqlx::query(
+    let inserted = sqlx::query(
         "insert into migration (id, operation, move, ordinal, map, source, target, spans, plan, state, \
          ownership, map_version_before, submitted_by, created_at, since) \
          values ($1, $2, $3, $4, $5, $6, $7, spans($8::bytea[], $9::bytea[]), $10, $11, $12, $13, $14, $15, $15) \
@@ -167,8 +170,8 @@ async fn insert_migration(session: &mut PgConnection, m: &Migration) -> Result<(
     .bind(m.created_at)
     .execute(session)
     .await?;
-    if made.rows_affected() == 0 {
-        return Err(exists("migration", m.id.as_str()));
+    if inserted.rows_affected() == 0 {
+        return Err(exists_error("migration", m.id.as_str()));
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use crate::access::SecretDigest;
 use crate::store::{
-    Approval, CancelRequest, CleanupRecord, Event, HoldEnd, HookRequest, Migration, MigrationOwner,
+    Approval, CancelRequest, CleanupRecord, Event, HoldEnd, HookRequest, LeaseHolder, Migration,
     OperationRecord, Snapshot, Step, StoreError,
 };
 use chrono::{DateTime, Utc};
@@ -76,7 +76,7 @@ pub(super) struct StoredOperation {
 
 impl StoredOperation {
     /// Converts the row into a record with its migrations.
-    pub(super) fn record(self, migrations: Vec<Migration>) -> OperationRecord {
+    pub(super) fn into_record(self, migrations: Vec<Migration>) -> OperationRecord {
         OperationRecord {
             id: MigrationId(self.id),
             plan: self.plan.0,
@@ -131,19 +131,19 @@ pub(super) struct StoredCleanup {
 
 impl StoredMigration {
     /// Converts the row into a snapshot with its steps.
-    pub(super) fn snapshot(self, steps: Vec<StoredStep>) -> Result<Snapshot, StoreError> {
+    pub(super) fn into_snapshot(self, steps: Vec<StoredStep>) -> Result<Snapshot, StoreError> {
         let lease_until = self.until;
         let steps: Result<Vec<Step>, StoreError> =
-            steps.into_iter().map(StoredStep::record).collect();
+            steps.into_iter().map(StoredStep::into_record).collect();
         Ok(Snapshot {
-            migration: self.record()?,
+            migration: self.into_record()?,
             steps: steps?,
             lease_until,
         })
     }
 
     /// Converts the row into a record.
-    pub(super) fn record(self) -> Result<Migration, StoreError> {
+    pub(super) fn into_record(self) -> Result<Migration, StoreError> {
         let owner = self.agent.zip(self.instance);
         // A controller of the previous version assigns work with a new epoch and does not update these columns. They
         // are valid only if their epoch is the migration's epoch.
@@ -155,7 +155,9 @@ impl StoredMigration {
             .map(SecretDigest);
         let hold_end = match self.hold_end.as_deref() {
             None => None,
-            Some(name) => Some(HoldEnd::parse(name).ok_or_else(|| unknown("hold end", name))?),
+            Some(name) => {
+                Some(HoldEnd::parse(name).ok_or_else(|| unknown_word_error("hold end", name))?)
+            }
         };
         Ok(Migration {
             id: MigrationId(self.id),
@@ -164,13 +166,13 @@ impl StoredMigration {
             queued: self.queued,
             plan: self.plan.0,
             state: MigrationState::parse(&self.state)
-                .ok_or_else(|| unknown("migration state", &self.state))?,
+                .ok_or_else(|| unknown_word_error("migration state", &self.state))?,
             ownership: Ownership::parse(&self.ownership)
-                .ok_or_else(|| unknown("ownership", &self.ownership))?,
+                .ok_or_else(|| unknown_word_error("ownership", &self.ownership))?,
             attempt: AttemptNo(self.attempt),
             epoch: Epoch(self.epoch),
-            renew: self.renew,
-            owner: owner.map(|(agent, instance)| MigrationOwner {
+            needs_new_epoch: self.renew,
+            owner: owner.map(|(agent, instance)| LeaseHolder {
                 agent: AgentName(agent),
                 instance: InstanceId(instance),
                 token,
@@ -198,11 +200,12 @@ impl StoredMigration {
 }
 
 impl StoredStep {
-    fn record(self) -> Result<Step, StoreError> {
+    fn into_record(self) -> Result<Step, StoreError> {
         Ok(Step {
-            kind: StepKind::parse(&self.kind).ok_or_else(|| unknown("step", &self.kind))?,
+            kind: StepKind::parse(&self.kind)
+                .ok_or_else(|| unknown_word_error("step", &self.kind))?,
             state: StepState::parse(&self.state)
-                .ok_or_else(|| unknown("step state", &self.state))?,
+                .ok_or_else(|| unknown_word_error("step state", &self.state))?,
             id: self.id.as_str().into(),
             ordinal: self.ordinal,
             attempt: u32::try_from(self.attempt).unwrap_or_default(),
@@ -244,7 +247,7 @@ impl From<StoredCleanup> for CleanupRecord {
 }
 
 /// Creates the error that no object has this name.
-pub(super) fn missing(what: &'static str, name: &str) -> StoreError {
+pub(super) fn missing_error(what: &'static str, name: &str) -> StoreError {
     StoreError::Missing {
         what,
         name: name.to_owned(),
@@ -252,16 +255,16 @@ pub(super) fn missing(what: &'static str, name: &str) -> StoreError {
 }
 
 /// Creates the error that another object has this name.
-pub(super) fn exists(what: &'static str, name: &str) -> StoreError {
+pub(super) fn exists_error(what: &'static str, name: &str) -> StoreError {
     StoreError::Exists {
         what,
         name: name.to_owned(),
     }
 }
 
-/// Creates the error that the store contains a word that this version does not know.
-pub(super) fn unknown(what: &str, word: &str) -> StoreError {
+/// Creates the error that the store contains a value that this version does not know.
+pub(super) fn unknown_word_error(what: &str, word: &str) -> StoreError {
     StoreError::Unavailable {
-        source: format!("{what} {word} in the store is not known to this version").into(),
+        source: format!("this version does not know the {what} {word} in the store").into(),
     }
 }

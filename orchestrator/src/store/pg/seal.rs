@@ -2,10 +2,10 @@
 
 use super::PgStore;
 use super::mappings::MappingFilter;
-use super::maps::{NewVersion, insert_version, load};
-use super::migrations::{ChangeRefusal, apply, snapshot};
-use super::open::{WriteScope, WriteTransaction};
-use super::rows::missing;
+use super::maps::{NewVersion, insert_version, load_map};
+use super::migrations::{ChangeRefusal, apply_change, load_snapshot};
+use super::rows::missing_error;
+use super::unfinished::{WriteScope, WriteTransaction};
 use crate::store::pieces::MapDelta;
 use crate::store::{MigrationChange, SealedMigration, Snapshot, StoreError, StoreFuture};
 use chrono::{DateTime, Utc};
@@ -31,8 +31,8 @@ pub(super) struct SealSnapshot {
     map: ShardMap,
 }
 
-/// The versions of a migration's row and of its map. If they are equal to earlier ones, neither was changed. A restored
-/// store can have other rows with the same numbers, but their transaction id and time differ.
+/// The versions of a migration's row and of its map. If they are equal to earlier ones, neither was changed. In a
+/// restored store, other rows can have the same numbers, but not the same transaction id and time.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
 struct RowVersions {
     revision: Option<i64>,
@@ -44,28 +44,28 @@ struct RowVersions {
 impl PgStore {
     /// Locks the migration's row with `for no key update`, so that other transactions can still insert rows that refer
     /// to the migration.
-    pub(super) async fn hold_row(
+    pub(super) async fn seal_migration(
         &self,
         id: &MigrationId,
     ) -> Result<Box<dyn SealedMigration>, StoreError> {
-        let (term, holder) = self.leads()?;
-        let mut transaction = self.holding.begin_with(BEGIN).await?;
-        let held = sqlx::query_as("select * from hold($1, $2, $3)")
+        let (term, holder) = self.require_lead()?;
+        let mut transaction = self.seal_pool.begin_with(BEGIN).await?;
+        let locked = sqlx::query_as("select * from hold($1, $2, $3)")
             .bind(term.0)
             .bind(holder.as_str())
             .bind(id.as_str())
             .fetch_one(&mut *transaction)
             .await;
-        let versions: RowVersions = self.judged(term, held)?;
-        let last = self.last_held().clone();
-        let same = last
+        let versions: RowVersions = self.checked_proof(term, locked)?;
+        let last = self.last_seal().clone();
+        let unchanged = last
             .filter(|sealed| sealed.snapshot.migration.id == *id && sealed.versions == versions);
-        let sealed = match same {
+        let sealed = match unchanged {
             Some(sealed) => sealed,
-            None => self.read_held(&mut transaction, id, versions).await?,
+            None => self.read_sealed(&mut transaction, id, versions).await?,
         };
-        *self.last_held() = Some(sealed.clone());
-        let transaction = self.writing(transaction, WriteScope::One(id.clone()));
+        *self.last_seal() = Some(sealed.clone());
+        let transaction = self.write_transaction(transaction, WriteScope::One(id.clone()));
         Ok(Box::new(PgSealed {
             transaction,
             sealed,
@@ -73,24 +73,26 @@ impl PgStore {
     }
 
     /// Returns the migration and the map that the last seal read.
-    fn last_held(&self) -> MutexGuard<'_, Option<SealSnapshot>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    fn last_seal(&self) -> MutexGuard<'_, Option<SealSnapshot>> {
+        self.last_seal
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn read_held(
+    async fn read_sealed(
         &self,
         session: &mut PgConnection,
         id: &MigrationId,
         versions: RowVersions,
     ) -> Result<SealSnapshot, StoreError> {
-        let snapshot = snapshot(session, id)
+        let snapshot = load_snapshot(session, id)
             .await?
-            .ok_or_else(|| missing("migration", id.as_str()))?;
+            .ok_or_else(|| missing_error("migration", id.as_str()))?;
         let name = &snapshot.migration.plan.map;
         let keys = MappingFilter::Keys(&snapshot.migration.plan.moving.keys);
-        let map = load(self, session, name, keys)
+        let map = load_map(self, session, name, keys)
             .await?
-            .ok_or_else(|| missing("map", name.as_str()))?;
+            .ok_or_else(|| missing_error("map", name.as_str()))?;
         Ok(SealSnapshot {
             versions,
             snapshot,
@@ -131,7 +133,7 @@ impl SealedMigration for PgSealed {
                 by: id.as_str(),
             };
             insert_version(&mut self.transaction, &version, &delta).await?;
-            match apply(&mut self.transaction, change).await {
+            match apply_change(&mut self.transaction, change).await {
                 Ok(true) => {}
                 Ok(false) | Err(ChangeRefusal::KeysMoving) => return Err(StoreError::Busy),
                 Err(ChangeRefusal::Other(error)) => return Err(error),

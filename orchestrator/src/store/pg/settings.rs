@@ -1,8 +1,8 @@
 //! Settings of maps, in append-only revisions.
 
 use super::PgStore;
-use super::maps::lock;
-use super::rows::missing;
+use super::maps::lock_map;
+use super::rows::missing_error;
 use crate::store::{SettingsRecord, StoreError};
 use chrono::{DateTime, Utc};
 use plans::id::MapName;
@@ -24,13 +24,13 @@ impl PgStore {
         new: &SettingsRecord,
     ) -> Result<(), StoreError> {
         let mut transaction = self.begin().await?;
-        lock(&mut transaction, &new.map).await?;
+        lock_map(&mut transaction, &new.map).await?;
         let (current,): (Option<i64>,) =
             sqlx::query_as("select max(revision) from map_settings where map = $1")
                 .bind(new.map.as_str())
                 .fetch_one(&mut *transaction)
                 .await?;
-        let current = current.ok_or_else(|| missing("map", new.map.as_str()))?;
+        let current = current.ok_or_else(|| missing_error("map", new.map.as_str()))?;
         if new.revision != current + 1 {
             return Err(StoreError::SettingsRevision {
                 map: new.map.clone(),

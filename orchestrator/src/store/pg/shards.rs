@@ -1,12 +1,12 @@
-//! Shards, and the audit trail.
+//! Shards.
 
 use super::PgStore;
-use super::rows::{exists, missing};
+use super::rows::{exists_error, missing_error};
 use super::servers::identity;
-use crate::store::{AuditLine, AuditRecord, NewShard, ShardRecord, ShardUpdate, StoreError};
+use crate::store::{NewShard, ShardRecord, ShardStore, ShardUpdate, StoreError, StoreFuture};
 use chrono::{DateTime, Utc};
 use plans::id::{MapName, MigrationId, ShardName};
-use serde_json::Value;
+use plans::inspection::inventory::ObservedServer;
 use sqlx::PgConnection;
 use sqlx::types::Json;
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ struct StoredShard {
     identity: Option<String>,
 }
 
-/// Selects registered shards, with what is known of their databases: one shard or all.
+/// Selects registered shards, with their databases if these are known: the shard of parameter 1, or all if it is null.
 const SHARDS: &str = "select s.name, s.number, s.dsn, s.labels, s.capacity, s.space, s.created_at, \
     d.system, d.timeline, d.database, d.identity \
     from shard s left join server_seen d on d.number = s.number where s.removed_at is null and ($1::text is null or s.name = $1) order by s.name";
@@ -49,18 +49,8 @@ impl From<StoredShard> for ShardRecord {
     }
 }
 
-#[derive(sqlx::FromRow)]
-struct StoredAuditLine {
-    id: i64,
-    at: DateTime<Utc>,
-    actor: String,
-    action: String,
-    object: String,
-    data: Value,
-}
-
 impl PgStore {
-    pub(super) async fn insert_shard(&self, new: &NewShard) -> Result<ShardRecord, StoreError> {
+    async fn insert_shard(&self, new: &NewShard) -> Result<ShardRecord, StoreError> {
         let mut transaction = self.begin().await?;
         // The lock prevents two transactions from using the same number, and a gap in the numbers.
         sqlx::query("lock table shard in share row exclusive mode")
@@ -75,22 +65,19 @@ impl PgStore {
         .bind(&new.dsn)
         .bind(Json(&new.labels))
         .bind(i64::from(new.capacity))
-        .bind(bytes(new.space))
+        .bind(stored_bytes(new.space))
         .execute(&mut *transaction)
         .await?;
         if done.rows_affected() == 0 {
-            return Err(exists("shard", new.name.as_str()));
+            return Err(exists_error("shard", new.name.as_str()));
         }
-        let row = one_shard(&mut transaction, &new.name).await?;
-        let row = row.ok_or_else(|| missing("shard", new.name.as_str()))?;
+        let row = select_one(&mut transaction, &new.name).await?;
+        let row = row.ok_or_else(|| missing_error("shard", new.name.as_str()))?;
         transaction.commit().await?;
         Ok(row.into())
     }
 
-    pub(super) async fn change_shard(
-        &self,
-        update: &ShardUpdate,
-    ) -> Result<ShardRecord, StoreError> {
+    async fn change_shard(&self, update: &ShardUpdate) -> Result<ShardRecord, StoreError> {
         let mut transaction = self.begin().await?;
         sqlx::query(
             "update shard set dsn = coalesce($2, dsn), labels = $3, capacity = $4, space = $5 \
@@ -100,25 +87,22 @@ impl PgStore {
         .bind(update.dsn.as_deref())
         .bind(Json(&update.labels))
         .bind(i64::from(update.capacity))
-        .bind(bytes(update.space))
+        .bind(stored_bytes(update.space))
         .execute(&mut *transaction)
         .await?;
-        let row = one_shard(&mut transaction, &update.name).await?;
-        let row = row.ok_or_else(|| missing("shard", update.name.as_str()))?;
+        let row = select_one(&mut transaction, &update.name).await?;
+        let row = row.ok_or_else(|| missing_error("shard", update.name.as_str()))?;
         transaction.commit().await?;
         Ok(row.into())
     }
 
-    pub(super) async fn select_shard(
-        &self,
-        name: &ShardName,
-    ) -> Result<Option<ShardRecord>, StoreError> {
+    async fn select_shard(&self, name: &ShardName) -> Result<Option<ShardRecord>, StoreError> {
         let mut session = self.pool.acquire().await?;
-        let row = one_shard(&mut session, name).await?;
+        let row = select_one(&mut session, name).await?;
         Ok(row.map(Into::into))
     }
 
-    pub(super) async fn select_shards(&self) -> Result<Vec<ShardRecord>, StoreError> {
+    async fn select_shards(&self) -> Result<Vec<ShardRecord>, StoreError> {
         let rows: Vec<StoredShard> = sqlx::query_as(SHARDS)
             .bind(None::<&str>)
             .fetch_all(&self.pool)
@@ -126,7 +110,7 @@ impl PgStore {
         Ok(rows.into_iter().map(ShardRecord::from).collect())
     }
 
-    pub(super) async fn retire_shard(&self, name: &ShardName) -> Result<(), StoreError> {
+    async fn retire_shard(&self, name: &ShardName) -> Result<(), StoreError> {
         let mut transaction = self.begin().await?;
         // A transaction that writes this shard's name into a map or a migration holds a lock on this row, so this
         // statement waits for it.
@@ -136,7 +120,7 @@ impl PgStore {
         .bind(name.as_str())
         .fetch_optional(&mut *transaction)
         .await?;
-        let (number,) = number.ok_or_else(|| missing("shard", name.as_str()))?;
+        let (number,) = number.ok_or_else(|| missing_error("shard", name.as_str()))?;
         if let Some(map) = named_by_map(&mut transaction, number).await? {
             let shard = name.clone();
             return Err(StoreError::ShardInUse { shard, map });
@@ -156,50 +140,39 @@ impl PgStore {
             .await?;
         Ok(transaction.commit().await?)
     }
+}
 
-    pub(super) async fn insert_audit(&self, record: &AuditRecord) -> Result<(), StoreError> {
-        let mut transaction = self.begin().await?;
-        sqlx::query(
-            "insert into audit (at, actor, action, object, data) values ($1, $2, $3, $4, $5)",
-        )
-        .bind(record.at)
-        .bind(&record.actor)
-        .bind(&record.action)
-        .bind(&record.object)
-        .bind(&record.data)
-        .execute(&mut *transaction)
-        .await?;
-        Ok(transaction.commit().await?)
+impl ShardStore for PgStore {
+    fn add_shard<'a>(&'a self, new: &'a NewShard) -> StoreFuture<'a, ShardRecord> {
+        Box::pin(self.insert_shard(new))
     }
 
-    pub(super) async fn select_audit(
-        &self,
-        limit: i64,
-        before: Option<i64>,
-    ) -> Result<Vec<AuditLine>, StoreError> {
-        let rows: Vec<StoredAuditLine> = sqlx::query_as(
-            "select id, at, actor, action, object, data from audit \
-             where $2::bigint is null or id < $2 order by id desc limit $1",
-        )
-        .bind(limit)
-        .bind(before)
-        .fetch_all(&self.pool)
-        .await?;
-        let line = |row: StoredAuditLine| AuditLine {
-            line: row.id,
-            record: AuditRecord {
-                at: row.at,
-                actor: row.actor,
-                action: row.action,
-                object: row.object,
-                data: row.data,
-            },
-        };
-        Ok(rows.into_iter().map(line).collect())
+    fn update_shard<'a>(&'a self, update: &'a ShardUpdate) -> StoreFuture<'a, ShardRecord> {
+        Box::pin(self.change_shard(update))
+    }
+
+    fn shards(&self) -> StoreFuture<'_, Vec<ShardRecord>> {
+        Box::pin(self.select_shards())
+    }
+
+    fn shard<'a>(&'a self, name: &'a ShardName) -> StoreFuture<'a, Option<ShardRecord>> {
+        Box::pin(self.select_shard(name))
+    }
+
+    fn remove_shard<'a>(&'a self, name: &'a ShardName) -> StoreFuture<'a, ()> {
+        Box::pin(self.retire_shard(name))
+    }
+
+    fn servers(&self) -> StoreFuture<'_, Vec<ObservedServer>> {
+        Box::pin(self.select_servers())
+    }
+
+    fn put_server<'a>(&'a self, server: &'a ObservedServer) -> StoreFuture<'a, ()> {
+        Box::pin(self.upsert_server(server))
     }
 }
 
-async fn one_shard(
+async fn select_one(
     session: &mut PgConnection,
     name: &ShardName,
 ) -> Result<Option<StoredShard>, StoreError> {
@@ -212,7 +185,7 @@ async fn one_shard(
 
 /// Returns the numbers of registered shards, and locks their rows so that they stay registered until the transaction
 /// ends.
-pub(super) async fn hold(
+pub(super) async fn lock_shards(
     session: &mut PgConnection,
     names: &[&str],
 ) -> Result<BTreeMap<ShardName, i32>, StoreError> {
@@ -255,6 +228,6 @@ async fn named_by_migration(
     Ok(row.map(|(id,)| MigrationId(id)))
 }
 
-fn bytes(space: Option<u64>) -> Option<i64> {
+fn stored_bytes(space: Option<u64>) -> Option<i64> {
     space.map(|bytes| i64::try_from(bytes).unwrap_or(i64::MAX))
 }

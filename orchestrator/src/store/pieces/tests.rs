@@ -19,7 +19,7 @@ fn map(strategy: Strategy, owned: &[(KeySet, &str)]) -> ShardMap {
         incarnation: String::new(),
         migration: None,
         settings: MapSettings::default(),
-        mappings: mappings(strategy, owned.iter().map(piece).collect()),
+        mappings: mappings_of(strategy, owned.iter().map(piece).collect()),
     }
 }
 
@@ -32,7 +32,7 @@ fn range(from: i64, to: i64) -> KeySet {
 }
 
 #[test]
-fn a_map_changed_by_a_delta_is_the_map_that_it_leads_to() {
+fn applying_a_delta_gives_the_later_map() {
     let lists = [
         map(Strategy::List, &[(list(0..9), "a"), (list(9..12), "b")]),
         map(Strategy::List, &[(list(0..4), "a"), (list(4..12), "b")]),
@@ -46,7 +46,7 @@ fn a_map_changed_by_a_delta_is_the_map_that_it_leads_to() {
     for maps in [lists, ranges] {
         for (before, after) in [(0, 1), (1, 2), (2, 0), (0, 0)] {
             let (before, after) = (&maps[before], &maps[after]);
-            let found = changed(before, MapDelta::between(before, after));
+            let found = mappings_after(before, MapDelta::between(before, after));
             assert_eq!(found.as_ref(), Some(&after.mappings));
         }
     }
@@ -61,6 +61,9 @@ fn a_delta_of_another_map_is_refused() {
         let before = map(strategy, &[(first, "a")]);
         let other = map(strategy, &[(second, "a")]);
         let none = map(strategy, &[]);
-        assert_eq!(changed(&before, MapDelta::between(&other, &none)), None);
+        assert_eq!(
+            mappings_after(&before, MapDelta::between(&other, &none)),
+            None
+        );
     }
 }

@@ -6,7 +6,9 @@ use super::migrations::put;
 use crate::fixture::{Dashboard, hash_map, list_map};
 use chrono::TimeDelta;
 use orchestrator::access::{Role, Secret};
-use orchestrator::store::{AgentProcess, AuditRecord, Store, TokenRecord};
+use orchestrator::store::{
+    AccessStore, AgentProcess, AgentStore, AuditRecord, ShardStore, TokenRecord,
+};
 use plans::state::migration::MigrationState;
 use serde_json::json;
 

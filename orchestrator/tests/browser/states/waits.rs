@@ -88,7 +88,7 @@ fn wait(snapshot: &mut Snapshot, kind: WaitKind) {
         }
         WaitKind::Approval => named(snapshot, State::Waiting, "approval of the cutover"),
         WaitKind::Cancel => {
-            named(snapshot, State::Waiting, "leave to cancel a writer");
+            named(snapshot, State::Waiting, "permission to end a transaction");
             snapshot.migration.cancel = Some(ask());
         }
         WaitKind::Hook => {

@@ -2,10 +2,12 @@
 //! row per command.
 
 use super::PgStore;
-use super::rows::unknown;
+use super::rows::unknown_word_error;
 use crate::access::SecretDigest;
-use crate::store::answer::KEPT_FOR;
-use crate::store::{EarlierCommand, KeptAnswer, KeyedCommand, StoreError};
+use crate::store::keyed_command::KEPT_FOR;
+use crate::store::{
+    CommandStore, EarlierCommand, KeyedCommand, StoreError, StoreFuture, StoredResponse,
+};
 
 /// A row of the table `keyed_order`.
 #[derive(sqlx::FromRow)]
@@ -25,12 +27,16 @@ impl TryFrom<StoredCommand> for EarlierCommand {
     fn try_from(row: StoredCommand) -> Result<Self, StoreError> {
         let fingerprint = <[u8; 32]>::try_from(row.fingerprint);
         let status = row.status.and_then(|status| u16::try_from(status).ok());
-        let answer = status.zip(row.kind).zip(row.body);
+        let columns = status.zip(row.kind).zip(row.body);
         Ok(Self {
             fingerprint: SecretDigest(
-                fingerprint.map_err(|_| unknown("digest", "of another length"))?,
+                fingerprint.map_err(|_| unknown_word_error("digest", "of another length"))?,
             ),
-            answer: answer.map(|((status, kind), body)| KeptAnswer { status, kind, body }),
+            response: columns.map(|((status, content_type), body)| StoredResponse {
+                status,
+                content_type,
+                body,
+            }),
         })
     }
 }
@@ -38,7 +44,7 @@ impl TryFrom<StoredCommand> for EarlierCommand {
 impl PgStore {
     /// Deletes the commands that are older than `KEPT_FOR`, then inserts the command. If the store already has a
     /// command with this key, it stays as it is and is returned.
-    pub(super) async fn insert_command(
+    async fn insert_command(
         &self,
         command: &KeyedCommand,
     ) -> Result<Option<EarlierCommand>, StoreError> {
@@ -69,17 +75,17 @@ impl PgStore {
     }
 
     /// Stores the response to the command with this key.
-    pub(super) async fn update_answer(
+    async fn update_response(
         &self,
         key: SecretDigest,
-        answer: &KeptAnswer,
+        response: &StoredResponse,
     ) -> Result<(), StoreError> {
         let mut transaction = self.begin().await?;
         sqlx::query("update keyed_order set status = $2, kind = $3, body = $4 where key = $1")
             .bind(&key.0[..])
-            .bind(i16::try_from(answer.status).unwrap_or(i16::MAX))
-            .bind(&answer.kind)
-            .bind(&answer.body)
+            .bind(i16::try_from(response.status).unwrap_or(i16::MAX))
+            .bind(&response.content_type)
+            .bind(&response.body)
             .execute(&mut *transaction)
             .await?;
         transaction.commit().await?;
@@ -87,7 +93,7 @@ impl PgStore {
     }
 
     /// Deletes the command with this key.
-    pub(super) async fn delete_command(&self, key: SecretDigest) -> Result<(), StoreError> {
+    async fn delete_command(&self, key: SecretDigest) -> Result<(), StoreError> {
         let mut transaction = self.begin().await?;
         sqlx::query("delete from keyed_order where key = $1")
             .bind(&key.0[..])
@@ -95,5 +101,26 @@ impl PgStore {
             .await?;
         transaction.commit().await?;
         Ok(())
+    }
+}
+
+impl CommandStore for PgStore {
+    fn begin_command<'a>(
+        &'a self,
+        command: &'a KeyedCommand,
+    ) -> StoreFuture<'a, Option<EarlierCommand>> {
+        Box::pin(self.insert_command(command))
+    }
+
+    fn store_response<'a>(
+        &'a self,
+        key: SecretDigest,
+        response: &'a StoredResponse,
+    ) -> StoreFuture<'a, ()> {
+        Box::pin(self.update_response(key, response))
+    }
+
+    fn forget_command(&self, key: SecretDigest) -> StoreFuture<'_, ()> {
+        Box::pin(self.delete_command(key))
     }
 }

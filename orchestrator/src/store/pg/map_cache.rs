@@ -7,7 +7,7 @@
 use super::PgStore;
 use super::mappings;
 use crate::store::StoreError;
-use crate::store::pieces::changed;
+use crate::store::pieces::mappings_after;
 use chrono::{DateTime, Utc};
 use plans::id::MapName;
 use plans::shard_map::{MapSettings, Mapping, ShardMap};
@@ -15,8 +15,9 @@ use sqlx::PgConnection;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// If more than one quarter of a map's pieces has changed, the map is read as a whole.
-const FEW: i64 = 4;
+/// If a map has fewer pieces than this number for each changed piece (more than one quarter has changed), the whole map
+/// is read.
+const MIN_PIECES_PER_CHANGE: i64 = 4;
 
 /// Identifies a version by its number and its creation time.
 pub(super) type VersionMark = (i64, DateTime<Utc>);
@@ -32,24 +33,24 @@ impl MapVersionCache {
     pub(super) fn map(
         &self,
         map: &MapName,
-        made: VersionMark,
+        mark: VersionMark,
         settings: &MapSettings,
     ) -> Option<Arc<ShardMap>> {
         self.with(|versions| {
-            let (known, kept) = versions.get_mut(map)?;
-            if *known != made {
+            let (known, cached) = versions.get_mut(map)?;
+            if *known != mark {
                 return None;
             }
-            if kept.settings != *settings {
-                Arc::make_mut(kept).settings = settings.clone();
+            if cached.settings != *settings {
+                Arc::make_mut(cached).settings = settings.clone();
             }
-            Some(Arc::clone(kept))
+            Some(Arc::clone(cached))
         })
     }
 
     /// Caches a version in place of an earlier one.
-    pub(super) fn keep(&self, made: VersionMark, map: &Arc<ShardMap>) {
-        self.with(|versions| versions.insert(map.name.clone(), (made, Arc::clone(map))));
+    pub(super) fn put(&self, mark: VersionMark, map: &Arc<ShardMap>) {
+        self.with(|versions| versions.insert(map.name.clone(), (mark, Arc::clone(map))));
     }
 
     /// Returns the cached version, even if it is no longer in force.
@@ -64,13 +65,13 @@ impl MapVersionCache {
 
 /// Builds the mappings of `version`, which is in force, from the cached version. Returns `None` if the map must be read
 /// as a whole.
-pub(super) async fn later(
+pub(super) async fn mappings_from_cache(
     store: &PgStore,
     session: &mut PgConnection,
     map: &MapName,
     version: i64,
 ) -> Result<Option<Vec<Mapping>>, StoreError> {
-    let Some(((number, at), kept)) = store.known.last(map) else {
+    let Some(((number, at), cached)) = store.map_cache.last(map) else {
         return Ok(None);
     };
     let since: ChangesSince = sqlx::query_as(
@@ -85,11 +86,11 @@ pub(super) async fn later(
     .fetch_one(&mut *session)
     .await?;
     // In a restored store this number belongs to another version, or to none.
-    if since.made != Some(at) || since.changes > since.pieces / FEW {
+    if since.made != Some(at) || since.changes > since.pieces / MIN_PIECES_PER_CHANGE {
         return Ok(None);
     }
-    let delta = mappings::since(session, map, number).await?;
-    Ok(changed(&kept, delta))
+    let delta = mappings::delta_since(session, map, number).await?;
+    Ok(mappings_after(&cached, delta))
 }
 
 /// How much a map has changed since a version.

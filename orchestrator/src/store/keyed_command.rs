@@ -1,5 +1,6 @@
 //! Commands with an idempotency key, and the responses to them.
 
+use super::StoreFuture;
 use crate::access::SecretDigest;
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -19,11 +20,11 @@ pub struct KeyedCommand {
 
 /// The stored HTTP response to a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeptAnswer {
+pub struct StoredResponse {
     /// The HTTP status.
     pub status: u16,
     /// The media type.
-    pub kind: String,
+    pub content_type: String,
     /// The body.
     pub body: Vec<u8>,
 }
@@ -34,5 +35,25 @@ pub struct EarlierCommand {
     /// The digest of the earlier request.
     pub fingerprint: SecretDigest,
     /// The response; `None`: the command has begun, and possibly never ended.
-    pub answer: Option<KeptAnswer>,
+    pub response: Option<StoredResponse>,
+}
+
+/// Commands with an idempotency key, and the responses to them.
+pub trait CommandStore: Send + Sync + std::fmt::Debug {
+    /// Records that a command with an idempotency key begins, and deletes records that are older than one day. If a
+    /// command with the same key was recorded before, returns that record and leaves it unchanged.
+    fn begin_command<'a>(
+        &'a self,
+        command: &'a KeyedCommand,
+    ) -> StoreFuture<'a, Option<EarlierCommand>>;
+
+    /// Stores the response to a command with an idempotency key.
+    fn store_response<'a>(
+        &'a self,
+        key: SecretDigest,
+        response: &'a StoredResponse,
+    ) -> StoreFuture<'a, ()>;
+
+    /// Deletes the record of a command with an idempotency key, because the command changed nothing.
+    fn forget_command(&self, key: SecretDigest) -> StoreFuture<'_, ()>;
 }

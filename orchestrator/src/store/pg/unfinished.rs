@@ -12,8 +12,8 @@
 //! - The cache is valid only for one run of the server: a restored store may have other rows with the same numbers.
 
 use super::PgStore;
-use super::maps::ONE_MOMENT;
-use super::migrations::SELECT;
+use super::maps::BEGIN_ONE_SNAPSHOT;
+use super::migrations::SELECT_MIGRATIONS;
 use super::rows::{STEPS, StoredMigration, StoredStep};
 use crate::store::{Snapshot, StoreError, Term, UnfinishedMigrations};
 use chrono::{DateTime, Utc};
@@ -32,7 +32,7 @@ const FRESH: Duration = Duration::from_secs(1);
 /// The cached migrations, and what was written after they were read.
 #[derive(Debug, Default)]
 pub(super) struct MigrationCache {
-    /// The number of calls so far. It orders calls and reads.
+    /// The number of calls so far. Each call gets the next number, to find out whether a read began after it.
     requests: AtomicU64,
     known: Mutex<CachedMigrations>,
     written: std::sync::Mutex<WrittenKeys>,
@@ -40,7 +40,7 @@ pub(super) struct MigrationCache {
 
 #[derive(Debug, Default)]
 struct CachedMigrations {
-    /// The number of calls that had begun when the cache was filled. The cache answers these calls.
+    /// The number of calls that had begun before the last read. The result of that read is new enough for these calls.
     covers: u64,
     /// When all versions were last rechecked.
     at: Option<Instant>,
@@ -75,13 +75,13 @@ pub(super) enum WriteScope {
 /// whatever the outcome.
 #[derive(Debug)]
 pub(super) struct WriteGuard {
-    open: Arc<MigrationCache>,
+    migration_cache: Arc<MigrationCache>,
     what: WriteScope,
 }
 
 impl Drop for WriteGuard {
     fn drop(&mut self) {
-        let mut written = self.open.written();
+        let mut written = self.migration_cache.lock_written();
         match std::mem::replace(&mut self.what, WriteScope::None) {
             WriteScope::Any => written.any = true,
             WriteScope::One(id) => {
@@ -97,17 +97,14 @@ impl Drop for WriteGuard {
 pub(super) struct WriteTransaction {
     // Fields are dropped in this order: the guard must report after the transaction has ended.
     transaction: Transaction<'static, Postgres>,
-    touched: WriteGuard,
+    guard: WriteGuard,
 }
 
 impl WriteTransaction {
     pub(super) async fn commit(self) -> Result<(), sqlx::Error> {
-        let Self {
-            transaction,
-            touched,
-        } = self;
+        let Self { transaction, guard } = self;
         let committed = transaction.commit().await;
-        drop(touched);
+        drop(guard);
         committed
     }
 
@@ -131,14 +128,14 @@ impl DerefMut for WriteTransaction {
 }
 
 impl MigrationCache {
-    fn written(&self) -> MutexGuard<'_, WrittenKeys> {
+    fn lock_written(&self) -> MutexGuard<'_, WrittenKeys> {
         self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Records that these leases now last until `until`.
     pub(super) fn extended<'a>(&self, ids: impl Iterator<Item = &'a String>, until: DateTime<Utc>) {
         let ids = ids.map(|id| (MigrationId(id.clone()), until));
-        self.written().leases.extend(ids);
+        self.lock_written().leases.extend(ids);
     }
 }
 
@@ -163,38 +160,38 @@ impl StoredMigrationHead {
 
 impl PgStore {
     /// Combines a transaction with the scope of its writes.
-    pub(super) fn writing(
+    pub(super) fn write_transaction(
         &self,
         transaction: Transaction<'static, Postgres>,
         what: WriteScope,
     ) -> WriteTransaction {
-        let touched = self.touched(what);
-        WriteTransaction {
-            transaction,
-            touched,
+        let guard = self.write_guard(what);
+        WriteTransaction { transaction, guard }
+    }
+
+    fn write_guard(&self, what: WriteScope) -> WriteGuard {
+        let migration_cache = Arc::clone(&self.migration_cache);
+        WriteGuard {
+            migration_cache,
+            what,
         }
     }
 
-    fn touched(&self, what: WriteScope) -> WriteGuard {
-        let open = Arc::clone(&self.open);
-        WriteGuard { open, what }
-    }
-
     pub(super) async fn select_unfinished(&self) -> Result<UnfinishedMigrations, StoreError> {
-        let Some(term) = self.own.term() else {
+        let Some(term) = self.own_term.term() else {
             return self.recheck(None, &mut CachedMigrations::default()).await;
         };
-        let ticket = self.open.requests.fetch_add(1, Ordering::SeqCst) + 1;
-        let mut known = self.open.known.lock().await;
+        let ticket = self.migration_cache.requests.fetch_add(1, Ordering::SeqCst) + 1;
+        let mut known = self.migration_cache.known.lock().await;
         if known.covers < ticket {
-            let covers = self.open.requests.load(Ordering::SeqCst);
-            let written = std::mem::take(&mut *self.open.written());
+            let covers = self.migration_cache.requests.load(Ordering::SeqCst);
+            let written = std::mem::take(&mut *self.migration_cache.lock_written());
             // The recorded writes are removed here. If the read fails, this guard reports that any migration may have
             // changed.
-            let mut unread = self.touched(WriteScope::Any);
-            let fresh = known.at.is_some_and(|at| at.elapsed() < FRESH);
-            let same = known.under.is_some_and(|(under, _)| under == term);
-            if written.any || !fresh || !same {
+            let mut unread = self.write_guard(WriteScope::Any);
+            let is_fresh = known.at.is_some_and(|at| at.elapsed() < FRESH);
+            let is_same_term = known.under.is_some_and(|(under, _)| under == term);
+            if written.any || !is_fresh || !is_same_term {
                 self.recheck(Some(term), &mut known).await?;
             } else {
                 self.read_again(&written, &mut known).await?;
@@ -212,9 +209,9 @@ impl PgStore {
         known: &mut CachedMigrations,
     ) -> Result<UnfinishedMigrations, StoreError> {
         let at = Instant::now();
-        let began = self.pool.begin_with(ONE_MOMENT);
+        let began = self.pool.begin_with(BEGIN_ONE_SNAPSHOT);
         let mut transaction = began.await?;
-        let heads = heads(&mut transaction, None).await?;
+        let heads = select_heads(&mut transaction, None).await?;
         let under = term.zip(heads.first().map(|head| head.up_since));
         if under.is_none() || under != known.under {
             known.versions.clear();
@@ -224,7 +221,7 @@ impl PgStore {
             version.is_none_or(|version| *version != head.version())
         };
         let changed: Vec<&str> = heads.iter().filter(is_new).map(|h| h.id.as_str()).collect();
-        let mut fresh = snapshots(&mut transaction, &changed).await?;
+        let mut fresh = select_snapshots(&mut transaction, &changed).await?;
         let mut old: HashMap<MigrationId, Arc<Snapshot>> = known
             .all
             .iter()
@@ -261,12 +258,12 @@ impl PgStore {
         let mut fresh = BTreeMap::new();
         if !written.ids.is_empty() {
             let ids: Vec<&str> = written.ids.iter().map(MigrationId::as_str).collect();
-            let mut transaction = self.pool.begin_with(ONE_MOMENT).await?;
-            fresh = snapshots(&mut transaction, &ids).await?;
+            let mut transaction = self.pool.begin_with(BEGIN_ONE_SNAPSHOT).await?;
+            fresh = select_snapshots(&mut transaction, &ids).await?;
             for id in &ids {
                 known.versions.remove(*id);
             }
-            let heads = heads(&mut transaction, Some(&ids)).await?;
+            let heads = select_heads(&mut transaction, Some(&ids)).await?;
             let versions = heads.iter().map(|head| (head.id.clone(), head.version()));
             known.versions.extend(versions);
         }
@@ -291,7 +288,7 @@ impl PgStore {
 }
 
 /// Returns the versions of the migrations `ids`, or of all that have not ended.
-async fn heads(
+async fn select_heads(
     session: &mut PgConnection,
     only: Option<&[&str]>,
 ) -> Result<Vec<StoredMigrationHead>, StoreError> {
@@ -308,7 +305,7 @@ async fn heads(
 }
 
 /// Returns these migrations with their steps.
-async fn snapshots(
+async fn select_snapshots(
     session: &mut PgConnection,
     ids: &[&str],
 ) -> Result<BTreeMap<MigrationId, Snapshot>, StoreError> {
@@ -316,7 +313,7 @@ async fn snapshots(
         return Ok(BTreeMap::new());
     }
     let rows: Vec<StoredMigration> = sqlx::query_as(sqlx::AssertSqlSafe(format!(
-        "{SELECT} where m.id = any($1)"
+        "{SELECT_MIGRATIONS} where m.id = any($1)"
     )))
     .bind(ids)
     .fetch_all(&mut *session)
@@ -331,10 +328,10 @@ async fn snapshots(
     for step in found {
         steps.entry(step.migration.clone()).or_default().push(step);
     }
-    let whole = |row: StoredMigration| {
+    let entry = |row: StoredMigration| {
         let own = steps.remove(&row.id).unwrap_or_default();
-        let snapshot = row.snapshot(own)?;
+        let snapshot = row.into_snapshot(own)?;
         Ok((snapshot.migration.id.clone(), snapshot))
     };
-    rows.into_iter().map(whole).collect()
+    rows.into_iter().map(entry).collect()
 }
