@@ -5,7 +5,7 @@ pub(crate) mod figures;
 mod operation;
 pub(crate) mod sentence;
 mod wait;
-mod worked;
+mod work_time;
 
 pub use effect::{effect, effect_on_all};
 pub use operation::{MoveTotals, MoveView, OperationView};
@@ -215,7 +215,7 @@ impl From<&Migration> for MigrationSummary {
 impl MigrationView {
     /// Returns what slows the running step, if anything does.
     #[must_use]
-    pub fn slowed(&self) -> Option<&ThrottleStatus> {
+    pub fn throttle_status(&self) -> Option<&ThrottleStatus> {
         let mut steps = self.steps.iter();
         let running = steps.find(|step| step.state == StepState::Running)?;
         running.progress.as_ref()?.slowed.as_ref()

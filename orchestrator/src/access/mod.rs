@@ -39,7 +39,7 @@ pub enum AuditRule {
 
 /// The caller of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Visitor {
+pub struct Caller {
     /// The name of the token. If no token is required: the name that the caller sends.
     pub name: String,
     /// The role of the caller.
@@ -52,10 +52,10 @@ pub struct Visitor {
     pub read_only: bool,
 }
 
-impl Visitor {
+impl Caller {
     /// Returns a caller for which the store has no token record.
     #[must_use]
-    pub fn unnamed(name: &str, read_only: bool) -> Self {
+    pub fn without_token(name: &str, read_only: bool) -> Self {
         Self {
             name: name.to_owned(),
             role: Role::Admin,
@@ -68,13 +68,13 @@ impl Visitor {
     /// Returns whether the caller may use a route that needs this access.
     #[must_use]
     pub fn may(&self, need: RouteAccess) -> bool {
-        need.is_met_by(self.role) && !(self.read_only && need.changes())
+        need.is_granted_to(self.role) && !(self.read_only && need.changes())
     }
 }
 
 /// Returns whether an agent with a token for the labels `bound` may access shards with the labels `theirs`.
 #[must_use]
-pub fn covers(bound: &BTreeMap<String, String>, theirs: &BTreeMap<String, String>) -> bool {
+pub fn has_labels(bound: &BTreeMap<String, String>, theirs: &BTreeMap<String, String>) -> bool {
     bound
         .iter()
         .all(|(key, value)| theirs.get(key) == Some(value))
@@ -110,19 +110,22 @@ mod tests {
     #[test]
     fn a_shard_must_carry_every_label_of_the_token() {
         let bound = labels(&[("region", "eu"), ("tier", "1")]);
-        assert!(covers(
+        assert!(has_labels(
             &bound,
             &labels(&[("region", "eu"), ("tier", "1"), ("rack", "7")])
         ));
-        assert!(!covers(&bound, &labels(&[("region", "eu")])));
-        assert!(!covers(&bound, &labels(&[("region", "us"), ("tier", "1")])));
-        assert!(covers(&labels(&[]), &labels(&[])));
+        assert!(!has_labels(&bound, &labels(&[("region", "eu")])));
+        assert!(!has_labels(
+            &bound,
+            &labels(&[("region", "us"), ("tier", "1")])
+        ));
+        assert!(has_labels(&labels(&[]), &labels(&[])));
     }
 
     #[test]
     fn nobody_changes_anything_where_all_is_read_only() {
-        let visitor = Visitor::unnamed("ada", true);
-        assert!(visitor.may(RouteAccess::Read));
-        assert!(!visitor.may(RouteAccess::Operate));
+        let caller = Caller::without_token("ada", true);
+        assert!(caller.may(RouteAccess::Read));
+        assert!(!caller.may(RouteAccess::Operate));
     }
 }

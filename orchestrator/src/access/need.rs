@@ -87,7 +87,7 @@ impl RouteAccess {
 
     /// Returns whether a user with `role` has this access.
     #[must_use]
-    pub fn is_met_by(self, role: Role) -> bool {
+    pub fn is_granted_to(self, role: Role) -> bool {
         match self {
             Self::Nothing => true,
             Self::Read => role.is_for_people(),
@@ -111,10 +111,10 @@ impl RouteAccess {
 
     /// Returns the first role, in the order of `Role::ALL`, that has this access; for messages to users without it.
     #[must_use]
-    pub fn least(self) -> Role {
+    pub fn lowest_role(self) -> Role {
         let mut roles = Role::ALL.into_iter();
         roles
-            .find(|role| self.is_met_by(*role))
+            .find(|role| self.is_granted_to(*role))
             .unwrap_or(Role::Admin)
     }
 }
@@ -141,9 +141,9 @@ mod tests {
         for command in crate::controller::Command::ALL {
             let name = command.name();
             let before = matches!(name, "pause" | "resume" | "retry" | "abort");
-            assert_eq!(of(name).is_met_by(Role::Operator), before, "{name}");
-            assert!(of(name).is_met_by(Role::Approver), "{name}");
-            assert!(!of(name).is_met_by(Role::Viewer), "{name}");
+            assert_eq!(of(name).is_granted_to(Role::Operator), before, "{name}");
+            assert!(of(name).is_granted_to(Role::Approver), "{name}");
+            assert!(!of(name).is_granted_to(Role::Viewer), "{name}");
         }
     }
 
@@ -160,7 +160,7 @@ mod tests {
             RouteAccess::Approve,
             RouteAccess::Administer,
         ];
-        let of = |role: Role| all.into_iter().filter(move |need| need.is_met_by(role));
+        let of = |role: Role| all.into_iter().filter(move |need| need.is_granted_to(role));
         assert!(of(Role::Agent).eq([RouteAccess::ReadMigration, RouteAccess::Work]));
         assert!(of(Role::Application).eq([RouteAccess::ReadMaps, RouteAccess::ReportLoad]));
         assert!(of(Role::Viewer).eq([
@@ -173,8 +173,8 @@ mod tests {
 
     #[test]
     fn who_may_not_is_told_the_least_role_that_may() {
-        assert_eq!(RouteAccess::Operate.least(), Role::Operator);
-        assert_eq!(RouteAccess::Approve.least(), Role::Approver);
-        assert_eq!(RouteAccess::Work.least(), Role::Admin);
+        assert_eq!(RouteAccess::Operate.lowest_role(), Role::Operator);
+        assert_eq!(RouteAccess::Approve.lowest_role(), Role::Approver);
+        assert_eq!(RouteAccess::Work.lowest_role(), Role::Admin);
     }
 }

@@ -62,7 +62,7 @@ impl Secret {
 
     /// Returns the secret that a caller presents.
     #[must_use]
-    pub fn shown(text: &str) -> Self {
+    pub fn presented(text: &str) -> Self {
         Self(text.trim().to_owned())
     }
 
@@ -138,7 +138,7 @@ mod tests {
         assert_ne!(one, other);
         assert_eq!(one.reveal().len(), PREFIX.len() + 64);
         assert_eq!(
-            Secret::shown(&format!(" {}\n", one.reveal())).digest(),
+            Secret::presented(&format!(" {}\n", one.reveal())).digest(),
             one.digest()
         );
         assert_ne!(one.digest(), other.digest());
@@ -152,11 +152,11 @@ mod tests {
             "0123456789abcdef0123456789abcdef",
             "kZ3-_tq8Vb1XcY0pLmNoQa",
         ] {
-            assert!(Secret::shown(good).is_long_enough(), "{good}");
+            assert!(Secret::presented(good).is_long_enough(), "{good}");
         }
         let one = "a".repeat(64);
         for bad in ["", "hunter2", "0123456789abcdef0123456789abcde", &one] {
-            assert!(!Secret::shown(bad).is_long_enough(), "{bad}");
+            assert!(!Secret::presented(bad).is_long_enough(), "{bad}");
         }
     }
 

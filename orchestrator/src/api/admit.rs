@@ -2,14 +2,14 @@
 //!
 //! The order is: the access that the route needs; the token or cookie of the request; whether its role suffices;
 //! whether a form carries the CSRF token of its session; the handler; the line in the audit trail. The handler finds
-//! the [`Visitor`] among the request's extensions, and its name in the header [`ACTOR_HEADER`](super::ACTOR_HEADER).
+//! the [`Caller`] among the request's extensions, and its name in the header [`ACTOR_HEADER`](super::ACTOR_HEADER).
 
 use super::connections::Peer;
 use super::error::{AccessRefusal, RefusedCall};
 use super::headers::{Credentials, text, why};
 use super::refusals::RefusalLog;
 use super::{ACTOR_HEADER, ApiError, BODY_LIMIT, RefusedPage, audited, leader};
-use crate::access::{AccessRule, AuditRule, FailedAttempts, RouteAccess, Visitor};
+use crate::access::{AccessRule, AuditRule, Caller, FailedAttempts, RouteAccess};
 use crate::controller::{Controller, LeadershipState};
 use crate::store::AuditRecord;
 use axum::body::Body;
@@ -56,8 +56,8 @@ impl Admission {
         }
     }
 
-    /// Returns the visitor that sent the request, or the response that refuses it.
-    async fn visitor(&self, call: &RequestInfo, headers: &HeaderMap) -> Result<Visitor, Response> {
+    /// Returns the caller that sent the request, or the response that refuses it.
+    async fn caller(&self, call: &RequestInfo, headers: &HeaderMap) -> Result<Caller, Response> {
         if self.controller.rule() == AccessRule::Open {
             let name = text(headers, ACTOR_HEADER);
             let name = name.unwrap_or(if call.is_page {
@@ -65,7 +65,7 @@ impl Admission {
             } else {
                 "operator"
             });
-            return Ok(Visitor::unnamed(name, self.controller.is_read_only()));
+            return Ok(Caller::without_token(name, self.controller.is_read_only()));
         }
         let credentials = Credentials::of(headers);
         if !call.is_known
@@ -83,7 +83,7 @@ impl Admission {
         };
         match (found, credentials) {
             (Err(error), _) => Err(ApiError::from(error).into_response()),
-            (Ok(Some(visitor)), _) => Ok(visitor),
+            (Ok(Some(caller)), _) => Ok(caller),
             (Ok(None), Credentials::Token(_)) => Err(self.refuse(call, self.wrong(call.from))),
             (Ok(None), Credentials::Cookie(cookie)) => {
                 self.tries
@@ -158,7 +158,7 @@ impl Admission {
     /// Writes to the audit trail that an agent's call was refused. If the call is repeated with the same reason, it is
     /// written once per minute.
     async fn write_refusal(&self, command: AuditedCommand, refusal: RefusedCall) {
-        let token = self.controller.token_of(&command.visitor);
+        let token = self.controller.token_of(&command.caller);
         let key = (token.name().to_owned(), command.what.clone(), refusal);
         if !self.refusals.is_new(&key, Instant::now()) {
             return;
@@ -214,7 +214,7 @@ struct RequestInfo {
 /// A command, for the audit trail.
 #[derive(Clone)]
 struct AuditedCommand {
-    visitor: Visitor,
+    caller: Caller,
     from: String,
     what: String,
     why: Option<String>,
@@ -225,7 +225,7 @@ struct AuditedCommand {
 impl AuditedCommand {
     fn record(&self, outcome: Value) -> AuditRecord {
         let mut data = json!({
-            "role": self.visitor.role,
+            "role": self.caller.role,
             "from": self.from,
             "why": self.why,
             "outcome": outcome,
@@ -235,7 +235,7 @@ impl AuditedCommand {
         }
         AuditRecord {
             at: chrono::Utc::now(),
-            actor: self.visitor.name.clone(),
+            actor: self.caller.name.clone(),
             action: "order".to_owned(),
             object: self.what.clone(),
             data,
@@ -289,14 +289,14 @@ impl RequestInfo {
         observed.request(&self.method, &self.pattern, status, took);
     }
 
-    /// Returns the refusal if the visitor's rights do not suffice.
-    fn barred(&self, visitor: &Visitor) -> Option<AccessRefusal> {
-        if visitor.may(self.need) {
+    /// Returns the refusal if the caller's rights do not suffice.
+    fn barred(&self, caller: &Caller) -> Option<AccessRefusal> {
+        if caller.may(self.need) {
             None
-        } else if self.need.is_met_by(visitor.role) {
+        } else if self.need.is_granted_to(caller.role) {
             Some(AccessRefusal::ReadOnly)
         } else {
-            Some(AccessRefusal::Role(visitor.role, self.need))
+            Some(AccessRefusal::Role(caller.role, self.need))
         }
     }
 }
@@ -333,8 +333,8 @@ pub(super) async fn admit(
         }
         return answered(request, next).await;
     }
-    let visitor = match admission.visitor(&call, request.headers()).await {
-        Ok(visitor) => visitor,
+    let caller = match admission.caller(&call, request.headers()).await {
+        Ok(caller) => caller,
         Err(refusal) => return refusal,
     };
     if let Some(peer) = peer(&request) {
@@ -342,13 +342,13 @@ pub(super) async fn admit(
     }
     let is_command = !call.reads && call.need.changes();
     let mut command = AuditedCommand {
-        visitor: visitor.clone(),
+        caller: caller.clone(),
         from: call.from.to_string(),
         what: call.what.clone(),
         why: why(request.headers()),
         detail: None,
     };
-    if let Some(refused) = call.barred(&visitor) {
+    if let Some(refused) = call.barred(&caller) {
         if !call.reads {
             admission.write_down(command, json!(refused.code())).await;
         }
@@ -364,11 +364,11 @@ pub(super) async fn admit(
     if is_command && let Err(unaudited) = admission.announce(&command).await {
         return unaudited.into_response();
     }
-    if let Ok(name) = HeaderValue::from_str(&visitor.name) {
+    if let Ok(name) = HeaderValue::from_str(&caller.name) {
         let header = HeaderName::from_static(ACTOR_HEADER);
         request.headers_mut().insert(header, name);
     }
-    request.extensions_mut().insert(visitor);
+    request.extensions_mut().insert(caller);
     let began = Instant::now();
     let credentials = Credentials::of(request.headers());
     let response = answered(request, next).await;
@@ -401,7 +401,7 @@ impl Admission {
         command.detail = fields.detail;
         let shown = fields.csrf.as_deref();
         let shown = shown.or(text(request.headers(), CSRF_HEADER));
-        if let Some(wanted) = &command.visitor.csrf
+        if let Some(wanted) = &command.caller.csrf
             && shown != Some(wanted)
         {
             let code = json!(AccessRefusal::Form.code());

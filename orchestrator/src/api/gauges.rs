@@ -224,7 +224,7 @@ impl GaugeSnapshot {
             }
             self.set(WAITS, labels, 1.0);
         }
-        let ratio = view.slowed().map_or(1.0, |slowed| slowed.ratio);
+        let ratio = view.throttle_status().map_or(1.0, |slowed| slowed.ratio);
         self.set(THROTTLE_RATIO, id(), ratio);
         for step in &view.steps {
             self.of_step(&with("step", step.id.to_string()), step);

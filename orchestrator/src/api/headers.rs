@@ -42,7 +42,7 @@ fn bearer(headers: &HeaderMap) -> Option<Secret> {
     let (scheme, token) = text(headers, header::AUTHORIZATION.as_str())?.split_once(' ')?;
     scheme
         .eq_ignore_ascii_case("bearer")
-        .then(|| Secret::shown(token))
+        .then(|| Secret::presented(token))
 }
 
 /// Returns the session cookie.
@@ -53,5 +53,5 @@ pub(crate) fn cookie(headers: &HeaderMap) -> Option<Secret> {
         .flat_map(|text| text.split(';'))
         .filter_map(|pair| pair.trim().split_once('='));
     let (_, value) = pairs.find(|(name, _)| *name == COOKIE)?;
-    Some(Secret::shown(value))
+    Some(Secret::presented(value))
 }

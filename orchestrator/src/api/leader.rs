@@ -44,7 +44,7 @@ pub(super) async fn redirect(
 }
 
 /// Does the same as [`redirect`] for pages, but forwards requests instead.
-pub(crate) async fn hand_on(
+pub(crate) async fn forward_to_leader(
     State(controller): State<Controller>,
     request: Request,
     next: Next,

@@ -4,7 +4,7 @@ use super::extract::{Path, Query};
 use super::paging::PageQuery;
 use super::stream::{accepts_feed, feed_migration, last_event_id};
 use super::{ApiError, actor, json, json_or_default};
-use crate::access::Visitor;
+use crate::access::Caller;
 use crate::controller::{Command, ControlError, Controller};
 use crate::store::{CleanupRecord, FigureReading, Snapshot};
 use crate::view::{MigrationSummary, MigrationView};
@@ -67,12 +67,12 @@ pub(super) async fn list(
 /// Returns one migration with all details.
 pub(super) async fn show(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Result<impl IntoResponse, ApiError> {
     let id = MigrationId(id);
     let snapshot = controller.load(&id).await?;
-    let reach = controller.reach(&visitor, None).await?;
+    let reach = controller.reach(&caller, None).await?;
     controller.check_reach(&reach, &id).await?;
     let tag = format!("\"{}\"", snapshot.migration.revision);
     let tag = AppendHeaders([(header::ETAG, tag)]);
@@ -165,12 +165,12 @@ pub(super) async fn course(
 /// Returns the objects that the migration created on shards, and whether they were removed.
 pub(super) async fn cleanup(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Result<Json<Vec<CleanupRecord>>, ApiError> {
     let id = MigrationId(id);
     controller.load(&id).await?;
-    let reach = controller.reach(&visitor, None).await?;
+    let reach = controller.reach(&caller, None).await?;
     controller.check_reach(&reach, &id).await?;
     Ok(Json(controller.store().cleanup(&id).await?))
 }

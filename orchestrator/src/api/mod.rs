@@ -45,7 +45,7 @@ pub use error::{ApiError, Problem};
 pub(crate) use error::{INLINE_PASSWORD, UNREADABLE_DSN};
 pub(crate) use headers::{COOKIE, REASON_HEADER, cookie};
 pub use health::{ControllerVersion, LeadershipHealth, Readiness, ReadinessCheck};
-pub(crate) use leader::hand_on;
+pub(crate) use leader::forward_to_leader;
 pub use maps::LocatedKey;
 pub(crate) use once::{HEADER as IDEMPOTENCY_HEADER, takes_key};
 pub use routes::{document, routes};

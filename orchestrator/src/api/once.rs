@@ -7,7 +7,7 @@
 
 use super::BODY_LIMIT;
 use super::error::{ApiError, keyed};
-use crate::access::{RouteAccess, SecretDigest, Visitor};
+use crate::access::{Caller, RouteAccess, SecretDigest};
 use crate::controller::Controller;
 use crate::store::{EarlierCommand, KeptAnswer, KeyedCommand};
 use axum::body::{Body, Bytes, to_bytes};
@@ -107,8 +107,8 @@ async fn once(
         .ok()
         .filter(|key| !key.trim().is_empty() && key.len() <= LONGEST);
     let key = key.ok_or_else(keyed::no_key)?;
-    let visitor = request.extensions().get::<Visitor>();
-    let key = SecretDigest::of(&[visitor.map_or("", |visitor| &visitor.name), key]);
+    let caller = request.extensions().get::<Caller>();
+    let key = SecretDigest::of(&[caller.map_or("", |caller| &caller.name), key]);
     let Some(_busy) = running.begin(key) else {
         return Err(keyed::in_progress());
     };

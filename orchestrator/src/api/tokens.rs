@@ -3,7 +3,7 @@
 use super::extract::Path;
 use super::migrations::{CommandReason, created};
 use super::{ApiError, actor, json, json_or_default};
-use crate::access::Visitor;
+use crate::access::Caller;
 use crate::controller::Controller;
 use crate::store::TokenRecord;
 use axum::body::Bytes;
@@ -58,9 +58,9 @@ pub struct SignInCode {
 /// Creates a sign-in link for a client with a person's token.
 pub(super) async fn sign_in_code(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
 ) -> Result<impl IntoResponse, ApiError> {
-    let made = controller.sign_in_code(&visitor).await?;
+    let made = controller.sign_in_code(&caller).await?;
     let code = match made {
         Some((code, ends_at)) => SignInCode {
             path: format!("/sign-in?code={}", code.reveal()),

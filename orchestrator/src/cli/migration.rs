@@ -169,9 +169,9 @@ fn stream_line(stream: &StreamStatus) -> String {
 
 fn step_row(step: &StepView) -> Vec<String> {
     let seconds = |span: TimeDelta| format!("{:.1} s", span.num_milliseconds() as f64 / 1e3);
-    let idle = step.idle().map(seconds);
+    let idle = step.idle_time().map(seconds);
     let idle = idle.map_or_else(String::new, |idle| format!(", idle {idle}"));
-    let took = step.worked().map(|worked| seconds(worked) + &idle);
+    let took = step.work_time().map(|worked| seconds(worked) + &idle);
     let remark = match (&step.failure, &step.progress) {
         (Some(failure), _) => failure.message.clone(),
         (None, Some(progress)) => progress.message.clone(),

@@ -6,7 +6,7 @@
 //! migration (ADR 48). An agent that uses version 3 of the wire protocol has no secret; only its token is checked.
 
 use super::{BindingError, ControlError, Controller};
-use crate::access::{AccessRule, SecretDigest, Visitor};
+use crate::access::{AccessRule, Caller, SecretDigest};
 use crate::store::{Migration, MigrationOwner};
 use plans::id::{Epoch, MigrationId};
 use plans::wire::{Claim, WireSecret};
@@ -127,9 +127,9 @@ pub(super) fn shows_secret(m: &Migration, owner: &MigrationOwner, claim: &Claim)
 }
 
 impl Controller {
-    /// Returns the name of the token under which `visitor` (the authenticated user or agent) calls.
-    pub(crate) fn token_of(&self, visitor: &Visitor) -> CallerToken {
-        CallerToken((self.rule() == AccessRule::Tokens).then(|| visitor.name.clone()))
+    /// Returns the name of the token under which `caller` (the authenticated user or agent) calls.
+    pub(crate) fn token_of(&self, caller: &Caller) -> CallerToken {
+        CallerToken((self.rule() == AccessRule::Tokens).then(|| caller.name.clone()))
     }
 
     /// Loads the migration and fails unless the caller has its lease.

@@ -87,11 +87,11 @@ enum HookTurn {
 /// Returns what to do with the recorded call of hooks, by the state of the migration.
 fn turn(snapshot: &Snapshot, hooks: &Hooks, now: DateTime<Utc>) -> HookTurn {
     let known = snapshot.migration.hook.as_ref();
-    if known.is_none() && !hooks.has_requests() {
+    if known.is_none() && !hooks.has_hooks_before_phases() {
         return HookTurn::Keep;
     }
     let wanted = next_phase(snapshot, now);
-    let wanted = wanted.filter(|phase| hooks.on(*phase).next().is_some());
+    let wanted = wanted.filter(|phase| hooks.called_at(*phase).next().is_some());
     match (known, wanted) {
         (Some(request), Some(phase)) if request.phase == phase => HookTurn::Keep,
         (_, Some(phase)) => HookTurn::Request(phase),
@@ -188,7 +188,7 @@ impl Controller {
     pub(super) async fn run_hook_requests(&self) {
         let mut changes = self.inner.changes.subscribe();
         let (mut calls, mut running) = (FuturesUnordered::new(), BTreeSet::new());
-        if !self.hooks().has_requests() {
+        if !self.hooks().has_hooks_before_phases() {
             return;
         }
         loop {
@@ -230,7 +230,7 @@ impl Controller {
         let id = snapshot.migration.id.clone();
         let mut reply = None;
         let mut again = TimeDelta::zero();
-        for hook in self.hooks().on(call_hooks.phase) {
+        for hook in self.hooks().called_at(call_hooks.phase) {
             let message = HookMessage::request(
                 &hook.name,
                 call_hooks.phase,

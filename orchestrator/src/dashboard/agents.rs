@@ -2,7 +2,7 @@
 
 use super::marks::{self, StateMark};
 use super::page::{DashboardPage, Fragment, PageError};
-use crate::access::Visitor;
+use crate::access::Caller;
 use crate::controller::{ControlError, Controller};
 use crate::store::{AgentRecord, Snapshot};
 use crate::view::MigrationView;
@@ -54,13 +54,13 @@ struct HeldMigrationRow {
 /// Shows the page.
 pub(super) async fn show(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
 ) -> Result<DashboardPage, PageError> {
     Ok(DashboardPage {
         title: "Agents".to_owned(),
         live: Some("/live/agents".to_owned()),
         fragments: fragments(&controller).await?,
-        visitor: Some(visitor),
+        caller: Some(caller),
     })
 }
 

@@ -1,7 +1,7 @@
 //! The page of the audit trail: user, command, address and reason of each line, newest first.
 
 use super::page::{DashboardPage, Fragment, PageError};
-use crate::access::Visitor;
+use crate::access::Caller;
 use crate::controller::{ControlError, Controller};
 use crate::store::AuditLine;
 use crate::view::figures::moment;
@@ -73,14 +73,14 @@ struct AuditTrailRow {
 /// Shows the page.
 pub(super) async fn show(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     Query(query): Query<AuditQuery>,
 ) -> Result<DashboardPage, PageError> {
     Ok(DashboardPage {
         title: "Audit".to_owned(),
         live: Some(format!("/live/audit?{}", query.query(query.before()))),
         fragments: fragments(&controller, &query).await?,
-        visitor: Some(visitor),
+        caller: Some(caller),
     })
 }
 

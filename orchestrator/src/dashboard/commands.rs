@@ -5,7 +5,7 @@
 mod operation;
 
 use super::page::{DashboardPage, PageError};
-use crate::access::{RouteAccess, Visitor};
+use crate::access::{Caller, RouteAccess};
 use crate::api::ApiError;
 use crate::controller::{Command, ControlError, Controller};
 use crate::store::{Migration, Snapshot};
@@ -43,7 +43,7 @@ pub(super) struct CommandForm {
 
 impl CommandForm {
     /// Creates the form that revokes a token.
-    pub(super) fn revoke(name: &str, visitor: &Visitor) -> Self {
+    pub(super) fn revoke(name: &str, caller: &Caller) -> Self {
         Self {
             id: name.to_owned(),
             whose: "token",
@@ -54,22 +54,22 @@ impl CommandForm {
             ),
             grave: true,
             first: false,
-            csrf: visitor.csrf.clone().unwrap_or_default(),
+            csrf: caller.csrf.clone().unwrap_or_default(),
             on_cutover_page: false,
         }
     }
 
-    fn new(command: Command, m: &Migration, visitor: &Visitor) -> Self {
+    fn new(command: Command, m: &Migration, caller: &Caller) -> Self {
         let back = m.map_version_back.is_some();
         let effect = effect(command, &m.plan, m.cancel.as_ref(), back);
-        Self::to(("migration", m.id.as_str()), command, effect, visitor)
+        Self::to(("migration", m.id.as_str()), command, effect, caller)
     }
 
     fn to(
         (whose, id): (&'static str, &str),
         command: Command,
         effect: String,
-        visitor: &Visitor,
+        caller: &Caller,
     ) -> Self {
         let label = match (command, whose) {
             (Command::Approve, "operation") => "Approve the cutovers",
@@ -91,7 +91,7 @@ impl CommandForm {
             effect,
             grave: is_grave(command),
             first: matches!(command, Command::Approve | Command::Resume),
-            csrf: visitor.csrf.clone().unwrap_or_default(),
+            csrf: caller.csrf.clone().unwrap_or_default(),
             on_cutover_page: false,
         }
     }
@@ -151,8 +151,8 @@ pub(super) struct CommandsView {
 
 impl CommandsView {
     /// Returns the commands for the page of the cutover, to which the browser returns after each command.
-    pub(super) fn of_cutover(snapshot: &Snapshot, visitor: &Visitor) -> Self {
-        let mut all = Self::new(snapshot, visitor);
+    pub(super) fn of_cutover(snapshot: &Snapshot, caller: &Caller) -> Self {
+        let mut all = Self::new(snapshot, caller);
         for form in &mut all.forms {
             form.on_cutover_page = true;
         }
@@ -160,12 +160,12 @@ impl CommandsView {
     }
 
     /// Returns the commands that are possible now.
-    pub(super) fn new(snapshot: &Snapshot, visitor: &Visitor) -> Self {
+    pub(super) fn new(snapshot: &Snapshot, caller: &Caller) -> Self {
         let m = &snapshot.migration;
         let possible = without_twin(Command::allowed(snapshot));
-        let allowed = possible.iter().filter(|command| may(visitor, **command));
+        let allowed = possible.iter().filter(|command| may(caller, **command));
         let forms: Vec<CommandForm> = allowed
-            .map(|command| CommandForm::new(*command, m, visitor))
+            .map(|command| CommandForm::new(*command, m, caller))
             .collect();
         Self {
             ended: possible.is_empty(),
@@ -174,9 +174,9 @@ impl CommandsView {
     }
 }
 
-/// Returns whether the visitor's role permits the command.
-fn may(visitor: &Visitor, command: Command) -> bool {
-    visitor.may(RouteAccess::of_command(command.name()))
+/// Returns whether the caller's role permits the command.
+fn may(caller: &Caller, command: Command) -> bool {
+    caller.may(RouteAccess::of_command(command.name()))
 }
 
 /// Removes one of resume and retry after a failure, because they then have the same effect.
@@ -217,33 +217,33 @@ impl CommandInput {
 /// Shows the confirmation page, for browsers without JavaScript.
 pub(super) async fn confirm(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     Path((id, command)): Path<(String, String)>,
 ) -> Result<DashboardPage, PageError> {
     let command = parse(&command)?;
     let snapshot = controller.load(&MigrationId(id)).await?;
-    let form = CommandForm::new(command, &snapshot.migration, &visitor);
-    Ok(confirmation(form, None, visitor))
+    let form = CommandForm::new(command, &snapshot.migration, &caller);
+    Ok(confirmation(form, None, caller))
 }
 
 /// Executes a command, then shows the migration.
 pub(super) async fn give(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     Path((id, command)): Path<(String, String)>,
     Form(input): Form<CommandInput>,
 ) -> Result<Response, PageError> {
     let command = parse(&command)?;
     let id = MigrationId(id);
     let snapshot = controller.load(&id).await?;
-    let mut form = CommandForm::new(command, &snapshot.migration, &visitor);
+    let mut form = CommandForm::new(command, &snapshot.migration, &caller);
     form.on_cutover_page = input.back == "switch";
     let path = form.back();
-    if let Some(again) = unconfirmed(form, &input, &visitor) {
+    if let Some(again) = unconfirmed(form, &input, &caller) {
         return Ok(again);
     }
     controller
-        .command(&id, command, &visitor.name, input.reason())
+        .command(&id, command, &caller.name, input.reason())
         .await?;
     Ok(Redirect::to(&path).into_response())
 }
@@ -252,24 +252,24 @@ pub(super) async fn give(
 pub(super) fn unconfirmed(
     form: CommandForm,
     input: &CommandInput,
-    visitor: &Visitor,
+    caller: &Caller,
 ) -> Option<Response> {
     if !form.grave || input.confirm.trim() == form.id {
         return None;
     }
     let what = format!("{:?} is not the id of this {}", input.confirm, form.whose);
     let (status, problem) = ApiError::from(ControlError::Invalid { what }).into_parts();
-    let page = confirmation(form, Some(problem.detail), visitor.clone());
+    let page = confirmation(form, Some(problem.detail), caller.clone());
     Some((status, page).into_response())
 }
 
 pub(super) fn confirmation(
     form: CommandForm,
     wrong: Option<String>,
-    visitor: Visitor,
+    caller: Caller,
 ) -> DashboardPage {
     let title = format!("{} {}", form.label, form.id);
-    DashboardPage::still(&title, &Confirm { form, wrong }, Some(visitor))
+    DashboardPage::still(&title, &Confirm { form, wrong }, Some(caller))
 }
 
 fn parse(name: &str) -> Result<Command, ControlError> {

@@ -2,7 +2,7 @@
 
 use super::marks::{self, StateMark};
 use super::page::{DashboardPage, PageError};
-use crate::access::Visitor;
+use crate::access::Caller;
 use crate::api::ApiError;
 use crate::controller::{ControlError, Controller, Diagnosis, DoctorRequest};
 use askama::Template;
@@ -85,7 +85,7 @@ impl DoctorPage {
     async fn new(
         controller: &Controller,
         form: &DoctorForm,
-        visitor: &Visitor,
+        caller: &Caller,
     ) -> Result<Self, ControlError> {
         let store = controller.store();
         let shards = store.shards().await?.into_iter();
@@ -106,31 +106,31 @@ impl DoctorPage {
             found: None,
             wrong: None,
             line: form.line(),
-            csrf: visitor.csrf.clone().unwrap_or_default(),
+            csrf: caller.csrf.clone().unwrap_or_default(),
         })
     }
 
-    fn page(self, visitor: Visitor) -> DashboardPage {
-        DashboardPage::still("Doctor", &self, Some(visitor))
+    fn page(self, caller: Caller) -> DashboardPage {
+        DashboardPage::still("Doctor", &self, Some(caller))
     }
 }
 
 /// Shows the form.
 pub(super) async fn show(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
 ) -> Result<DashboardPage, PageError> {
-    let page = DoctorPage::new(&controller, &DoctorForm::default(), &visitor).await?;
-    Ok(page.page(visitor))
+    let page = DoctorPage::new(&controller, &DoctorForm::default(), &caller).await?;
+    Ok(page.page(caller))
 }
 
 /// Makes agents examine the selected shards, and shows the findings.
 pub(super) async fn examine(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     Form(form): Form<DoctorForm>,
 ) -> Result<Response, PageError> {
-    let mut page = DoctorPage::new(&controller, &form, &visitor).await?;
+    let mut page = DoctorPage::new(&controller, &form, &caller).await?;
     let examined = match form.request() {
         Ok(request) => controller.doctor(request).await,
         Err(error) => Err(error),
@@ -138,7 +138,7 @@ pub(super) async fn examine(
     match examined {
         Ok(diagnosis) => {
             page.found = Some(found(diagnosis));
-            Ok(page.page(visitor).into_response())
+            Ok(page.page(caller).into_response())
         }
         Err(error) => {
             let (status, problem) = ApiError::from(error).into_parts();
@@ -146,7 +146,7 @@ pub(super) async fn examine(
                 Some(hint) => format!("{}; {hint}", problem.detail),
                 None => problem.detail,
             });
-            Ok((status, page.page(visitor)).into_response())
+            Ok((status, page.page(caller)).into_response())
         }
     }
 }

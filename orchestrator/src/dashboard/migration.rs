@@ -13,7 +13,7 @@ use super::commands::CommandsView;
 use super::graph::StepGraphView;
 use super::marks::{self, StateMark};
 use super::page::{DashboardPage, Fragment, PageError};
-use crate::access::Visitor;
+use crate::access::Caller;
 use crate::controller::{ControlError, Controller, is_missing};
 use crate::view::figures::{bytes, count, millis, moment, seconds};
 use crate::view::sentence::of_view;
@@ -65,12 +65,12 @@ impl MigrationQuery {
 /// Shows the page. If the id is that of an operation with several moves, it redirects to the operation.
 pub(super) async fn show(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
     Query(query): Query<MigrationQuery>,
 ) -> Result<Response, PageError> {
     let id = MigrationId(id);
-    let fragments = match fragments(&controller, &id, &query, &visitor).await {
+    let fragments = match fragments(&controller, &id, &query, &caller).await {
         Err(error) if is_missing(&error) && controller.operation(&id).await.is_ok() => {
             return Ok(Redirect::to(&format!("/operations/{id}")).into_response());
         }
@@ -80,7 +80,7 @@ pub(super) async fn show(
         title: format!("Migration {id}"),
         live: Some(format!("/live/migrations/{id}{}", query.query())),
         fragments,
-        visitor: Some(visitor),
+        caller: Some(caller),
     };
     Ok(page.into_response())
 }
@@ -90,7 +90,7 @@ pub(super) async fn fragments(
     controller: &Controller,
     id: &MigrationId,
     query: &MigrationQuery,
-    visitor: &Visitor,
+    caller: &Caller,
 ) -> Result<Vec<Fragment>, ControlError> {
     let snapshot = controller.load(id).await?;
     let figures = controller.figures(id);
@@ -109,7 +109,7 @@ pub(super) async fn fragments(
     let mut fragments = vec![
         Fragment::new("head", &MigrationHead::new(&view)),
         Fragment::new("phases", &PhasesView::new(&view)),
-        Fragment::new("orders", &CommandsView::new(&snapshot, visitor)),
+        Fragment::new("orders", &CommandsView::new(&snapshot, caller)),
         Fragment::new("ready", &ReadyView::new(&view)),
         Fragment::new("graph", &StepGraphView::new(id, &view.steps)),
         Fragment::new("tables", &TablesView::new(&view)),
@@ -283,8 +283,8 @@ fn step_row(step: &StepView) -> StepStateRow {
 
 /// Returns how long agents worked on a step that is done, and for how long no agent worked on it.
 fn took(step: &StepView) -> Option<String> {
-    let worked = millis(step.worked()?.num_milliseconds());
-    let idle = step.idle();
+    let worked = millis(step.work_time()?.num_milliseconds());
+    let idle = step.idle_time();
     let idle = idle.map(|idle| format!(", idle for {}", millis(idle.num_milliseconds())));
     Some(worked + &idle.unwrap_or_default())
 }

@@ -2,7 +2,7 @@
 
 use super::open::{MigrationListRow, OpenMigration};
 use super::page::{DashboardPage, Fragment, PageError};
-use crate::access::{RouteAccess, Visitor};
+use crate::access::{Caller, RouteAccess};
 use crate::controller::{ControlError, Controller};
 use crate::store::Migration;
 use crate::view::figures::seconds;
@@ -102,7 +102,7 @@ struct StateChoice {
 }
 
 impl MigrationsFilterForm {
-    fn new(query: &MigrationsQuery, visitor: &Visitor) -> Self {
+    fn new(query: &MigrationsQuery, caller: &Caller) -> Self {
         let groups = [
             ("", "all states"),
             ("open", "not ended"),
@@ -121,7 +121,7 @@ impl MigrationsFilterForm {
                     chosen: name == query.state,
                 })
                 .collect(),
-            may_plan: visitor.may(RouteAccess::Operate),
+            may_plan: caller.may(RouteAccess::Operate),
         }
     }
 }
@@ -147,14 +147,14 @@ struct ListedMigration {
 /// Shows the page.
 pub(super) async fn show(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     Query(query): Query<MigrationsQuery>,
 ) -> Result<DashboardPage, PageError> {
     Ok(DashboardPage {
         title: "Migrations".to_owned(),
         live: Some(format!("/live/migrations?{}", query.query(&query.after))),
-        fragments: fragments(&controller, &query, &visitor).await?,
-        visitor: Some(visitor),
+        fragments: fragments(&controller, &query, &caller).await?,
+        caller: Some(caller),
     })
 }
 
@@ -162,10 +162,10 @@ pub(super) async fn show(
 pub(super) async fn fragments(
     controller: &Controller,
     query: &MigrationsQuery,
-    visitor: &Visitor,
+    caller: &Caller,
 ) -> Result<Vec<Fragment>, ControlError> {
     Ok(vec![
-        Fragment::new("filter", &MigrationsFilterForm::new(query, visitor)),
+        Fragment::new("filter", &MigrationsFilterForm::new(query, caller)),
         Fragment::new("list", &list(controller, query).await?),
     ])
 }

@@ -25,7 +25,7 @@ mod request;
 mod sign_in;
 mod tokens;
 
-use crate::api::{AccessRefusal, hand_on};
+use crate::api::{AccessRefusal, forward_to_leader};
 use crate::controller::Controller;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -91,7 +91,7 @@ pub fn routes(controller: Controller) -> Router {
         .layer(DefaultBodyLimit::max(crate::api::BODY_LIMIT))
         .layer(axum::middleware::from_fn_with_state(
             controller.clone(),
-            hand_on,
+            forward_to_leader,
         ))
         .layer(map_response(protected))
         .with_state(controller)

@@ -9,7 +9,7 @@ use super::marks::{self, StateMark};
 use super::migration::PlanText;
 use super::open::OpenMigration;
 use super::page::{DashboardPage, Fragment, PageError};
-use crate::access::Visitor;
+use crate::access::Caller;
 use crate::controller::operations::OperationState;
 use crate::controller::{ControlError, Controller};
 use crate::store::{Migration, Snapshot};
@@ -33,7 +33,7 @@ const FAILURES: usize = 10;
 /// Shows the page.
 pub(super) async fn show(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Result<Response, PageError> {
     let id = MigrationId(id);
@@ -44,8 +44,8 @@ pub(super) async fn show(
     let page = DashboardPage {
         title: format!("Operation {id}"),
         live: Some(format!("/live/operations/{id}")),
-        fragments: fragments(&controller, &id, &visitor).await?,
-        visitor: Some(visitor),
+        fragments: fragments(&controller, &id, &caller).await?,
+        caller: Some(caller),
     };
     Ok(page.into_response())
 }
@@ -54,7 +54,7 @@ pub(super) async fn show(
 pub(super) async fn fragments(
     controller: &Controller,
     id: &MigrationId,
-    visitor: &Visitor,
+    caller: &Caller,
 ) -> Result<Vec<Fragment>, ControlError> {
     let now = Utc::now();
     let unfinished = controller.store().unfinished().await?;
@@ -71,7 +71,7 @@ pub(super) async fn fragments(
     let view = OperationView::from(&operation);
     Ok(vec![
         Fragment::new("head", &OperationHead::new(&view, &operation.migrations)),
-        Fragment::new("orders", &commands::of_operation(&operation, &own, visitor)),
+        Fragment::new("orders", &commands::of_operation(&operation, &own, caller)),
         Fragment::new("moves", &MovesView::new(&operation, &open)),
         Fragment::new("plan", &PlanText::new(&operation.plan)),
     ])

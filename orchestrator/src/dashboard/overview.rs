@@ -8,7 +8,7 @@ mod operations;
 
 use super::open::OpenMigration;
 use super::page::{DashboardPage, Fragment, PageError};
-use crate::access::{RouteAccess, Visitor};
+use crate::access::{Caller, RouteAccess};
 use crate::controller::{ControlError, Controller, MarkedMap};
 use agents::OverviewAgents;
 use attention::OverviewAttention;
@@ -25,20 +25,20 @@ const LIST: i64 = 100;
 /// Shows the page.
 pub(super) async fn show(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
 ) -> Result<DashboardPage, PageError> {
     Ok(DashboardPage {
         title: "Overview".to_owned(),
         live: Some("/live/overview".to_owned()),
-        fragments: fragments(&controller, &visitor).await?,
-        visitor: Some(visitor),
+        fragments: fragments(&controller, &caller).await?,
+        caller: Some(caller),
     })
 }
 
 /// Returns the fragments of the page in their current state.
 pub(super) async fn fragments(
     controller: &Controller,
-    visitor: &Visitor,
+    caller: &Caller,
 ) -> Result<Vec<Fragment>, ControlError> {
     let now = Utc::now();
     let store = controller.store();
@@ -57,7 +57,7 @@ pub(super) async fn fragments(
     let attention = OverviewAttention::new(&open, &agents, controller.fleet().findings);
     let ready = !shards.is_empty() && !maps.is_empty();
     let operations =
-        OverviewOperations::new(&all, &open, (ready, visitor.may(RouteAccess::Operate)));
+        OverviewOperations::new(&all, &open, (ready, caller.may(RouteAccess::Operate)));
     Ok(vec![
         Fragment::new("attention", &attention),
         Fragment::new("migrations", &operations),

@@ -1,7 +1,7 @@
 //! The frame of every page, and the page that shows an error.
 
 use super::assets;
-use crate::access::{RouteAccess, Visitor};
+use crate::access::{Caller, RouteAccess};
 use crate::api::{AccessRefusal, ApiError, Problem};
 use crate::controller::ControlError;
 use askama::Template;
@@ -36,31 +36,31 @@ pub(super) struct DashboardPage {
     pub(super) live: Option<String>,
     /// The fragments in order.
     pub(super) fragments: Vec<Fragment>,
-    /// The visitor; `None`: not signed in.
-    pub(super) visitor: Option<Visitor>,
+    /// The caller; `None`: not signed in.
+    pub(super) caller: Option<Caller>,
 }
 
 impl DashboardPage {
     /// Creates a page that is not updated.
-    pub(super) fn still(title: &str, content: &impl Template, visitor: Option<Visitor>) -> Self {
+    pub(super) fn still(title: &str, content: &impl Template, caller: Option<Caller>) -> Self {
         Self {
             title: title.to_owned(),
             live: None,
             fragments: vec![Fragment::new("content", content)],
-            visitor,
+            caller,
         }
     }
 
     /// Returns whether the page has a link to the planning of migrations.
     fn may_plan(&self) -> bool {
-        self.visitor
+        self.caller
             .as_ref()
             .is_none_or(|v| v.may(RouteAccess::Operate))
     }
 
     /// Returns whether the page has a link to the tokens.
     fn may_administer(&self) -> bool {
-        self.visitor
+        self.caller
             .as_ref()
             .is_some_and(|v| v.may(RouteAccess::Administer))
     }
@@ -74,10 +74,10 @@ impl DashboardPage {
         }
     }
 
-    /// Returns the signed-in visitor and the CSRF token of the form that signs out.
-    fn signed_in(&self) -> Option<(&Visitor, &str)> {
-        let visitor = self.visitor.as_ref()?;
-        Some((visitor, visitor.csrf.as_deref()?))
+    /// Returns the signed-in caller and the CSRF token of the form that signs out.
+    fn signed_in(&self) -> Option<(&Caller, &str)> {
+        let caller = self.caller.as_ref()?;
+        Some((caller, caller.csrf.as_deref()?))
     }
 
     fn style(&self) -> String {

@@ -1,7 +1,7 @@
 //! The reference of the API: the OpenAPI document as a page.
 
 use super::page::DashboardPage;
-use crate::access::Visitor;
+use crate::access::Caller;
 use crate::api::document;
 use askama::Template;
 use axum::Extension;
@@ -45,9 +45,9 @@ struct ReferenceField {
 }
 
 /// Shows the page.
-pub(super) async fn show(Extension(visitor): Extension<Visitor>) -> DashboardPage {
+pub(super) async fn show(Extension(caller): Extension<Caller>) -> DashboardPage {
     let reference = ReferencePage::of(document());
-    DashboardPage::still("API", &reference, Some(visitor))
+    DashboardPage::still("API", &reference, Some(caller))
 }
 
 impl ReferencePage {

@@ -6,7 +6,7 @@ mod examples;
 use super::marks::{self, StateMark};
 use super::operation::after;
 use super::page::{DashboardPage, PageError};
-use crate::access::Visitor;
+use crate::access::Caller;
 use crate::api::{ApiError, Problem};
 use crate::controller::{ControlError, Controller};
 use crate::view::figures::{bytes, count};
@@ -99,9 +99,9 @@ struct FindingRow {
 }
 
 impl RequestPage {
-    fn page(mut self, visitor: Visitor) -> DashboardPage {
-        self.csrf = visitor.csrf.clone().unwrap_or_default();
-        DashboardPage::still("New migration", &self, Some(visitor))
+    fn page(mut self, caller: Caller) -> DashboardPage {
+        self.csrf = caller.csrf.clone().unwrap_or_default();
+        DashboardPage::still("New migration", &self, Some(caller))
     }
 
     /// Creates the form with the text `request` and the selection lists.
@@ -131,7 +131,7 @@ impl RequestPage {
         controller: &Controller,
         request: String,
         error: ControlError,
-        visitor: Visitor,
+        caller: Caller,
     ) -> Result<Response, PageError> {
         let (status, mut problem) = ApiError::from(error).into_parts();
         let page = Self {
@@ -139,7 +139,7 @@ impl RequestPage {
             problem: Some(problem),
             ..Self::new(controller, request).await?
         };
-        Ok((status, page.page(visitor)).into_response())
+        Ok((status, page.page(caller)).into_response())
     }
 }
 
@@ -154,7 +154,7 @@ fn found(findings: Vec<Finding>) -> Vec<FindingRow> {
 /// Shows the form, empty or with an example.
 pub(super) async fn show(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     Query(input): Query<RequestInput>,
 ) -> Result<DashboardPage, PageError> {
     let mut page = RequestPage::new(&controller, String::new()).await?;
@@ -175,7 +175,7 @@ pub(super) async fn show(
         choose(&mut page.examples, &name);
         choose(&mut page.maps, map.map_or("", |map| map.name.as_str()));
     }
-    Ok(page.page(visitor))
+    Ok(page.page(caller))
 }
 
 fn choose(choices: &mut [RequestChoice], name: &str) {
@@ -187,7 +187,7 @@ fn choose(choices: &mut [RequestChoice], name: &str) {
 /// Shows the plan of the request, or the reason why no plan can be made.
 pub(super) async fn plan(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     Form(typed): Form<RequestForm>,
 ) -> Result<Response, PageError> {
     let request = unix_lines(&typed.request);
@@ -198,20 +198,20 @@ pub(super) async fn plan(
                 plan: Some(planned(&plan)),
                 ..RequestPage::new(&controller, request).await?
             };
-            Ok(page.page(visitor).into_response())
+            Ok(page.page(caller).into_response())
         }
-        Err(error) => RequestPage::refused(&controller, request, error, visitor).await,
+        Err(error) => RequestPage::refused(&controller, request, error, caller).await,
     }
 }
 
 /// Applies the plan that was shown. The controller checks its hash, and whether the plan is still current.
 pub(super) async fn apply(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     Form(agreed): Form<ApplyForm>,
 ) -> Result<Response, PageError> {
     match controller
-        .submit(&agreed.plan, agreed.queue.is_some(), &visitor.name)
+        .submit(&agreed.plan, agreed.queue.is_some(), &caller.name)
         .await
     {
         Ok(migrations) => {
@@ -224,7 +224,7 @@ pub(super) async fn apply(
         }
         Err(error) => {
             let request = unix_lines(&agreed.request);
-            RequestPage::refused(&controller, request, error, visitor).await
+            RequestPage::refused(&controller, request, error, caller).await
         }
     }
 }

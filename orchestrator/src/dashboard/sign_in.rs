@@ -66,7 +66,7 @@ pub(super) async fn begin(
     let Ok(Form(shown)) = Form::<TokenInput>::from_request(request, &()).await else {
         return Err(AccessRefusal::Form.into());
     };
-    let secret = crate::access::Secret::shown(&shown.token);
+    let secret = crate::access::Secret::presented(&shown.token);
     let wait = admission.wait(from);
     let signed_in = match wait {
         Some(_) => None,
@@ -82,7 +82,7 @@ pub(super) async fn begin(
         let page = SignInPage::page(&wanted, wrong);
         return Ok((refused.status(), page).into_response());
     };
-    tracing::info!(name = %signed_in.visitor.name, %from, "signed in");
+    tracing::info!(name = %signed_in.caller.name, %from, "signed in");
     let cookie = [(
         header::SET_COOKIE,
         begun(&controller, host.as_ref(), &signed_in),

@@ -3,7 +3,7 @@
 use super::commands::{CommandForm, CommandInput, confirmation, unconfirmed};
 use super::marks::{self, StateMark};
 use super::page::{DashboardPage, PageError};
-use crate::access::{AccessRule, NewToken, Role, Visitor};
+use crate::access::{AccessRule, Caller, NewToken, Role};
 use crate::api::ApiError;
 use crate::controller::{ControlError, Controller};
 use crate::store::TokenRecord;
@@ -91,7 +91,7 @@ impl TokenForm {
 }
 
 impl TokensPage {
-    async fn read(controller: &Controller, visitor: &Visitor) -> Result<Self, ControlError> {
+    async fn read(controller: &Controller, caller: &Caller) -> Result<Self, ControlError> {
         let now = Utc::now();
         let all = controller.store().tokens().await?;
         Ok(Self {
@@ -101,11 +101,11 @@ impl TokensPage {
             wrong: None,
             made: None,
             open: controller.rule() == AccessRule::Open,
-            csrf: visitor.csrf.clone().unwrap_or_default(),
+            csrf: caller.csrf.clone().unwrap_or_default(),
         })
     }
 
-    fn page(mut self, visitor: Visitor) -> DashboardPage {
+    fn page(mut self, caller: Caller) -> DashboardPage {
         let chosen = if self.typed.role.is_empty() {
             "viewer"
         } else {
@@ -116,7 +116,7 @@ impl TokensPage {
             chosen: role.name() == chosen,
         });
         self.roles = roles.into();
-        DashboardPage::still("Tokens", &self, Some(visitor))
+        DashboardPage::still("Tokens", &self, Some(caller))
     }
 }
 
@@ -142,22 +142,22 @@ fn row(token: &TokenRecord, now: DateTime<Utc>) -> TokenStateRow {
 /// Shows all tokens, and the form for a new one.
 pub(super) async fn show(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
 ) -> Result<DashboardPage, PageError> {
-    Ok(TokensPage::read(&controller, &visitor).await?.page(visitor))
+    Ok(TokensPage::read(&controller, &caller).await?.page(caller))
 }
 
 /// Creates a token and shows its secret once.
 pub(super) async fn create(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     Form(typed): Form<TokenForm>,
 ) -> Result<Response, PageError> {
     let made = match typed.read() {
-        Ok(new) => controller.create_token(&new, &visitor.name).await,
+        Ok(new) => controller.create_token(&new, &caller.name).await,
         Err(error) => Err(error),
     };
-    let page = TokensPage::read(&controller, &visitor).await?;
+    let page = TokensPage::read(&controller, &caller).await?;
     match made {
         Ok((record, secret)) => {
             let made = Some(CreatedToken {
@@ -165,7 +165,7 @@ pub(super) async fn create(
                 role: record.role.name(),
                 secret: secret.reveal().to_owned(),
             });
-            Ok(TokensPage { made, ..page }.page(visitor).into_response())
+            Ok(TokensPage { made, ..page }.page(caller).into_response())
         }
         Err(error) => {
             let (status, problem) = ApiError::from(error).into_parts();
@@ -175,33 +175,33 @@ pub(super) async fn create(
                 wrong,
                 ..page
             };
-            Ok((status, page.page(visitor)).into_response())
+            Ok((status, page.page(caller)).into_response())
         }
     }
 }
 
 /// Shows the confirmation page, where the operator types the name.
 pub(super) async fn confirm(
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     Path(name): Path<String>,
 ) -> DashboardPage {
-    confirmation(CommandForm::revoke(&name, &visitor), None, visitor)
+    confirmation(CommandForm::revoke(&name, &caller), None, caller)
 }
 
 /// Revokes a token.
 pub(super) async fn revoke(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     Path(name): Path<String>,
     Form(input): Form<CommandInput>,
 ) -> Result<Response, PageError> {
-    let form = CommandForm::revoke(&name, &visitor);
+    let form = CommandForm::revoke(&name, &caller);
     let back = form.back();
-    if let Some(again) = unconfirmed(form, &input, &visitor) {
+    if let Some(again) = unconfirmed(form, &input, &caller) {
         return Ok(again);
     }
     controller
-        .revoke_token(&name, &visitor.name, input.reason())
+        .revoke_token(&name, &caller.name, input.reason())
         .await?;
     Ok(Redirect::to(&back).into_response())
 }

@@ -219,19 +219,19 @@ impl Hooks {
     }
 
     /// Returns the hooks that are called at a phase, in the order of the file.
-    pub fn on(&self, phase: MigrationPhase) -> impl Iterator<Item = &Hook> {
+    pub fn called_at(&self, phase: MigrationPhase) -> impl Iterator<Item = &Hook> {
         self.0.iter().filter(move |hook| hook.on.contains(&phase))
     }
 
     /// Returns the hooks that are notified after a phase.
-    pub fn notified(&self) -> impl Iterator<Item = &Hook> {
+    pub fn notification_hooks(&self) -> impl Iterator<Item = &Hook> {
         let is_notified = |hook: &&Hook| hook.on.iter().any(|phase| !phase.is_request());
         self.0.iter().filter(is_notified)
     }
 
     /// Returns whether a hook is called before a phase.
     #[must_use]
-    pub fn has_requests(&self) -> bool {
+    pub fn has_hooks_before_phases(&self) -> bool {
         self.0
             .iter()
             .any(|hook| hook.on.iter().any(|p| p.is_request()))
@@ -320,9 +320,9 @@ mod tests {
     #[test]
     fn a_file_is_read_with_its_defaults() {
         let hooks = read("hooks:\n- {name: a, on: [before_cutover], command: [/bin/true]}\n- {name: b, on: [all], url: 'https://x.example/y'}\n").unwrap();
-        assert!(hooks.has_requests());
-        assert_eq!(hooks.on(MigrationPhase::BeforeCutover).count(), 1);
-        let notified: Vec<&str> = hooks.notified().map(|hook| &*hook.name).collect();
+        assert!(hooks.has_hooks_before_phases());
+        assert_eq!(hooks.called_at(MigrationPhase::BeforeCutover).count(), 1);
+        let notified: Vec<&str> = hooks.notification_hooks().map(|hook| &*hook.name).collect();
         assert_eq!(notified, ["b"]);
         let b = hooks.get("b").unwrap();
         assert_eq!((b.timeout_s, b.attempts, b.again_s), (10, 3, 60));

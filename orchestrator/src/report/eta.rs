@@ -37,7 +37,7 @@ pub(super) fn of(steps: &[StepView], course: &[FigureReading]) -> Vec<EtaError> 
 fn of_step(step: &StepView, course: &[FigureReading]) -> Option<EtaError> {
     let (from, to) = (step.started_at?, step.finished_at?);
     // No prediction can take a pause into account.
-    if step.idle().is_some() {
+    if step.idle_time().is_some() {
         return None;
     }
     let whole = (to - from).num_milliseconds();

@@ -136,8 +136,10 @@ pub(super) fn when(at: &DateTime<Utc>) -> String {
 /// Returns how long agents worked on a step, and how long none did.
 pub(super) fn took(step: &StepView) -> String {
     let span = |span: TimeDelta| seconds(span.num_milliseconds() as f64 / 1e3);
-    let worked = step.worked().map(span);
-    let idle = step.idle().map(|idle| format!(", idle for {}", span(idle)));
+    let worked = step.work_time().map(span);
+    let idle = step
+        .idle_time()
+        .map(|idle| format!(", idle for {}", span(idle)));
     worked.unwrap_or_else(|| "-".to_owned()) + &idle.unwrap_or_default()
 }
 

@@ -71,7 +71,7 @@ impl From<AccessRefusal> for ApiError {
             ),
             AccessRefusal::Role(role, need) => (
                 format!("a token with the role {role} does not do this"),
-                format!("it takes the role {} or one that may do more", need.least()),
+                format!("it takes the role {} or one that may do more", need.lowest_role()),
             ),
             AccessRefusal::ReadOnly => (
                 "this controller is read-only".to_owned(),

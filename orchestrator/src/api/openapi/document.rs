@@ -55,14 +55,14 @@ impl OpenApiDocument {
         if need == RouteAccess::Nothing {
             operation["security"] = json!([]);
         } else if path.ends_with("/{command}") {
-            operation["x-least-role"] = json!(RouteAccess::Operate.least());
+            operation["x-least-role"] = json!(RouteAccess::Operate.lowest_role());
             let grave =
                 |command: &Command| RouteAccess::of_command(command.name()) == RouteAccess::Approve;
             let grave = Command::ALL.into_iter().filter(grave).map(Command::name);
-            let (names, least) = (grave.collect::<Vec<_>>().join(", "), need.least());
+            let (names, least) = (grave.collect::<Vec<_>>().join(", "), need.lowest_role());
             operation["description"] = json!(format!("These need the role {least}: {names}."));
         } else {
-            operation["x-least-role"] = json!(need.least());
+            operation["x-least-role"] = json!(need.lowest_role());
         }
         if let Some(body) = about.takes {
             operation["requestBody"] = json!({

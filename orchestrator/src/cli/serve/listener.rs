@@ -104,7 +104,7 @@ impl ListenerArgs {
         };
         let text = files::read_or_make_secret(&path, || Secret::random().reveal().to_owned())?;
         files::check_private(&path)?;
-        let secret = Secret::shown(&text);
+        let secret = Secret::presented(&text);
         if !secret.is_long_enough() {
             let what = format!(
                 "the token in {} can be guessed: it takes 128 random bits, as of `openssl rand -hex 32`; remove the \

@@ -3,7 +3,7 @@
 use super::{
     CommandForm, CommandInput, CommandsView, confirmation, may, parse, unconfirmed, without_twin,
 };
-use crate::access::Visitor;
+use crate::access::Caller;
 use crate::controller::{Command, Controller};
 use crate::dashboard::page::{DashboardPage, PageError};
 use crate::store::{OperationRecord, Snapshot};
@@ -17,7 +17,7 @@ use plans::id::MigrationId;
 pub(in crate::dashboard) fn of_operation(
     operation: &OperationRecord,
     open: &[&Snapshot],
-    visitor: &Visitor,
+    caller: &Caller,
 ) -> CommandsView {
     let able: Vec<Vec<Command>> = open.iter().map(|m| Command::allowed_ahead(m)).collect();
     let count = |command: Command| able.iter().filter(|all| all.contains(&command)).count();
@@ -25,9 +25,9 @@ pub(in crate::dashboard) fn of_operation(
         .into_iter()
         .filter(|command| count(*command) > 0);
     let possible = without_twin(possible.collect());
-    let allowed = possible.iter().filter(|command| may(visitor, **command));
+    let allowed = possible.iter().filter(|command| may(caller, **command));
     let forms = allowed.map(|&command| {
-        let mut form = form(operation, command, visitor);
+        let mut form = form(operation, command, caller);
         form.effect += &format!(
             " {} of {} moves can take it.",
             count(command),
@@ -41,39 +41,39 @@ pub(in crate::dashboard) fn of_operation(
     }
 }
 
-fn form(operation: &OperationRecord, command: Command, visitor: &Visitor) -> CommandForm {
+fn form(operation: &OperationRecord, command: Command, caller: &Caller) -> CommandForm {
     let to = ("operation", operation.id.as_str());
-    CommandForm::to(to, command, effect_on_all(command).to_owned(), visitor)
+    CommandForm::to(to, command, effect_on_all(command).to_owned(), caller)
 }
 
 /// Shows the confirmation page, for browsers without JavaScript.
 pub(in crate::dashboard) async fn confirm_all(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     Path((id, command)): Path<(String, String)>,
 ) -> Result<DashboardPage, PageError> {
     let command = parse(&command)?;
     let operation = controller.operation(&MigrationId(id)).await?;
-    let form = form(&operation, command, &visitor);
-    Ok(confirmation(form, None, visitor))
+    let form = form(&operation, command, &caller);
+    Ok(confirmation(form, None, caller))
 }
 
 /// Executes a command, then shows the operation.
 pub(in crate::dashboard) async fn give_all(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     Path((id, command)): Path<(String, String)>,
     Form(input): Form<CommandInput>,
 ) -> Result<Response, PageError> {
     let command = parse(&command)?;
     let id = MigrationId(id);
-    let form = form(&controller.operation(&id).await?, command, &visitor);
+    let form = form(&controller.operation(&id).await?, command, &caller);
     let path = form.back();
-    if let Some(again) = unconfirmed(form, &input, &visitor) {
+    if let Some(again) = unconfirmed(form, &input, &caller) {
         return Ok(again);
     }
     controller
-        .command_all(&id, command, &visitor.name, input.reason())
+        .command_all(&id, command, &caller.name, input.reason())
         .await?;
     Ok(Redirect::to(&path).into_response())
 }

@@ -1,6 +1,6 @@
 //! The page with the differences between two versions of a map.
 
-use crate::access::Visitor;
+use crate::access::Caller;
 use crate::controller::{ControlError, Controller};
 use crate::dashboard::bars::{Bar, Palette};
 use crate::dashboard::page::{DashboardPage, PageError};
@@ -43,7 +43,7 @@ struct MapDiffRow {
 /// Shows the page.
 pub(in crate::dashboard) async fn compare(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     Path(name): Path<String>,
     Query(between): Query<MapDiffQuery>,
 ) -> Result<DashboardPage, PageError> {
@@ -68,7 +68,7 @@ pub(in crate::dashboard) async fn compare(
         hidden: changed.len().saturating_sub(LISTED),
     };
     let title = format!("Map {name}, versions {from} and {to}");
-    Ok(DashboardPage::still(&title, &compared, Some(visitor)))
+    Ok(DashboardPage::still(&title, &compared, Some(caller)))
 }
 
 /// Draws the maps as bars. A list map has no bar, because its bar shows only numbers of keys and not which keys

@@ -7,7 +7,7 @@ use super::super::page::{DashboardPage, Fragment, PageError};
 use super::events;
 use super::ready::ReadyView;
 use super::window::WindowsView;
-use crate::access::Visitor;
+use crate::access::Caller;
 use crate::controller::{ControlError, Controller};
 use crate::store::Event;
 use crate::view::MigrationView;
@@ -27,15 +27,15 @@ const SHOWN: usize = 20;
 /// Shows the page.
 pub(in crate::dashboard) async fn show(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Result<DashboardPage, PageError> {
     let id = MigrationId(id);
     Ok(DashboardPage {
         title: format!("Cutover of {id}"),
         live: Some(format!("/live/migrations/{id}/switch")),
-        fragments: fragments(&controller, &id, &visitor).await?,
-        visitor: Some(visitor),
+        fragments: fragments(&controller, &id, &caller).await?,
+        caller: Some(caller),
     })
 }
 
@@ -43,7 +43,7 @@ pub(in crate::dashboard) async fn show(
 pub(in crate::dashboard) async fn fragments(
     controller: &Controller,
     id: &MigrationId,
-    visitor: &Visitor,
+    caller: &Caller,
 ) -> Result<Vec<Fragment>, ControlError> {
     let snapshot = controller.load(id).await?;
     let events = events::read(controller, id).await?;
@@ -51,7 +51,7 @@ pub(in crate::dashboard) async fn fragments(
     let attempts = AttemptsView::new(&events);
     Ok(vec![
         Fragment::new("switch", &CutoverHead::new(&view, &attempts)),
-        Fragment::new("orders", &CommandsView::of_cutover(&snapshot, visitor)),
+        Fragment::new("orders", &CommandsView::of_cutover(&snapshot, caller)),
         Fragment::new("ready", &ReadyView::on_cutover_page(&view)),
         Fragment::new("windows", &WindowsView::new(&view)),
         Fragment::new("attempts", &attempts),

@@ -20,7 +20,7 @@ pub(super) struct OverviewOperations {
     groups: Vec<OperationGroup>,
     /// True if shards and a map exist, so that a migration can be planned.
     ready: bool,
-    /// True if the visitor may plan a migration.
+    /// True if the caller may plan a migration.
     may_plan: bool,
 }
 

@@ -12,7 +12,7 @@ impl MigrationView {
     #[must_use]
     pub fn with_journal(mut self, events: &[Event]) -> Self {
         for step in &mut self.steps {
-            let worked = worked(step, events);
+            let worked = work_time(step, events);
             step.worked_ms = worked.map(|worked| worked.num_milliseconds());
         }
         self
@@ -22,21 +22,21 @@ impl MigrationView {
 impl StepView {
     /// Returns how long agents worked on a step that is done; without a journal, the time from its start to its end.
     #[must_use]
-    pub fn worked(&self) -> Option<TimeDelta> {
+    pub fn work_time(&self) -> Option<TimeDelta> {
         let worked = self.worked_ms.map(TimeDelta::milliseconds);
         worked.or_else(|| Some(self.finished_at? - self.started_at?))
     }
 
     /// Returns how long no agent worked on the step between its start and its end, if the journal shows such a time.
     #[must_use]
-    pub fn idle(&self) -> Option<TimeDelta> {
-        let idle = self.finished_at? - self.started_at? - self.worked()?;
+    pub fn idle_time(&self) -> Option<TimeDelta> {
+        let idle = self.finished_at? - self.started_at? - self.work_time()?;
         (idle >= LEAST_IDLE).then_some(idle)
     }
 }
 
 /// Returns the sum of all runs. A run begins with a dispatch and ends with the next event of another kind.
-fn worked(step: &StepView, events: &[Event]) -> Option<TimeDelta> {
+fn work_time(step: &StepView, events: &[Event]) -> Option<TimeDelta> {
     let (from, to) = (step.started_at?, step.finished_at?);
     let own = events.iter().filter(|event| {
         let of_step = event.step.as_ref() == Some(&step.id) && event.kind.starts_with("step.");
@@ -104,17 +104,17 @@ mod tests {
             event(36, "step.completed"),
         ];
         let mut step = step();
-        let worked = worked(&step, &events);
+        let worked = work_time(&step, &events);
         assert_eq!(worked, Some(TimeDelta::seconds(9)));
         step.worked_ms = worked.map(|worked| worked.num_milliseconds());
-        assert_eq!(step.idle(), Some(TimeDelta::seconds(17)));
+        assert_eq!(step.idle_time(), Some(TimeDelta::seconds(17)));
     }
 
     #[test]
     fn without_a_journal_the_whole_time_counts() {
         let step = step();
-        assert_eq!(worked(&step, &[]), None);
-        assert_eq!(step.worked(), Some(TimeDelta::seconds(26)));
-        assert_eq!(step.idle(), None);
+        assert_eq!(work_time(&step, &[]), None);
+        assert_eq!(step.work_time(), Some(TimeDelta::seconds(26)));
+        assert_eq!(step.idle_time(), None);
     }
 }
