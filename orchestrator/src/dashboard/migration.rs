@@ -16,7 +16,7 @@ use super::page::{DashboardPage, Fragment, PageError};
 use crate::access::Caller;
 use crate::controller::{ControlError, Controller, is_missing};
 use crate::view::figures::{bytes, count, millis, moment, seconds};
-use crate::view::sentence::of_view;
+use crate::view::sentence::migration_sentence;
 use crate::view::{MigrationView, StepView, WaitKind, WaitReason};
 use askama::Template;
 use axum::Extension;
@@ -130,7 +130,7 @@ fn describe_offline_hold(view: &mut MigrationView) {
     let offline = view.summary.mode == Mode::Offline;
     let mut steps = view.steps.iter_mut();
     if let Some(step) = steps.find(|step| offline && step.kind == StepKind::Hold) {
-        "keep the old rows; there is no stream back".clone_into(&mut step.summary);
+        "keep the old rows; there is no reverse stream".clone_into(&mut step.summary);
     }
 }
 
@@ -190,7 +190,7 @@ impl MigrationHead {
                 why: view.plan.why.clone(),
             }),
             mark: marks::of_migration(m.state),
-            sentence: of_view(view),
+            sentence: migration_sentence(view),
             waits: view
                 .waits
                 .iter()

@@ -5,7 +5,7 @@ use crate::controller::Controller;
 use crate::store::{Migration, Snapshot};
 use crate::view::MigrationView;
 use crate::view::figures::{bytes, millis, moment};
-use crate::view::sentence::{current, has_ended, is_forward, share, tables_per_cent};
+use crate::view::sentence::{current, has_ended, is_forward, progress_percent, tables_percent};
 use chrono::{DateTime, Utc};
 use plans::state::migration::MigrationState;
 
@@ -43,7 +43,7 @@ pub(super) struct MigrationListRow {
     /// The current work, or what the migration waits for.
     pub(super) step: String,
     /// The progress in whole percent; `None` if the migration was aborted or rolled back.
-    pub(super) share: Option<u8>,
+    pub(super) progress_percent: Option<u8>,
     pub(super) lag: String,
     pub(super) changed: DateTime<Utc>,
 }
@@ -68,7 +68,8 @@ impl MigrationListRow {
             keys: m.plan.moving.keys.to_string(),
             mark: marks::of_migration(view.map_or(m.state, |view| view.summary.state)),
             step: view.map(step).unwrap_or_default(),
-            share: view.map_or_else(|| is_forward(m.state).then_some(100), share),
+            progress_percent: view
+                .map_or_else(|| is_forward(m.state).then_some(100), progress_percent),
             lag: stream.map_or_else(
                 || "–".to_owned(),
                 |s| format!("{}, {}", millis(s.lag_ms), bytes(s.lag_bytes)),
@@ -95,7 +96,12 @@ fn step(view: &MigrationView) -> String {
     };
     let done = view.steps.iter().filter(|step| has_ended(step)).count();
     let progress = step.progress.as_ref();
-    let share = progress.and_then(|progress| tables_per_cent(&progress.tables));
-    let share = share.map_or_else(String::new, |share| format!(" {share} %"));
-    format!("{}{share} ({} of {})", step.id, done + 1, view.steps.len())
+    let percent = progress.and_then(|progress| tables_percent(&progress.tables));
+    let percent = percent.map_or_else(String::new, |percent| format!(" {percent} %"));
+    format!(
+        "{}{percent} ({} of {})",
+        step.id,
+        done + 1,
+        view.steps.len()
+    )
 }

@@ -67,13 +67,13 @@ pub(super) async fn begin(
         return Err(AccessRefusal::Form.into());
     };
     let secret = crate::access::Secret::presented(&shown.token);
-    let wait = admission.wait(from);
+    let wait = admission.refusal_of_address(from);
     let signed_in = match wait {
         Some(_) => None,
         None => controller.sign_in(&secret).await?,
     };
     let Some(signed_in) = signed_in else {
-        let refused = wait.unwrap_or_else(|| admission.wrong(from));
+        let refused = wait.unwrap_or_else(|| admission.count_wrong_token(from));
         let wrong = Some(refused.message());
         let wanted = SignInQuery {
             next: shown.next,

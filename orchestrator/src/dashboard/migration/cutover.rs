@@ -12,7 +12,7 @@ use crate::controller::{ControlError, Controller};
 use crate::store::Event;
 use crate::view::MigrationView;
 use crate::view::figures::{millis, moment};
-use crate::view::sentence::of_view;
+use crate::view::sentence::migration_sentence;
 use askama::Template;
 use axum::Extension;
 use axum::extract::{Path, State};
@@ -90,7 +90,7 @@ impl CutoverHead {
             id: m.id.to_string(),
             title: format!("Cutover {} → {}", m.source, m.target),
             mark: marks::of_migration(m.state),
-            sentence: of_view(view),
+            sentence: migration_sentence(view),
             keys: m.keys.to_string(),
             sides: sides(view),
             budget: view.plan.options.write_stop_budget_ms,

@@ -2,7 +2,7 @@
 
 use crate::dual_write;
 use crate::view::figures::{bytes, count, millis, moment, percent, seconds};
-use crate::view::sentence::{current, tables_per_cent};
+use crate::view::sentence::{current, tables_percent};
 use crate::view::{MigrationView, StepView};
 use askama::Template;
 use plans::failure::Failure;
@@ -42,7 +42,7 @@ impl TablesView {
         };
         let is_known = |step: &&StepView| {
             let progress = step.progress.as_ref();
-            progress.is_some_and(|progress| tables_per_cent(&progress.tables).is_some())
+            progress.is_some_and(|progress| tables_percent(&progress.tables).is_some())
         };
         let last = || view.steps.iter().rev().find(is_known);
         let step = now.filter(has_tables).or_else(last);
@@ -54,7 +54,7 @@ impl TablesView {
             message: Some(progress.message.clone())
                 .filter(|_| running)
                 .unwrap_or_default(),
-            share: tables_per_cent(&progress.tables),
+            share: tables_percent(&progress.tables),
             rate: rate(&progress).filter(|_| running),
             eta: progress.eta_seconds.filter(|_| running).map(seconds),
             rows: progress.tables.iter().map(table_row).collect(),

@@ -5,7 +5,7 @@ use super::super::marks::{self, StateMark};
 use super::super::open::OpenMigration;
 use super::agents::OverviewAgents;
 use crate::view::MigrationView;
-use crate::view::sentence::{holds, of_view};
+use crate::view::sentence::{is_open_ended_hold, migration_sentence};
 use askama::Template;
 use plans::inspection::reconcile::Contradiction;
 use plans::request::Mode;
@@ -82,7 +82,7 @@ fn need(view: &MigrationView) -> Option<MigrationNeed<'_>> {
     let (mark, verb) = match m.state {
         MigrationState::Failed | MigrationState::Paused => (mark, "resume"),
         MigrationState::Waiting => (mark, "approve"),
-        MigrationState::Flipped if holds(view) => (mark, "finish"),
+        MigrationState::Flipped if is_open_ended_hold(view) => (mark, "finish"),
         MigrationState::Planned
         | MigrationState::Running
         | MigrationState::Unwinding
@@ -112,7 +112,10 @@ fn item(need: &MigrationNeed<'_>) -> AttentionItem {
         mark: need.mark,
         href: format!("/migrations/{}", m.id),
         title: format!("{} {}: {} → {}", m.operation, m.keys, m.source, m.target),
-        text: failure.map_or_else(|| of_view(need.view), |failure| failure.message.clone()),
+        text: failure.map_or_else(
+            || migration_sentence(need.view),
+            |failure| failure.message.clone(),
+        ),
         hint: failure.and_then(|failure| failure.hint.clone()),
         command: format!("shardwright {} {}", need.verb, m.id),
     }

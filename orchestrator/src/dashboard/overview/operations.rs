@@ -41,7 +41,7 @@ struct OperationGroupHead {
     moves: String,
     mark: StateMark,
     /// The progress in percent of the moves that were neither aborted nor rolled back.
-    share: Option<u8>,
+    progress_percent: Option<u8>,
     ended: String,
     updated: String,
 }
@@ -87,8 +87,12 @@ fn group(operation: &OperationRecord, open: &[OpenMigration]) -> OperationGroup 
 fn head(operation: &OperationRecord, rows: &[MigrationListRow]) -> OperationGroupHead {
     let all = &operation.migrations;
     let ended = all.iter().filter(|m| m.finished_at.is_some()).count();
-    let shares = || rows.iter().filter_map(|row| row.share).map(usize::from);
-    let share = shares().sum::<usize>().checked_div(shares().count());
+    let percents = || {
+        rows.iter()
+            .filter_map(|row| row.progress_percent)
+            .map(usize::from)
+    };
+    let mean = percents().sum::<usize>().checked_div(percents().count());
     let changed = rows.iter().map(|row| row.changed).max();
     OperationGroupHead {
         id: operation.id.to_string(),
@@ -100,7 +104,7 @@ fn head(operation: &OperationRecord, rows: &[MigrationListRow]) -> OperationGrou
         ),
         moves: format!("{} moves", all.len()),
         mark: marks::of_operation(state_of(all)),
-        share: share.and_then(|share| u8::try_from(share).ok()),
+        progress_percent: mean.and_then(|mean| u8::try_from(mean).ok()),
         ended: format!("{ended} of {} moves have ended", all.len()),
         updated: moment(changed.unwrap_or(operation.created_at)),
     }
