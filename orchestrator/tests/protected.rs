@@ -167,7 +167,7 @@ async fn beyond_loopback_nothing_is_served_without_tokens_or_in_clear() {
     };
     let open = refused(&["--advertise", "http://me:1"]).await;
     assert!(
-        open.contains("no token is named for it") && open.contains("--admin-token-file"),
+        open.contains("no token was configured") && open.contains("--admin-token-file"),
         "{open}"
     );
     let clear = refused(&["--tokens", "--advertise", "http://me:1"]).await;

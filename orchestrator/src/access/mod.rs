@@ -20,20 +20,20 @@ use std::collections::BTreeMap;
 /// Which callers must present a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum AccessRule {
-    /// None: every client that reaches the address may do everything. For loopback addresses only.
+    /// No caller: every client that reaches the address may do everything. For loopback addresses only.
     #[default]
     Open,
-    /// All, except for health checks and the sign-in.
+    /// Every caller, except for health checks and the sign-in.
     Tokens,
 }
 
 /// What happens to a command that cannot be recorded in the audit trail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub enum AuditRule {
-    /// It is carried out, and its line is in the log.
+    /// The controller carries it out, and writes its line to the log.
     #[default]
     Noted,
-    /// It is refused before anything is done.
+    /// The controller refuses it.
     Required,
 }
 
@@ -53,7 +53,7 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// Returns a caller for which the store has no token record.
+    /// Returns a caller that has no token in the store. The caller may do everything, unless `read_only`.
     #[must_use]
     pub fn without_token(name: &str, read_only: bool) -> Self {
         Self {
@@ -72,12 +72,12 @@ impl Caller {
     }
 }
 
-/// Returns whether an agent with a token for the labels `bound` may access shards with the labels `theirs`.
+/// Returns whether a shard with the labels `present` has all labels in `required`.
 #[must_use]
-pub fn has_labels(bound: &BTreeMap<String, String>, theirs: &BTreeMap<String, String>) -> bool {
-    bound
+pub fn has_labels(required: &BTreeMap<String, String>, present: &BTreeMap<String, String>) -> bool {
+    required
         .iter()
-        .all(|(key, value)| theirs.get(key) == Some(value))
+        .all(|(key, value)| present.get(key) == Some(value))
 }
 
 /// A token to create.
@@ -108,22 +108,22 @@ mod tests {
     }
 
     #[test]
-    fn a_shard_must_carry_every_label_of_the_token() {
-        let bound = labels(&[("region", "eu"), ("tier", "1")]);
+    fn a_shard_must_have_every_label_of_the_token() {
+        let required = labels(&[("region", "eu"), ("tier", "1")]);
         assert!(has_labels(
-            &bound,
+            &required,
             &labels(&[("region", "eu"), ("tier", "1"), ("rack", "7")])
         ));
-        assert!(!has_labels(&bound, &labels(&[("region", "eu")])));
+        assert!(!has_labels(&required, &labels(&[("region", "eu")])));
         assert!(!has_labels(
-            &bound,
+            &required,
             &labels(&[("region", "us"), ("tier", "1")])
         ));
         assert!(has_labels(&labels(&[]), &labels(&[])));
     }
 
     #[test]
-    fn nobody_changes_anything_where_all_is_read_only() {
+    fn a_read_only_controller_permits_no_change() {
         let caller = Caller::without_token("ada", true);
         assert!(caller.may(RouteAccess::Read));
         assert!(!caller.may(RouteAccess::Operate));

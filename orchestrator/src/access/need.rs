@@ -5,7 +5,7 @@ use super::Role;
 /// The access to a route, as the kind of permission that the caller needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RouteAccess {
-    /// None: health checks, the sign-in, and its styles and images.
+    /// No token: health checks, the sign-in, and its styles and images.
     Nothing,
     /// Read what the dashboard shows.
     Read,
@@ -66,6 +66,7 @@ impl RouteAccess {
         }
     }
 
+    /// Returns the access that a GET route needs.
     fn of_reading(pattern: &str) -> Self {
         match pattern {
             "/api/v1/maps/{name}"
@@ -124,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_named_only_an_admin_may_change() {
+    fn routes_that_are_not_listed_need_an_admin() {
         assert_eq!(
             RouteAccess::of("POST", "/api/v1/something/new", "new"),
             RouteAccess::Administer
@@ -136,19 +137,23 @@ mod tests {
     }
 
     #[test]
-    fn orders_from_the_flip_on_need_an_approver() {
+    fn commands_from_the_cutover_on_need_an_approver() {
         let of = |command: &str| RouteAccess::of("POST", "/migrations/{id}/{command}", command);
         for command in crate::controller::Command::ALL {
             let name = command.name();
-            let before = matches!(name, "pause" | "resume" | "retry" | "abort");
-            assert_eq!(of(name).is_granted_to(Role::Operator), before, "{name}");
+            let is_for_operators = matches!(name, "pause" | "resume" | "retry" | "abort");
+            assert_eq!(
+                of(name).is_granted_to(Role::Operator),
+                is_for_operators,
+                "{name}"
+            );
             assert!(of(name).is_granted_to(Role::Approver), "{name}");
             assert!(!of(name).is_granted_to(Role::Viewer), "{name}");
         }
     }
 
     #[test]
-    fn an_agent_works_and_an_application_reads_maps_and_nothing_else() {
+    fn each_role_has_only_its_own_access() {
         let all = [
             RouteAccess::Read,
             RouteAccess::ReadMaps,
@@ -172,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn who_may_not_is_told_the_least_role_that_may() {
+    fn a_refused_caller_is_shown_the_lowest_role_that_has_access() {
         assert_eq!(RouteAccess::Operate.lowest_role(), Role::Operator);
         assert_eq!(RouteAccess::Approve.lowest_role(), Role::Approver);
         assert_eq!(RouteAccess::Work.lowest_role(), Role::Admin);

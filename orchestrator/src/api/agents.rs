@@ -1,4 +1,4 @@
-//! Routes that agents call, and the list of agents. A `Caller` is the authenticated sender of a request.
+//! Routes that agents call, and the list of agents.
 
 use super::extract::Path;
 use super::{ApiError, json};
@@ -29,10 +29,9 @@ pub(super) async fn claim(
     body: Bytes,
 ) -> Result<Response, ApiError> {
     let claim: Claim = json(&body)?;
-    // The shards that the token of the agent permits.
-    let reach = controller.reach(&caller, Some(&claim.agent)).await?;
+    let permitted_shards = controller.reach(&caller, Some(&claim.agent)).await?;
     let token = controller.token_of(&caller);
-    let work = controller.claim(&claim, &reach, &token).await?;
+    let work = controller.claim(&claim, &permitted_shards, &token).await?;
     Ok(match work {
         Some(work) => Json(work).into_response(),
         None => super::error::NO_CONTENT.into_response(),
@@ -45,13 +44,15 @@ pub(super) async fn heartbeat(
     Extension(caller): Extension<Caller>,
     body: Bytes,
 ) -> Result<Json<HeartbeatReply>, ApiError> {
-    let beat: Heartbeat = json(&body)?;
-    let reach = controller.reach(&caller, Some(&beat.agent)).await?;
-    for holding in &beat.holding {
-        controller.check_reach(&reach, &holding.migration).await?;
+    let heartbeat: Heartbeat = json(&body)?;
+    let permitted_shards = controller.reach(&caller, Some(&heartbeat.agent)).await?;
+    for holding in &heartbeat.holding {
+        controller
+            .check_reach(&permitted_shards, &holding.migration)
+            .await?;
     }
     let token = controller.token_of(&caller);
-    Ok(Json(controller.heartbeat(&beat, &token).await?))
+    Ok(Json(controller.heartbeat(&heartbeat, &token).await?))
 }
 
 /// Receives the outcome of a step or an inspection.
@@ -63,10 +64,10 @@ pub(super) async fn report(
     let report: Report = json(&body)?;
     let token = controller.token_of(&caller);
     match &report {
-        Report::Step(step) => check_reach(&controller, &caller, &step.migration).await?,
+        Report::Step(step) => check_permitted(&controller, &caller, &step.migration).await?,
         Report::Inspected { id, .. } => {
-            let reach = controller.reach(&caller, None).await?;
-            controller.check_inspection(&reach, &token, id)?;
+            let permitted_shards = controller.reach(&caller, None).await?;
+            controller.check_inspection(&permitted_shards, &token, id)?;
         }
     }
     Ok(controller.report(report, &token).await?)
@@ -79,7 +80,7 @@ pub(super) async fn cutover(
     body: Bytes,
 ) -> Result<Json<CutoverAnswer>, ApiError> {
     let call: CutoverCall = json(&body)?;
-    check_reach(&controller, &caller, &call.migration).await?;
+    check_permitted(&controller, &caller, &call.migration).await?;
     let token = controller.token_of(&caller);
     Ok(Json(controller.cutover(&call, &token).await?))
 }
@@ -115,7 +116,7 @@ pub(super) async fn cleanup_done(
     Ok(done.await?)
 }
 
-/// Fails unless the sender has the lease of the migration. A header contains the secret that the agent received with
+/// Fails unless the caller has the lease of the migration. A header contains the secret that the agent received with
 /// the step, because the body is a list and has no field for it.
 async fn check_owner(
     controller: &Controller,
@@ -123,25 +124,25 @@ async fn check_owner(
     id: &MigrationId,
     headers: &HeaderMap,
 ) -> Result<(), ApiError> {
-    check_reach(controller, caller, id).await?;
+    check_permitted(controller, caller, id).await?;
     let secret = headers.get(SECRET_HEADER);
     let secret = secret.and_then(|value| value.to_str().ok());
     let secret = secret.map(WireSecret::presented);
-    let shown = CallerBinding {
+    let binding = CallerBinding {
         migration: id,
         epoch: None,
         secret: secret.as_ref(),
         token: &controller.token_of(caller),
     };
-    Ok(controller.check_owner(shown).await?)
+    Ok(controller.check_owner(binding).await?)
 }
 
 /// Fails if the token of `caller` does not permit both shards of the migration.
-async fn check_reach(
+async fn check_permitted(
     controller: &Controller,
     caller: &Caller,
     id: &MigrationId,
 ) -> Result<(), ApiError> {
-    let reach = controller.reach(caller, None).await?;
-    Ok(controller.check_reach(&reach, id).await?)
+    let permitted_shards = controller.reach(caller, None).await?;
+    Ok(controller.check_reach(&permitted_shards, id).await?)
 }

@@ -3,8 +3,8 @@
 use connect::Dsn;
 use serde_json::{Map, Value, json};
 
-/// A longer text is cut off in the audit trail.
-const LONGEST: usize = 2_000;
+/// The audit trail keeps at most this many characters of a text.
+const MAX_TEXT: usize = 2_000;
 
 /// Returns the fields to keep of `body`, which was sent to the route `pattern`; `None` if the trail keeps nothing of
 /// this route's bodies: method and path suffice.
@@ -20,19 +20,21 @@ pub(super) fn detail(pattern: &str, body: &Value) -> Option<Value> {
     let mut kept = Map::new();
     for field in fields {
         if let Some(value) = body.get(field) {
-            kept.insert((*field).to_owned(), shown(field, value));
+            kept.insert((*field).to_owned(), audited_value(field, value));
         }
     }
     (!kept.is_empty()).then_some(Value::Object(kept))
 }
 
 /// Returns a value in the form in which the audit trail keeps it.
-fn shown(field: &str, value: &Value) -> Value {
+fn audited_value(field: &str, value: &Value) -> Value {
     let text = value.as_str();
     match (field, text) {
         ("dsn", Some(text)) => json!(redacted(text)),
-        (_, Some(text)) => json!(text.chars().take(LONGEST).collect::<String>()),
-        (_, None) if value.to_string().len() > LONGEST => json!("too long for the trail"),
+        (_, Some(text)) => json!(text.chars().take(MAX_TEXT).collect::<String>()),
+        (_, None) if value.to_string().len() > MAX_TEXT => {
+            json!("omitted: too long for the audit trail")
+        }
         (_, None) => value.clone(),
     }
 }
@@ -59,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_limits_are_kept() {
+    fn names_and_limits_are_kept_and_other_fields_are_not() {
         let read = json!({"table": "d", "keys": ["k"], "shard": "home", "timeout_ms": 5});
         let kept = detail("/api/v1/shards/{name}/directory", &read).unwrap();
         assert_eq!(kept, json!({"table": "d", "keys": ["k"], "shard": "home"}));

@@ -12,6 +12,7 @@ pub(crate) const REASON_HEADER: &str = "x-shardwright-reason";
 pub(super) enum Credentials {
     Token(Secret),
     Cookie(Secret),
+    /// The request has neither.
     None,
 }
 
@@ -33,7 +34,7 @@ pub(super) fn text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
 }
 
 /// Returns the reason for a command whose body has no field for it. It may contain any Unicode text.
-pub(super) fn why(headers: &HeaderMap) -> Option<String> {
+pub(super) fn reason(headers: &HeaderMap) -> Option<String> {
     let text = std::str::from_utf8(headers.get(REASON_HEADER)?.as_bytes()).ok()?;
     (!text.trim().is_empty()).then(|| text.to_owned())
 }

@@ -58,8 +58,8 @@ pub(super) async fn remove(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<(), ApiError> {
-    let reason: CommandReason = json_or_default(&body)?;
-    let (name, reason) = (ShardName(name), reason.reason.as_deref());
+    let parameters: CommandReason = json_or_default(&body)?;
+    let (name, reason) = (ShardName(name), parameters.reason.as_deref());
     Ok(controller
         .remove_shard(&name, actor(&headers), reason)
         .await?)

@@ -200,7 +200,7 @@ impl Client {
                 Err(error) => return Err(unreachable(url, &error)),
             };
             let error = refusal(url, response).await;
-            if !matches!(&error, CliError::Problem(problem) if problem.is_elsewhere()) {
+            if !matches!(&error, CliError::Problem(problem) if problem.is_not_leading()) {
                 return Err(error);
             }
             last = error;

@@ -105,7 +105,7 @@ impl CallerBinding<'_> {
         match self.secret {
             None => Some(BindingError::NoSecret),
             Some(shown) => {
-                (!SecretDigest::of_wire(shown).is(bound)).then_some(BindingError::OtherSecret)
+                (!SecretDigest::of_wire(shown).is_equal(bound)).then_some(BindingError::OtherSecret)
             }
         }
     }
@@ -122,7 +122,7 @@ pub(super) fn is_process(owner: &MigrationOwner, claim: &Claim, token: &CallerTo
 pub(super) fn shows_secret(m: &Migration, owner: &MigrationOwner, claim: &Claim) -> bool {
     owner.secret.as_ref().is_none_or(|bound| {
         let shown = claim.secret_of(&m.id);
-        shown.is_some_and(|shown| SecretDigest::of_wire(shown).is(bound))
+        shown.is_some_and(|shown| SecretDigest::of_wire(shown).is_equal(bound))
     })
 }
 
