@@ -170,7 +170,7 @@ async fn a_fleet_file_changes_what_it_names_and_no_owner_of_keys() {
     write(&tenants("").replace("shard: a", "shard: b"));
     let (code, _, told) = run(url, &apply).await;
     assert!(
-        code == 0 && told.contains("other shards own keys"),
+        code == 0 && told.contains("the owners of keys differ"),
         "{told}"
     );
     let map = server.json("/api/v1/maps/tenants").await;

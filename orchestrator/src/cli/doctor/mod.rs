@@ -1,4 +1,4 @@
-//! `shardwright doctor`: what prevents a move, with what fixes it; nothing is changed.
+//! `shardwright doctor`: reports what prevents a move, and how to fix it. Changes nothing.
 
 mod text;
 
@@ -14,25 +14,25 @@ use plans::doctor::{ShardDatabase, find, script};
 use plans::id::{MapName, ShardName};
 use std::path::{Path, PathBuf};
 
-/// What to examine; without anything every shard.
+/// What to examine: by default every shard.
 #[derive(Debug, Args)]
 pub(super) struct Doctor {
-    /// A request as `plan` takes it: its shards, and each of its moves; `-` is stdin.
+    /// A request, as for `plan`: examine its shards and each of its moves; `-` is stdin.
     #[arg(conflicts_with_all = ["shard", "map"])]
     request: Option<PathBuf>,
-    /// This shard only.
+    /// Examine only this shard.
     #[arg(long)]
     shard: Option<String>,
-    /// The shards and the tables of this map only.
+    /// Examine only the shards and tables of this map.
     #[arg(long)]
     map: Option<String>,
-    /// Say what a code means, for example SW0411; nothing is examined.
+    /// Explain a code, for example SW0411, and examine nothing.
     #[arg(long, value_name = "CODE", conflicts_with_all = ["request", "shard", "map"])]
     explain: Option<String>,
-    /// Write the statements that fix what was found as a script for psql; `-` is stdout, and nothing else is printed.
+    /// Write a script for psql with the statements that fix the findings; `-` is stdout, and nothing else is printed.
     #[arg(long, value_name = "FILE", conflicts_with = "explain")]
     script: Option<PathBuf>,
-    /// Let the script delete rows: those that refer to no row.
+    /// Let the script also delete rows: those whose foreign key refers to no row.
     #[arg(long, requires = "script")]
     deletes: bool,
     #[command(flatten)]
@@ -88,9 +88,9 @@ impl Doctor {
     }
 }
 
-/// Writes what fixes the findings.
+/// Writes the script that fixes the findings.
 fn write_script(found: &Diagnosis, deletes: bool, file: &Path) -> Result<(), CliError> {
-    let places: Vec<ShardDatabase<'_>> = found
+    let databases: Vec<ShardDatabase<'_>> = found
         .shards
         .iter()
         .map(|examined| ShardDatabase {
@@ -99,24 +99,24 @@ fn write_script(found: &Diagnosis, deletes: bool, file: &Path) -> Result<(), Cli
         })
         .collect();
     let findings: Vec<_> = found.findings().collect();
-    let script = script(&places, &findings, deletes);
+    let script = script(&databases, &findings, deletes);
     let path = Some(file).filter(|file| *file != Path::new("-"));
     write_or_print(path, &script.text)?;
     report!(
-        "the script fixes {} findings; {} are left to you, at its end",
+        "the script fixes {} findings; its end lists {} more, which you have to fix",
         script.covered,
         script.left + script.withheld
     );
     if script.withheld > 0 {
         report!(
-            "{} of these would delete rows: --deletes takes them in",
+            "the fixes for {} of these delete rows: --deletes adds them to the script",
             script.withheld
         );
     }
     Ok(())
 }
 
-/// Says how to get the statements, where there are some.
+/// Prints how to get the statements, if there are any.
 fn offer_script(found: &Diagnosis) {
     let with_fix = found.findings().filter(|finding| finding.fix.is_some());
     let number = with_fix.count();
