@@ -20,7 +20,7 @@ struct DoctorPage {
     choices: Vec<DoctorChoice>,
     found: Option<DoctorFindingsView>,
     wrong: Option<String>,
-    line: String,
+    command_line: String,
     csrf: String,
 }
 
@@ -73,7 +73,7 @@ impl DoctorForm {
         Ok(request)
     }
 
-    fn line(&self) -> String {
+    fn command_line(&self) -> String {
         match self.what.split_once(' ') {
             Some((kind, name)) => format!("shardwright doctor --{kind} {name}"),
             None => "shardwright doctor".to_owned(),
@@ -105,13 +105,13 @@ impl DoctorPage {
             choices: all.map(choice).collect(),
             found: None,
             wrong: None,
-            line: form.line(),
+            command_line: form.command_line(),
             csrf: caller.csrf.clone().unwrap_or_default(),
         })
     }
 
     fn page(self, caller: Caller) -> DashboardPage {
-        DashboardPage::still("Doctor", &self, Some(caller))
+        DashboardPage::static_page("Doctor", &self, Some(caller))
     }
 }
 
@@ -137,7 +137,7 @@ pub(super) async fn examine(
     };
     match examined {
         Ok(diagnosis) => {
-            page.found = Some(found(diagnosis));
+            page.found = Some(findings_view(diagnosis));
             Ok(page.page(caller).into_response())
         }
         Err(error) => {
@@ -151,16 +151,16 @@ pub(super) async fn examine(
     }
 }
 
-fn found(diagnosis: Diagnosis) -> DoctorFindingsView {
+fn findings_view(diagnosis: Diagnosis) -> DoctorFindingsView {
     let summary = format!(
-        "{} refuse a move, {} may hurt, {} are worth knowing; {} shards were examined{}.",
+        "Findings: {} that prevent a move, {} warnings, {} notes. {} shards were examined{}.",
         diagnosis.refused,
         diagnosis.warnings,
         diagnosis.notes,
         diagnosis.shards.len(),
         match diagnosis.failed.len() {
             0 => String::new(),
-            unseen => format!(", {unseen} could not be looked at"),
+            unreached => format!(", {unreached} could not be examined"),
         }
     );
     let shards = diagnosis.shards.into_iter();
@@ -168,15 +168,15 @@ fn found(diagnosis: Diagnosis) -> DoctorFindingsView {
         title: format!("Shard {}", shard.shard),
         rows: rows(shard.findings),
     });
-    let failed = diagnosis.failed.into_iter().map(|unseen| UnreachedShard {
-        shards: unseen
+    let failed = diagnosis.failed.into_iter().map(|failed| UnreachedShard {
+        shards: failed
             .shards
             .iter()
             .map(ShardName::as_str)
             .collect::<Vec<_>>()
             .join(", "),
-        message: unseen.message,
-        hint: unseen.hint,
+        message: failed.message,
+        hint: failed.hint,
     });
     DoctorFindingsView {
         summary,
@@ -186,8 +186,8 @@ fn found(diagnosis: Diagnosis) -> DoctorFindingsView {
 }
 
 fn rows(findings: Vec<Finding>) -> Vec<(StateMark, Finding)> {
-    let marked = findings.into_iter();
-    marked
+    let findings = findings.into_iter();
+    findings
         .map(|finding| (marks::of_finding(finding.severity), finding))
         .collect()
 }

@@ -19,11 +19,11 @@ use tokio::sync::watch;
 pub(super) type PageFeed = Sse<KeepAliveStream<BoxStream<'static, Result<Event, Infallible>>>>;
 
 /// The shortest time between two renderings.
-const PAUSE: Duration = Duration::from_millis(250);
+const MIN_PAUSE: Duration = Duration::from_millis(250);
 /// The longest time between two renderings. It is needed because no event reports that an agent has become silent.
-const TICK: Duration = Duration::from_secs(5);
+const MAX_PAUSE: Duration = Duration::from_secs(5);
 /// The time after which a browser reconnects.
-const RETRY: Duration = Duration::from_secs(1);
+const RECONNECT_AFTER: Duration = Duration::from_secs(1);
 
 /// What a page shows.
 #[derive(Debug, Clone)]
@@ -129,13 +129,16 @@ pub(super) async fn map(
     feed(controller, caller, LiveSubject::Map(MapName(name))).await
 }
 
+/// Renders the fragments of a page again after each change, and returns an event for each fragment that differs.
 struct LiveReader {
     changes: watch::Receiver<u64>,
     beats: watch::Receiver<u64>,
     controller: Controller,
     caller: Caller,
     subject: LiveSubject,
-    sent: BTreeMap<&'static str, String>,
+    /// The fragments that were last sent, by id.
+    last_sent: BTreeMap<&'static str, String>,
+    /// Events that were not sent yet.
     queue: VecDeque<Event>,
 }
 
@@ -150,8 +153,8 @@ async fn feed(
         controller,
         caller,
         subject,
-        sent: BTreeMap::new(),
-        queue: VecDeque::from([Event::default().retry(RETRY).comment("live")]),
+        last_sent: BTreeMap::new(),
+        queue: VecDeque::from([Event::default().retry(RECONNECT_AFTER).comment("live")]),
     };
     // If the object does not exist, the response is an error and not an empty stream.
     reader.render().await?;
@@ -171,25 +174,26 @@ impl LiveReader {
             tokio::select! {
                 changed = self.changes.changed() => changed.ok()?,
                 beat = self.beats.changed() => beat.ok()?,
-                () = tokio::time::sleep(TICK) => {}
+                () = tokio::time::sleep(MAX_PAUSE) => {}
             }
-            tokio::time::sleep(PAUSE).await;
+            tokio::time::sleep(MIN_PAUSE).await;
             self.changes.borrow_and_update();
             self.beats.borrow_and_update();
             // While the store cannot be reached, the page keeps its content.
             if let Err(error) = self.render().await {
-                tracing::debug!(%error, "page could not be refreshed");
+                tracing::debug!(%error, "could not refresh a page");
             }
         }
     }
 
+    /// Renders the page, and adds an event for each fragment that has changed to the queue.
     async fn render(&mut self) -> Result<(), ControlError> {
-        let query = self.subject.fragments(&self.controller, &self.caller);
-        for Fragment { id, html } in query.await? {
-            if self.sent.get(id) != Some(&html) {
+        let fragments = self.subject.fragments(&self.controller, &self.caller);
+        for Fragment { id, html } in fragments.await? {
+            if self.last_sent.get(id) != Some(&html) {
                 self.queue
                     .push_back(Event::default().event("fragment").data(&html));
-                self.sent.insert(id, html);
+                self.last_sent.insert(id, html);
             }
         }
         Ok(())

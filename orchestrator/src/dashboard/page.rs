@@ -41,8 +41,12 @@ pub(super) struct DashboardPage {
 }
 
 impl DashboardPage {
-    /// Creates a page that is not updated.
-    pub(super) fn still(title: &str, content: &impl Template, caller: Option<Caller>) -> Self {
+    /// Creates a page that is not updated while it is shown.
+    pub(super) fn static_page(
+        title: &str,
+        content: &impl Template,
+        caller: Option<Caller>,
+    ) -> Self {
         Self {
             title: title.to_owned(),
             live: None,
@@ -55,14 +59,14 @@ impl DashboardPage {
     fn may_plan(&self) -> bool {
         self.caller
             .as_ref()
-            .is_none_or(|v| v.may(RouteAccess::Operate))
+            .is_none_or(|caller| caller.may(RouteAccess::Operate))
     }
 
     /// Returns whether the page has a link to the tokens.
     fn may_administer(&self) -> bool {
         self.caller
             .as_ref()
-            .is_some_and(|v| v.may(RouteAccess::Administer))
+            .is_some_and(|caller| caller.may(RouteAccess::Administer))
     }
 
     /// Returns the attribute that marks the current page in the navigation.
@@ -147,7 +151,7 @@ impl IntoResponse for PageError {
     fn into_response(self) -> Response {
         let (status, problem) = self.0.into_parts();
         let title = problem.title.clone();
-        let page = DashboardPage::still(&title, &ErrorPage { problem }, None);
+        let page = DashboardPage::static_page(&title, &ErrorPage { problem }, None);
         (status, page).into_response()
     }
 }

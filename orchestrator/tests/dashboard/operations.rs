@@ -60,7 +60,7 @@ async fn an_operation_is_shown_with_its_moves_and_what_they_wait_for() {
         "href=\"/migrations/m1x3\"",
         "/live/operations/m1",
         "shardwright approve m1",
-        "3 of 3 moves can take it.",
+        "Possible for 3 of 3 moves.",
         "Plan hash",
     ] {
         assert!(page.contains(words), "{words}: {page}");
