@@ -64,7 +64,7 @@ impl Chart {
             let x = LEFT + millis_between(first, at) / span * (RIGHT - LEFT);
             (x, BOTTOM - value.max(0.0) / top * (BOTTOM - TOP))
         };
-        let drawn = |line: &ChartLine<'_>| DrawnLine {
+        let drawn_line = |line: &ChartLine<'_>| DrawnLine {
             name: line.name.to_owned(),
             points: thin_out(&line.points, MAX_POINTS)
                 .map(|(at, value)| {
@@ -88,7 +88,7 @@ impl Chart {
         Some(Self {
             title: title.to_owned(),
             summary: summary(title, lines, format_value),
-            lines: lines.iter().map(drawn).collect(),
+            lines: lines.iter().map(drawn_line).collect(),
             grid: grid.into(),
             times: times.into(),
             names: lines.iter().map(|line| line.name.to_owned()).collect(),
@@ -209,9 +209,9 @@ mod tests {
         let points: Vec<_> = (0..10_000)
             .map(|second| (at(second), if second == 777 { 9.0 } else { 1.0 }))
             .collect();
-        let drawn: Vec<_> = thin_out(&points, MAX_POINTS).collect();
-        assert!(drawn.len() <= MAX_POINTS);
-        assert!(drawn.iter().any(|(_, value)| *value == 9.0));
+        let remaining: Vec<_> = thin_out(&points, MAX_POINTS).collect();
+        assert!(remaining.len() <= MAX_POINTS);
+        assert!(remaining.iter().any(|(_, value)| *value == 9.0));
     }
 
     #[test]

@@ -107,11 +107,11 @@ mod tests {
         assert!(run_program(None).await.contains("logged"));
         assert!(received.try_recv().is_err(), "no collector was configured");
         assert!(run_program(Some(&collector)).await.contains("logged"));
-        let mut all = Vec::new();
+        let mut bodies = Vec::new();
         while let Ok(body) = received.try_recv() {
-            all.extend_from_slice(&body);
+            bodies.extend_from_slice(&body);
         }
-        let text = String::from_utf8_lossy(&all);
+        let text = String::from_utf8_lossy(&bodies);
         for part in ["service.name", "a-program", "step.attempt", "copy"] {
             assert!(text.contains(part), "{part}: {text}");
         }

@@ -138,17 +138,17 @@ mod tests {
 
     #[test]
     fn commands_from_the_cutover_on_need_an_approver() {
-        let of = |command: &str| RouteAccess::of("POST", "/migrations/{id}/{command}", command);
+        let access = |command: &str| RouteAccess::of("POST", "/migrations/{id}/{command}", command);
         for command in crate::controller::Command::ALL {
             let name = command.name();
             let is_for_operators = matches!(name, "pause" | "resume" | "retry" | "abort");
             assert_eq!(
-                of(name).is_granted_to(Role::Operator),
+                access(name).is_granted_to(Role::Operator),
                 is_for_operators,
                 "{name}"
             );
-            assert!(of(name).is_granted_to(Role::Approver), "{name}");
-            assert!(!of(name).is_granted_to(Role::Viewer), "{name}");
+            assert!(access(name).is_granted_to(Role::Approver), "{name}");
+            assert!(!access(name).is_granted_to(Role::Viewer), "{name}");
         }
     }
 
@@ -165,15 +165,15 @@ mod tests {
             RouteAccess::Approve,
             RouteAccess::Administer,
         ];
-        let of = |role: Role| all.into_iter().filter(move |need| need.is_granted_to(role));
-        assert!(of(Role::Agent).eq([RouteAccess::ReadMigration, RouteAccess::Work]));
-        assert!(of(Role::Application).eq([RouteAccess::ReadMaps, RouteAccess::ReportLoad]));
-        assert!(of(Role::Viewer).eq([
+        let accesses = |role: Role| all.into_iter().filter(move |need| need.is_granted_to(role));
+        assert!(accesses(Role::Agent).eq([RouteAccess::ReadMigration, RouteAccess::Work]));
+        assert!(accesses(Role::Application).eq([RouteAccess::ReadMaps, RouteAccess::ReportLoad]));
+        assert!(accesses(Role::Viewer).eq([
             RouteAccess::Read,
             RouteAccess::ReadMaps,
             RouteAccess::ReadMigration
         ]));
-        assert!(of(Role::Admin).eq(all));
+        assert!(accesses(Role::Admin).eq(all));
     }
 
     #[test]

@@ -28,9 +28,9 @@ struct WrongSecrets {
 impl FailedAttempts {
     /// Counts a wrong secret. If the address has sent too many now, returns how long it has to wait.
     pub(crate) fn count_wrong(&self, from: IpAddr, now: Instant) -> Option<Duration> {
-        let mut wrong = self.lock();
-        wrong.remove_ended(now);
-        let (since, count) = wrong.addresses.entry(from).or_insert((now, 0));
+        let mut state = self.lock();
+        state.remove_ended(now);
+        let (since, count) = state.addresses.entry(from).or_insert((now, 0));
         if now.duration_since(*since) >= MINUTE {
             (*since, *count) = (now, 0);
         }
@@ -40,8 +40,8 @@ impl FailedAttempts {
 
     /// Returns how long the address has to wait, if it has sent too many wrong secrets.
     pub(crate) fn remaining_wait(&self, from: IpAddr, now: Instant) -> Option<Duration> {
-        let wrong = self.lock();
-        let (since, count) = wrong.addresses.get(&from)?;
+        let state = self.lock();
+        let (since, count) = state.addresses.get(&from)?;
         let left = MINUTE.checked_sub(now.duration_since(*since))?;
         (*count > MAX_WRONG).then_some(left)
     }
@@ -58,8 +58,8 @@ impl FailedAttempts {
     /// Returns whether this cookie belonged to no session at a check within the last minute. A cookie that had no
     /// session never gets one.
     pub(crate) fn is_wrong_cookie(&self, cookie: SecretDigest, now: Instant) -> bool {
-        let wrong = self.lock();
-        let since = wrong.cookies.get(&cookie);
+        let state = self.lock();
+        let since = state.cookies.get(&cookie);
         since.is_some_and(|since| now.duration_since(*since) < MINUTE)
     }
 

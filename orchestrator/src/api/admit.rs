@@ -1,7 +1,7 @@
 //! Authenticates each request, checks whether its route permits it, and writes every command to the audit trail.
 //!
-//! The order is: the access that the route needs; the token or cookie of the request; whether its role suffices;
-//! whether a form carries the CSRF token of its session; the handler; the line in the audit trail. The handler finds
+//! The order is: find the access that the route needs; authenticate the token or cookie of the request; check its role;
+//! check that a form contains the CSRF token of its session; call the handler; write the line to the audit trail. The handler finds
 //! the [`Caller`] among the request's extensions, and its name in the header [`ACTOR_HEADER`](super::ACTOR_HEADER).
 
 use super::connections::Peer;
@@ -77,7 +77,7 @@ impl Admission {
         {
             return Err(self.refuse(call, wait));
         }
-        let found = match &credentials {
+        let caller = match &credentials {
             Credentials::Token(token) => self.controller.holder(token).await,
             Credentials::Cookie(cookie)
                 if self
@@ -89,7 +89,7 @@ impl Admission {
             Credentials::Cookie(cookie) => self.controller.signed_in(cookie).await,
             Credentials::None => Ok(None),
         };
-        match (found, credentials) {
+        match (caller, credentials) {
             (Err(error), _) => Err(ApiError::from(error).into_response()),
             (Ok(Some(caller)), _) => Ok(caller),
             (Ok(None), Credentials::Token(_)) => {
@@ -120,12 +120,12 @@ impl Admission {
     /// reached, it returns true.
     async fn are_still_valid(&self, credentials: &Credentials) -> bool {
         tokio::time::sleep(RECHECK_INTERVAL).await;
-        let found = match credentials {
+        let caller = match credentials {
             Credentials::Token(token) => self.controller.holder(token).await,
             Credentials::Cookie(cookie) => self.controller.signed_in(cookie).await,
             Credentials::None => return false,
         };
-        !matches!(found, Ok(None))
+        !matches!(caller, Ok(None))
     }
 
     /// Counts the refusal, and returns its response.

@@ -17,13 +17,13 @@ pub(super) fn detail(pattern: &str, body: &Value) -> Option<Value> {
         "/api/v1/migrations/{id}/limits" => &["limit", "value"],
         _ => return None,
     };
-    let mut kept = Map::new();
+    let mut kept_fields = Map::new();
     for field in fields {
         if let Some(value) = body.get(field) {
-            kept.insert((*field).to_owned(), audited_value(field, value));
+            kept_fields.insert((*field).to_owned(), audited_value(field, value));
         }
     }
-    (!kept.is_empty()).then_some(Value::Object(kept))
+    (!kept_fields.is_empty()).then_some(Value::Object(kept_fields))
 }
 
 /// Returns a value in the form in which the audit trail keeps it.
@@ -41,8 +41,8 @@ fn audited_value(field: &str, value: &Value) -> Value {
 
 /// Removes an inline password from a connection string.
 pub(super) fn redacted(dsn: &str) -> String {
-    let read = Dsn::parse(dsn).map(|dsn| dsn.to_string());
-    read.unwrap_or_else(|error| error.to_string())
+    let parsed = Dsn::parse(dsn).map(|dsn| dsn.to_string());
+    parsed.unwrap_or_else(|error| error.to_string())
 }
 
 #[cfg(test)]
@@ -52,22 +52,25 @@ mod tests {
     #[test]
     fn a_connection_string_is_kept_without_its_password() {
         let body = json!({"dsn": "host=h user=u password=geheim", "capacity": 3, "reason": "r"});
-        let kept = detail("/api/v1/shards/{name}", &body).unwrap();
+        let kept_fields = detail("/api/v1/shards/{name}", &body).unwrap();
         let dsn = "host=h user=u password=****";
-        assert_eq!(kept, json!({"dsn": dsn, "capacity": 3}));
+        assert_eq!(kept_fields, json!({"dsn": dsn, "capacity": 3}));
         let broken = json!({"dsn": "host=h password='geheim"});
-        let kept = detail("/api/v1/shards", &broken).unwrap();
-        assert!(!kept.to_string().contains("geheim"), "{kept}");
+        let kept_fields = detail("/api/v1/shards", &broken).unwrap();
+        assert!(!kept_fields.to_string().contains("geheim"), "{kept_fields}");
     }
 
     #[test]
     fn names_and_limits_are_kept_and_other_fields_are_not() {
-        let read = json!({"table": "d", "keys": ["k"], "shard": "home", "timeout_ms": 5});
-        let kept = detail("/api/v1/shards/{name}/directory", &read).unwrap();
-        assert_eq!(kept, json!({"table": "d", "keys": ["k"], "shard": "home"}));
+        let body = json!({"table": "d", "keys": ["k"], "shard": "home", "timeout_ms": 5});
+        let kept_fields = detail("/api/v1/shards/{name}/directory", &body).unwrap();
+        assert_eq!(
+            kept_fields,
+            json!({"table": "d", "keys": ["k"], "shard": "home"})
+        );
         let limit = json!({"limit": "rate", "value": "1MB/s"});
-        let kept = detail("/api/v1/migrations/{id}/limits", &limit).unwrap();
-        assert_eq!(kept, limit);
+        let kept_fields = detail("/api/v1/migrations/{id}/limits", &limit).unwrap();
+        assert_eq!(kept_fields, limit);
         assert_eq!(detail("/api/v1/tokens", &json!({"name": "a"})), None);
     }
 }

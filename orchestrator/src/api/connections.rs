@@ -291,11 +291,11 @@ async fn serve_http(
 /// arrived. If a socket is closed while it has unread bytes, TCP resets the connection, and the client may lose the
 /// response.
 async fn discard_rest(mut stream: impl AsyncRead + AsyncWrite + Unpin, limit: Duration) {
-    let read = async {
+    let discard = async {
         stream.shutdown().await?;
         tokio::io::copy(&mut stream, &mut tokio::io::sink()).await
     };
-    match tokio::time::timeout(limit, read).await {
+    match tokio::time::timeout(limit, discard).await {
         Ok(Ok(_)) => {}
         Ok(Err(error)) => tracing::debug!(%error, "connection failed"),
         Err(_) => tracing::debug!(?limit, "client did not end its connection in time"),

@@ -23,12 +23,12 @@ impl OwnAddresses {
     /// Creates the addresses of a server that clients of this host reach on loopback at `port`, and other clients at
     /// `urls`.
     pub(super) fn new<'a>(port: u16, urls: impl Iterator<Item = &'a str>) -> Self {
-        let named = urls.filter_map(|url| url.split_once("://"));
-        let named = named.map(|(scheme, rest)| {
+        let parts = urls.filter_map(|url| url.split_once("://"));
+        let urls = parts.map(|(scheme, rest)| {
             let authority = rest.split('/').next().unwrap_or_default();
             (scheme.to_lowercase(), authority.to_lowercase())
         });
-        let urls = named.collect();
+        let urls = urls.collect();
         Self { port, urls }
     }
 

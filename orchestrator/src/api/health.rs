@@ -85,13 +85,13 @@ async fn checks(controller: &Controller) -> Vec<ReadinessCheck> {
         )),
         LeadershipState::Follows(None) => Err("no controller leads at the moment".to_owned()),
     };
-    let all = [("store", store), ("schema", schema), ("leader", leader)];
-    let all = all.into_iter().map(|(name, state)| ReadinessCheck {
+    let results = [("store", store), ("schema", schema), ("leader", leader)];
+    let checks = results.into_iter().map(|(name, state)| ReadinessCheck {
         name: name.to_owned(),
         ok: state.is_ok(),
         detail: state.unwrap_or_else(|why| why),
     });
-    all.collect()
+    checks.collect()
 }
 
 /// Whether a controller leads or follows.

@@ -22,8 +22,8 @@ pub(super) async fn create(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<super::migrations::CreatedResponse<ShardMap>, ApiError> {
-    let made = controller.create_map(json(&body)?, actor(&headers)).await?;
-    Ok(super::migrations::created(made))
+    let map = controller.create_map(json(&body)?, actor(&headers)).await?;
+    Ok(super::migrations::created(map))
 }
 
 /// Returns the version in force of each map.

@@ -60,8 +60,8 @@ pub(super) async fn sign_in_code(
     State(controller): State<Controller>,
     Extension(caller): Extension<Caller>,
 ) -> Result<impl IntoResponse, ApiError> {
-    let made = controller.sign_in_code(&caller).await?;
-    let code = match made {
+    let created_code = controller.sign_in_code(&caller).await?;
+    let code = match created_code {
         Some((code, ends_at)) => SignInCode {
             path: format!("/sign-in?code={}", code.reveal()),
             ends_at: Some(ends_at),

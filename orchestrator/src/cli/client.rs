@@ -80,8 +80,8 @@ impl Client {
     ) -> Result<(Vec<T>, bool), CliError> {
         let path = format!("{path}?limit={limit}");
         let answer = self.send(Method::GET, &path, |r| r).await?;
-        let more = answer.headers().contains_key("link");
-        Ok((self.read(answer).await?, more))
+        let has_more = answer.headers().contains_key("link");
+        Ok((self.read(answer).await?, has_more))
     }
 
     /// Sends a GET request and returns the text of the answer.

@@ -201,7 +201,7 @@ impl Options {
             .or_else(|| config.current.clone());
         let context = chosen.as_deref().map(|name| config.context(name));
         let context = context.transpose()?;
-        let shown = |path: &PathBuf| path.display().to_string();
+        let path_text = |path: &PathBuf| path.display().to_string();
         let of_context = |value: Option<String>| {
             value.map(|value| {
                 (
@@ -220,12 +220,12 @@ impl Options {
             let variable =
                 environment(variable).map(|value| (value, format!("environment {variable}")));
             let of_file = of_context(of_file);
-            let found = match named {
+            let configured = match named {
                 Some(_) => flag.or(of_file).or(variable),
                 None => flag.or(variable).or(of_file),
             };
             let default = default.map(str::to_owned);
-            let (value, origin) = match found {
+            let (value, origin) = match configured {
                 Some((value, origin)) => (Some(value), origin),
                 None => (default, "default".to_owned()),
             };
@@ -249,16 +249,16 @@ impl Options {
             "token_file",
             "token-file",
             TOKEN_FILE_VARIABLE,
-            self.token_file.as_ref().map(shown),
-            context.and_then(|c| c.token_file.as_ref().map(shown)),
+            self.token_file.as_ref().map(path_text),
+            context.and_then(|c| c.token_file.as_ref().map(path_text)),
             None,
         );
         let ca_file = setting(
             "ca_file",
             "ca-file",
             CA_FILE_VARIABLE,
-            self.ca_file.as_ref().map(shown),
-            context.and_then(|c| c.ca_file.as_ref().map(shown)),
+            self.ca_file.as_ref().map(path_text),
+            context.and_then(|c| c.ca_file.as_ref().map(path_text)),
             None,
         );
         Ok([controller, token_file, ca_file])

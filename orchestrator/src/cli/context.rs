@@ -95,14 +95,14 @@ fn change(edit: impl FnOnce(&mut Config) -> Result<(), CliError>) -> Result<u8, 
 }
 
 fn list_text(lines: &[ContextLine]) -> TextTable {
-    let shown = |path: &std::path::PathBuf| path.display().to_string();
+    let path_text = |path: &std::path::PathBuf| path.display().to_string();
     let row = |line: &ContextLine| {
         vec![
             if line.current { "*" } else { "" }.to_owned(),
             line.name.clone(),
             line.context.controller.clone(),
-            or_dash(line.context.token_file.as_ref().map(shown).as_ref()),
-            or_dash(line.context.ca_file.as_ref().map(shown).as_ref()),
+            or_dash(line.context.token_file.as_ref().map(path_text).as_ref()),
+            or_dash(line.context.ca_file.as_ref().map(path_text).as_ref()),
         ]
     };
     let head = ["", "NAME", "CONTROLLER", "TOKEN FILE", "CA FILE"];

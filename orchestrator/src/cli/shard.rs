@@ -49,7 +49,7 @@ pub(super) struct ShardAddArgs {
     /// The name of the shard.
     name: String,
     /// The connection string, with the password as ${env:NAME}, ${file:/path} or ${credential:NAME}.
-    #[arg(required_unless_present = "dsn", value_name = "PLACE")]
+    #[arg(required_unless_present = "dsn", value_name = "DSN")]
     positional_dsn: Option<String>,
     /// The connection string, as an option.
     #[arg(long, conflicts_with = "positional_dsn")]
@@ -158,14 +158,15 @@ impl ShardAddArgs {
             return Ok(0);
         }
         let body = super::output::json(&new)?;
-        let made: ShardRecord = client.post("/api/v1/shards", body).await?;
-        if made.identity.is_none() {
+        let record: ShardRecord = client.post("/api/v1/shards", body).await?;
+        if record.identity.is_none() {
             eprintln!(
                 "shard {}: no agent has reached it yet; its database is identified when an agent reaches it",
-                made.name
+                record.name
             );
         }
-        self.output.print(&made, |made| format!("{}\n", made.name))
+        self.output
+            .print(&record, |record| format!("{}\n", record.name))
     }
 }
 
@@ -210,7 +211,7 @@ async fn probes(client: &Client, output: Output) -> Result<Vec<ShardProbe>, CliE
 }
 
 /// Returns whether the last probe of a shard reached it, as text.
-fn reached(shard: &ShardRecord, probes: &[ShardProbe]) -> String {
+fn reached_text(shard: &ShardRecord, probes: &[ShardProbe]) -> String {
     match probes.iter().find(|probe| probe.shard == shard.name) {
         Some(ShardProbe {
             failure: Some(failure),
@@ -239,7 +240,7 @@ fn list_text(shards: &[ShardRecord], probes: &[ShardProbe]) -> TextTable {
             shard.capacity.to_string(),
             or_dash(shard.space.as_ref()),
             or_dash(Some(&labels.join(",")).filter(|text| !text.is_empty())),
-            reached(shard, probes),
+            reached_text(shard, probes),
             shard.dsn.clone(),
             shard
                 .created_at

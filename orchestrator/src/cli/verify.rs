@@ -198,9 +198,9 @@ fn details(report: &DifferenceReport) -> String {
             text += &format!("  {}\n", row_text(row));
         }
         let named = i64::try_from(table.named.len()).unwrap_or(i64::MAX);
-        let more = table.different() - named;
-        if more > 0 {
-            text += &format!("  and {more} more\n");
+        let unnamed = table.different() - named;
+        if unnamed > 0 {
+            text += &format!("  and {unnamed} more\n");
         }
     }
     text

@@ -115,10 +115,10 @@ async fn matching_rows(
 ) -> Result<Vec<AuditTrailRow>, ControlError> {
     let mut matching = Vec::new();
     loop {
-        let read = controller.store().audit(READ_LINES, before).await?;
-        let is_last = i64::try_from(read.len()).is_ok_and(|rows| rows < READ_LINES);
-        before = read.last().map(|line| line.line);
-        matching.extend(read.iter().map(row).filter(|row| row.matches(part)));
+        let batch = controller.store().audit(READ_LINES, before).await?;
+        let is_last = i64::try_from(batch.len()).is_ok_and(|rows| rows < READ_LINES);
+        before = batch.last().map(|line| line.line);
+        matching.extend(batch.iter().map(row).filter(|row| row.matches(part)));
         if is_last || matching.len() > PAGE_LINES {
             return Ok(matching);
         }

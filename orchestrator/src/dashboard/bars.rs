@@ -156,13 +156,13 @@ impl Bar {
         let named_shards: Vec<String> = named_shards
             .map(|(shard, width)| format!("{shard} {width:.0} %"))
             .collect();
-        let more = widths.len().saturating_sub(MAX_NAMED);
-        let more = if more > 0 {
-            format!(" and {more} more shards")
+        let hidden = widths.len().saturating_sub(MAX_NAMED);
+        let rest = if hidden > 0 {
+            format!(" and {hidden} more shards")
         } else {
             String::new()
         };
-        format!("{}{more}", named_shards.join(", "))
+        format!("{}{rest}", named_shards.join(", "))
     }
 }
 
@@ -365,7 +365,7 @@ mod tests {
         mapping(KeySet::range(from.map(Key::Int), to.map(Key::Int)), shard)
     }
 
-    fn widths(mappings: &[Mapping]) -> Vec<(String, i64)> {
+    fn part_widths(mappings: &[Mapping]) -> Vec<(String, i64)> {
         let parts = parts(&without_moving_keys(mappings), &Palette::default()).into_iter();
         parts
             .map(|part| (part.shard.clone(), part.width.round() as i64))
@@ -374,21 +374,24 @@ mod tests {
 
     #[test]
     fn a_map_of_one_shard_is_one_part() {
-        assert_eq!(widths(&[range(None, None, "a")]), [("a".to_owned(), 100)]);
+        assert_eq!(
+            part_widths(&[range(None, None, "a")]),
+            [("a".to_owned(), 100)]
+        );
     }
 
     #[test]
     fn parts_fill_the_bar_and_gaps_are_shown() {
-        let found = widths(&[range(None, Some(10), "a"), range(Some(20), None, "b")]);
-        let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+        let widths = part_widths(&[range(None, Some(10), "a"), range(Some(20), None, "b")]);
+        let names: Vec<&str> = widths.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["a", "no shard", "b"]);
-        assert_eq!(found.iter().map(|(_, width)| width).sum::<i64>(), 100);
+        assert_eq!(widths.iter().map(|(_, width)| width).sum::<i64>(), 100);
     }
 
     #[test]
     fn a_single_bound_is_in_the_middle() {
-        let found = widths(&[range(None, Some(501), "a"), range(Some(501), None, "b")]);
-        assert_eq!(found, [("a".to_owned(), 50), ("b".to_owned(), 50)]);
+        let widths = part_widths(&[range(None, Some(501), "a"), range(Some(501), None, "b")]);
+        assert_eq!(widths, [("a".to_owned(), 50), ("b".to_owned(), 50)]);
     }
 
     #[test]
@@ -396,27 +399,27 @@ mod tests {
         let text = |from: Option<&str>, to: Option<&str>| {
             KeySet::range(from.map(Key::from), to.map(Key::from))
         };
-        let found = widths(&[
+        let widths = part_widths(&[
             mapping(text(None, Some("b")), "a"),
             mapping(text(Some("b"), Some("c")), "b"),
             mapping(text(Some("c"), Some("z")), "a"),
             mapping(text(Some("z"), None), "b"),
         ]);
-        let widths: Vec<i64> = found.iter().map(|(_, width)| *width).collect();
+        let widths: Vec<i64> = widths.iter().map(|(_, width)| *width).collect();
         assert_eq!(widths, [12, 38, 38, 12]);
     }
 
     #[test]
     fn virtual_shards_and_listed_keys_have_proportional_widths() {
         let buckets = |from, to| KeySet::buckets(8, from, to);
-        let found = widths(&[mapping(buckets(0, 2), "a"), mapping(buckets(2, 8), "b")]);
-        assert_eq!(found, [("a".to_owned(), 25), ("b".to_owned(), 75)]);
+        let widths = part_widths(&[mapping(buckets(0, 2), "a"), mapping(buckets(2, 8), "b")]);
+        assert_eq!(widths, [("a".to_owned(), 25), ("b".to_owned(), 75)]);
         let keys = |keys: &[&str]| KeySet::list(keys.iter().map(|key| Key::from(*key)));
-        let found = widths(&[
+        let widths = part_widths(&[
             mapping(keys(&["x"]), "a"),
             mapping(keys(&["y", "z", "ä"]), "b"),
         ]);
-        assert_eq!(found, [("a".to_owned(), 25), ("b".to_owned(), 75)]);
+        assert_eq!(widths, [("a".to_owned(), 25), ("b".to_owned(), 75)]);
     }
 
     #[test]

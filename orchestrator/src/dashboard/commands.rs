@@ -33,7 +33,7 @@ pub(super) struct CommandForm {
     effect: String,
     /// True if the command changes the owner of keys or cannot be undone, so that the operator must type the id.
     needs_confirmation: bool,
-    /// True if the migration waits for this command.
+    /// True if the button is emphasized, because a migration in this state waits for the command.
     is_primary: bool,
     /// The CSRF token, which the form contains.
     csrf: String,
@@ -128,6 +128,7 @@ impl CommandForm {
     }
 }
 
+/// Returns whether the command changes the owner of keys or cannot be undone.
 fn needs_confirmation(command: Command) -> bool {
     matches!(
         command,
@@ -152,11 +153,11 @@ pub(super) struct CommandsView {
 impl CommandsView {
     /// Returns the commands for the page of the cutover, to which the browser returns after each command.
     pub(super) fn of_cutover(snapshot: &Snapshot, caller: &Caller) -> Self {
-        let mut all = Self::new(snapshot, caller);
-        for form in &mut all.forms {
+        let mut view = Self::new(snapshot, caller);
+        for form in &mut view.forms {
             form.on_cutover_page = true;
         }
-        all
+        view
     }
 
     /// Returns the commands that are possible now.

@@ -63,9 +63,9 @@ impl StateFilter {
             "attention" => Ok(Self::Attention),
             "ended" => Ok(Self::Ended),
             state => {
-                let mut all = MigrationState::ALL.into_iter();
-                let found = all.find(|each| each.name() == state);
-                found
+                let mut states = MigrationState::ALL.into_iter();
+                let named = states.find(|each| each.name() == state);
+                named
                     .map(Self::One)
                     .ok_or_else(|| ControlError::missing("state", state))
             }
@@ -203,14 +203,14 @@ async fn matching_migrations(
     let mut after = Some(MigrationId(query.after.clone())).filter(|id| !id.as_str().is_empty());
     let mut matching = Vec::new();
     loop {
-        let read = controller
+        let batch = controller
             .store()
             .list(READ_MIGRATIONS, after.as_ref())
             .await?;
-        let is_last = i64::try_from(read.len()).is_ok_and(|rows| rows < READ_MIGRATIONS);
-        after = read.last().map(|m| m.id.clone());
+        let is_last = i64::try_from(batch.len()).is_ok_and(|rows| rows < READ_MIGRATIONS);
+        after = batch.last().map(|m| m.id.clone());
         let is_matching = |m: &Migration| states.includes(m) && contains_text(m, &query.q);
-        matching.extend(read.into_iter().filter(is_matching));
+        matching.extend(batch.into_iter().filter(is_matching));
         if is_last || matching.len() > PAGE_ROWS {
             return Ok(matching);
         }

@@ -67,17 +67,17 @@ struct HookFile {
 /// Reads a URL. The error does not contain the URL, because it may contain a key.
 fn read_url<'de, D: Deserializer<'de>>(from: D) -> Result<Option<reqwest::Url>, D::Error> {
     let text: Option<String> = Option::deserialize(from)?;
-    let read = text.map(|text| reqwest::Url::parse(&text)).transpose();
-    read.map_err(|error| serde::de::Error::custom(format!("`url` is not a valid URL: {error}")))
+    let url = text.map(|text| reqwest::Url::parse(&text)).transpose();
+    url.map_err(|error| serde::de::Error::custom(format!("`url` is not a valid URL: {error}")))
 }
 
 /// Reads the phases. `all` means every phase after which hooks are notified.
 fn read_phases<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeSet<MigrationPhase>, D::Error> {
     let names: Vec<String> = Vec::deserialize(from)?;
-    let mut found = BTreeSet::new();
+    let mut phases = BTreeSet::new();
     for name in names {
         if name == "all" {
-            found.extend(
+            phases.extend(
                 MigrationPhase::ALL
                     .into_iter()
                     .filter(|phase| !phase.is_request()),
@@ -94,9 +94,9 @@ fn read_phases<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeSet<MigrationP
                 known()
             ))
         })?;
-        found.insert(phase);
+        phases.insert(phase);
     }
-    Ok(found)
+    Ok(phases)
 }
 
 /// A reference to a secret: `${file:PATH}` or `${env:NAME}`. The file itself must not contain a secret.
@@ -195,8 +195,8 @@ impl Hooks {
             path: path.to_owned(),
             source,
         })?;
-        let read: Result<HookFile, _> = serde_saphyr::from_str(&text);
-        let file = read.map_err(|error| HooksError::Malformed {
+        let parsed: Result<HookFile, _> = serde_saphyr::from_str(&text);
+        let file = parsed.map_err(|error| HooksError::Malformed {
             path: path.to_owned(),
             // A snippet of the file could contain a secret at a place where it does not belong.
             message: error.without_snippet().to_string(),

@@ -196,14 +196,14 @@ mod tests {
         let text = metrics.text(&Registry::default()).unwrap_or_default();
         let families = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
         let families = families.filter_map(|line| line.split_once(' '));
-        let counted = families.map(|(name, kind)| match kind {
+        let names = families.map(|(name, kind)| match kind {
             "counter" => format!("{name}_total"),
             _ => name.to_owned(),
         });
         let gauges = crate::api::gauges::NAMES
             .iter()
             .map(|(name, _)| format!("{PREFIX}_{name}"));
-        counted.chain(gauges).collect()
+        names.chain(gauges).collect()
     }
 
     #[test]

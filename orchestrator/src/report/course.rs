@@ -118,15 +118,15 @@ mod tests {
             reading(2, 20 << 20, 13 << 20),
             reading(3, 30 << 20, 30 << 20),
         ];
-        let drawn: Vec<String> = charts(&readings)
+        let texts: Vec<String> = charts(&readings)
             .iter()
             .map(|chart| chart.render().unwrap())
             .collect();
         let summary = "Log per second: written upstream at most 10.0 MiB, 10.0 MiB at the end; \
                     applied at most 17.0 MiB, 17.0 MiB at the end.";
         assert!(
-            drawn.iter().any(|chart| chart.contains(summary)),
-            "{drawn:?}"
+            texts.iter().any(|chart| chart.contains(summary)),
+            "{texts:?}"
         );
     }
 }

@@ -68,10 +68,10 @@ impl<'a> ReportDocument<'a> {
     pub(super) fn comparison_sentence(&self) -> String {
         let verified = self.moves.iter().filter_map(|m| m.verified.as_ref());
         let equal = verified.filter(|verified| verified.different == 0).count();
-        let all = self.moves.len();
-        match equal == all {
+        let moves = self.moves.len();
+        match equal == moves {
             true => "Every moved row was compared on both shards, and no row differs.".to_owned(),
-            false => format!("{equal} of {all} move(s) were compared, and no row differed."),
+            false => format!("{equal} of {moves} move(s) were compared, and no row differed."),
         }
     }
 }

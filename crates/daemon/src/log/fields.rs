@@ -92,8 +92,8 @@ mod tests {
             .with_writer(move || writer.clone())
             .fmt_fields(OneLine);
         tracing::subscriber::with_default(tracing_subscriber::registry().with(lines), event);
-        let all = written.0.lock().unwrap_or_else(PoisonError::into_inner);
-        String::from_utf8_lossy(&all).into_owned()
+        let bytes = written.0.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&bytes).into_owned()
     }
 
     #[test]

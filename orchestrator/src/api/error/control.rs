@@ -207,8 +207,8 @@ fn agent_error(error: &ControlError) -> (StatusCode, &'static str, String) {
     }
     if let E::NameInUse { silence, .. } = error {
         let hint = format!(
-            "start this agent with another --name, or stop the other agent; after a crash of the other agent the name \
-             is free when it has sent nothing for {} s",
+            "start this agent with another --name, or stop the other agent; if the other agent crashed, its name \
+             becomes free when that agent has sent nothing for {} s",
             silence.as_secs()
         );
         return (S::CONFLICT, "agent.name_in_use", hint);

@@ -180,7 +180,7 @@ fn parameters(method: &str, path: &str, about: &RouteDoc) -> Vec<Value> {
             "description": "The ETag of the migration that the client has read. If the migration has changed since, the command is refused.",
         })
     });
-    let all = in_path.chain(in_query).chain(actor);
+    let parameters = in_path.chain(in_query).chain(actor);
     let key = takes_key(&method.to_uppercase(), path).then(key_parameter);
-    all.chain(if_match).chain(key).collect()
+    parameters.chain(if_match).chain(key).collect()
 }

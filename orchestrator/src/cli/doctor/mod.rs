@@ -56,20 +56,20 @@ impl Doctor {
                 .map(|path| DocumentKind::Request.read(path))
                 .transpose()?,
         };
-        let found: Diagnosis = client.post("/api/v1/doctor", json(&request)?).await?;
+        let diagnosis: Diagnosis = client.post("/api/v1/doctor", json(&request)?).await?;
         match self.script.as_deref() {
             Some(file) => {
                 if file != Path::new("-") {
-                    self.output.print(&found, text::of)?;
+                    self.output.print(&diagnosis, text::of)?;
                 }
-                write_script(&found, self.deletes, file)?;
+                write_script(&diagnosis, self.deletes, file)?;
             }
             None => {
-                self.output.print(&found, text::of)?;
-                offer_script(&found);
+                self.output.print(&diagnosis, text::of)?;
+                offer_script(&diagnosis);
             }
         }
-        for failed in &found.failed {
+        for failed in &diagnosis.failed {
             let names: Vec<_> = failed.shards.iter().map(ToString::to_string).collect();
             report!(
                 "not examined: shard {}: {}",
@@ -80,7 +80,7 @@ impl Doctor {
                 report!("    {hint}");
             }
         }
-        Ok(match (found.refused, found.failed.is_empty()) {
+        Ok(match (diagnosis.refused, diagnosis.failed.is_empty()) {
             (0, true) => 0,
             (0, false) => DEFECTS,
             (_, _) => REFUSED,
@@ -89,8 +89,8 @@ impl Doctor {
 }
 
 /// Writes the script that fixes the findings.
-fn write_script(found: &Diagnosis, deletes: bool, file: &Path) -> Result<(), CliError> {
-    let databases: Vec<ShardDatabase<'_>> = found
+fn write_script(diagnosis: &Diagnosis, deletes: bool, file: &Path) -> Result<(), CliError> {
+    let databases: Vec<ShardDatabase<'_>> = diagnosis
         .shards
         .iter()
         .map(|examined| ShardDatabase {
@@ -98,7 +98,7 @@ fn write_script(found: &Diagnosis, deletes: bool, file: &Path) -> Result<(), Cli
             identity: examined.identity.as_ref(),
         })
         .collect();
-    let findings: Vec<_> = found.findings().collect();
+    let findings: Vec<_> = diagnosis.findings().collect();
     let script = script(&databases, &findings, deletes);
     let path = Some(file).filter(|file| *file != Path::new("-"));
     write_or_print(path, &script.text)?;
@@ -117,8 +117,8 @@ fn write_script(found: &Diagnosis, deletes: bool, file: &Path) -> Result<(), Cli
 }
 
 /// Prints how to get the statements, if there are any.
-fn offer_script(found: &Diagnosis) {
-    let with_fix = found.findings().filter(|finding| finding.fix.is_some());
+fn offer_script(diagnosis: &Diagnosis) {
+    let with_fix = diagnosis.findings().filter(|finding| finding.fix.is_some());
     let number = with_fix.count();
     if number > 0 {
         report!("SQL fixes {number} of the findings: --script FILE writes it");

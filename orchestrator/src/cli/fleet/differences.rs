@@ -59,11 +59,11 @@ pub(super) async fn compare(
 fn shard_change(
     known: &ShardRecord,
     wanted: &NewShard,
-    named: &Value,
+    fields: &Value,
 ) -> Result<FleetChange, CliError> {
     let labels = wanted.labels.iter();
     let labels = labels.filter(|(label, value)| known.labels.get(*label) != Some(*value));
-    let is_in_file = |field: &str| named.get(field).is_some();
+    let is_in_file = |field: &str| fields.get(field).is_some();
     let change = ShardChange {
         labels: labels
             .map(|(label, value)| (label.clone(), Some(value.clone())))
@@ -90,13 +90,17 @@ pub(super) fn shard_fields(change: &ShardChange) -> Vec<&'static str> {
         (change.space.is_some(), "space"),
         (change.dsn.is_some(), "connection string"),
     ];
-    let named = fields.into_iter().filter(|(is_changed, _)| *is_changed);
-    named.map(|(_, field)| field).collect()
+    let changed = fields.into_iter().filter(|(is_changed, _)| *is_changed);
+    changed.map(|(_, field)| field).collect()
 }
 
 /// Returns the change of an existing map: the settings in the file whose values differ. If shards own other keys than in
 /// the file, this is only reported; another strategy or another key is refused.
-fn map_change(known: &ShardMap, wanted: NewMap, named: &Value) -> Result<FleetChange, CliError> {
+fn map_change(
+    known: &ShardMap,
+    wanted: NewMap,
+    file_settings: &Value,
+) -> Result<FleetChange, CliError> {
     let name = known.name.clone();
     let settings = wanted.settings.clone();
     let wanted = map_of_file(wanted)?;
@@ -120,8 +124,8 @@ fn map_change(known: &ShardMap, wanted: NewMap, named: &Value) -> Result<FleetCh
     }
     let fields = |settings: &MapSettings| serde_json::to_value(settings).unwrap_or_default();
     let (present, wanted_fields) = (fields(&known.settings), fields(&settings));
-    let named = named.as_object().into_iter().flatten();
-    let change: Fields<String, Value> = named
+    let named_fields = file_settings.as_object().into_iter().flatten();
+    let change: Fields<String, Value> = named_fields
         .filter(|(field, _)| present.get(field) != wanted_fields.get(field))
         .map(|(field, value)| {
             (

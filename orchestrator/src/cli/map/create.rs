@@ -120,8 +120,8 @@ impl MapCreateArgs {
 
     fn new_map(self) -> Result<NewMap, CliError> {
         let shape = self.kind.shape();
-        let mut all = mappings(&shape, &self.ranges, &self.shard_of)?;
-        all.extend(equal_parts(&shape, &self.shards)?);
+        let mut new_mappings = mappings(&shape, &self.ranges, &self.shard_of)?;
+        new_mappings.extend(equal_parts(&shape, &self.shards)?);
         Ok(NewMap {
             name: MapName(self.name),
             strategy: shape.strategy,
@@ -131,7 +131,7 @@ impl MapCreateArgs {
                 tables: tables(&self.tables),
                 ..MapSettings::default()
             },
-            mappings: all,
+            mappings: new_mappings,
         })
     }
 }
@@ -152,14 +152,14 @@ impl MapAssignArgs {
             return Ok(0);
         }
         let path = format!("/api/v1/maps/{}/versions", self.name);
-        let made: ShardMap = client
+        let map: ShardMap = client
             .post_with_reason(
                 &path,
                 json(&MapEdit::Assign { mappings })?,
                 self.reason.as_deref(),
             )
             .await?;
-        self.output.print(&made, text::map)
+        self.output.print(&map, text::map)
     }
 }
 
@@ -177,9 +177,9 @@ pub(super) async fn create_map(
     if !dry.proceed_or_print(what) {
         return Ok(0);
     }
-    let made: ShardMap = client.post("/api/v1/maps", json(new)?).await?;
-    warn_unowned(&made);
-    output.print(&made, text::map)
+    let map: ShardMap = client.post("/api/v1/maps", json(new)?).await?;
+    warn_unowned(&map);
+    output.print(&map, text::map)
 }
 
 /// Parses the key columns of each table: `COLUMN,COLUMN`.
@@ -201,11 +201,11 @@ fn equal_parts(shape: &KeyShape, shards: &[String]) -> Result<Vec<NewMapping>, C
         (_, []) => Ok(Vec::new()),
         (Strategy::Range, [only]) => Ok(vec![part(KeySet::range(None, None), only)]),
         (Strategy::Hash, shards) => {
-            let of = u64::from(shape.buckets);
+            let virtual_shards = u64::from(shape.buckets);
             let count = u64::try_from(shards.len()).unwrap_or(u64::MAX);
             let boundary = |index: usize| {
                 let index = u64::try_from(index).unwrap_or(u64::MAX);
-                u32::try_from(of * index / count).unwrap_or(shape.buckets)
+                u32::try_from(virtual_shards * index / count).unwrap_or(shape.buckets)
             };
             let numbered = shards.iter().enumerate();
             let buckets =

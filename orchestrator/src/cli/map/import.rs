@@ -25,8 +25,8 @@ pub(in crate::cli) struct MapImportArgs {
     #[arg(required_unless_present = "directory")]
     file: Option<PathBuf>,
     /// The format of the file. By default it depends on the file name extension.
-    #[arg(long = "format", value_enum)]
-    format: Option<ImportFileForm>,
+    #[arg(long = "format", value_name = "FORMAT", value_enum)]
+    file_format: Option<ImportFileForm>,
     /// The shard with the directory table.
     #[arg(long, value_name = "SHARD", requires = "directory")]
     from: Option<String>,
@@ -105,7 +105,7 @@ impl MapImportArgs {
     /// Returns the format of the file; CSV if neither the option nor the extension names one.
     fn form(&self, file: &Path) -> ImportForm {
         let extension = file.extension().and_then(|extension| extension.to_str());
-        match (self.format, extension) {
+        match (self.file_format, extension) {
             (Some(ImportFileForm::Csv), _) => ImportForm::Csv,
             (Some(ImportFileForm::Json), _) | (None, Some("json")) => ImportForm::Json,
             (Some(ImportFileForm::Yaml), _) | (None, Some("yaml" | "yml")) => ImportForm::Yaml,

@@ -82,12 +82,12 @@ fn text(load: &MapLoad) -> String {
         &["SHARD", "ROWS", "BYTES", "WRITES/S", "OF FAIR SHARE"],
         &rows,
     );
-    let counted = |key| load.counted.iter().find(|counted| &counted.key == key);
+    let counter_of = |key| load.counted.iter().find(|counted| &counted.key == key);
     let rows: Vec<Vec<String>> = load
         .hottest
         .iter()
         .map(|hot| {
-            let uses = counted(&hot.key).map(|c| format!("{:.1}", c.per_second));
+            let uses = counter_of(&hot.key).map(|c| format!("{:.1}", c.per_second));
             vec![
                 hot.key.to_string(),
                 hot.shard.to_string(),

@@ -146,8 +146,9 @@ fn parts(split: &SplitArgs, shape: &KeyShape) -> Result<Vec<Part>, CliError> {
         match rest {
             Some(share) if split.even.is_some() => {
                 let number = share.parse();
-                let wrong = |_| CliError::Usage(format!("{share:?} is not a number of shares"));
-                part.share = Some(number.map_err(wrong)?);
+                let parse_error =
+                    |_| CliError::Usage(format!("{share:?} is not a number of shares"));
+                part.share = Some(number.map_err(parse_error)?);
             }
             Some(keys) => part.keys = Some(shape.selection(keys)?),
             None => {}

@@ -66,7 +66,7 @@ impl StepPanel {
         let owner = view.owner.as_ref().filter(|owner| is_running && owner.live);
         let is_of_step = |event: &&Event| event.step.as_ref() == Some(&step.id);
         let progress = step.progress.as_ref().filter(|_| is_running);
-        let all = events.iter().filter(is_of_step).count();
+        let line_count = events.iter().filter(is_of_step).count();
         Some(Self {
             migration: view.summary.id.to_string(),
             name: step.id.to_string(),
@@ -97,7 +97,7 @@ impl StepPanel {
                 .take(MAX_LINES)
                 .map(line)
                 .collect(),
-            hidden: all.saturating_sub(MAX_LINES),
+            hidden: line_count.saturating_sub(MAX_LINES),
         })
     }
 }

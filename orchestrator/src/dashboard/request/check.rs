@@ -66,13 +66,13 @@ fn outline_text(outline: &Outline) -> String {
             )
         })
         .collect();
-    let more = outline.moves.len().saturating_sub(MAX_NAMED);
-    let more = if more > 0 {
-        format!(" and {more} more moves")
+    let hidden = outline.moves.len().saturating_sub(MAX_NAMED);
+    let rest = if hidden > 0 {
+        format!(" and {hidden} more moves")
     } else {
         String::new()
     };
-    format!("It would move {}{more}.", named.join(", "))
+    format!("It would move {}{rest}.", named.join(", "))
 }
 
 /// Returns the first line of the error, with its position.

@@ -136,13 +136,13 @@ impl ExampleInput<'_> {
                 .into_iter()
                 .any(|mapping| mapping.shard.as_str() == name)
         };
-        let spare = names().find(|name| !owns(name));
+        let without_keys = names().find(|name| !owns(name));
         let fallback = if shard == "shard-b" {
             "shard-a"
         } else {
             "shard-b"
         };
-        spare.or_else(|| names().next()).unwrap_or(fallback)
+        without_keys.or_else(|| names().next()).unwrap_or(fallback)
     }
 
     /// Returns another shard than `shard` that owns keys.
@@ -228,11 +228,11 @@ impl ExampleInput<'_> {
     }
 
     fn rebalance(&self) -> String {
-        let spare = self.fleet.iter().find(|shard| {
+        let shard_without_keys = self.fleet.iter().find(|shard| {
             self.map
                 .is_some_and(|map| map.mappings.iter().all(|m| &m.shard != *shard))
         });
-        let onto = spare.map_or_else(String::new, |shard| {
+        let onto = shard_without_keys.map_or_else(String::new, |shard| {
             format!("# Shards that receive keys although they own none yet.\nonto: [{shard}]\n")
         });
         format!(
@@ -248,12 +248,12 @@ impl ExampleInput<'_> {
 
     /// Returns a key of the map: a bound of a range or a key of a list if there is one, otherwise an invented key.
     fn key(&self) -> Key {
-        let named = self.first().and_then(|mapping| match &mapping.keys {
+        let existing_key = self.first().and_then(|mapping| match &mapping.keys {
             KeySet::Range(ranges) => ranges.first().and_then(|range| range.from.clone()),
             KeySet::List(keys) => keys.first().cloned(),
             KeySet::Hash(_) => None,
         });
-        named.unwrap_or_else(|| sample(&self.types()))
+        existing_key.unwrap_or_else(|| sample(&self.types()))
     }
 }
 
