@@ -48,7 +48,8 @@ struct AxisLabel {
 }
 
 impl Chart {
-    /// Draws `lines`; `format_value` formats their values. Returns `None` if the points do not have two different times.
+    /// Draws `lines`; `format_value` formats their values. Returns `None` if the points do not have two different
+    /// times.
     pub(crate) fn of(
         title: &str,
         lines: &[ChartLine<'_>],

@@ -36,8 +36,8 @@ impl Secret {
         Self(format!("{CODE_PREFIX}{}", hex(&rand::random::<[u8; 32]>())))
     }
 
-    /// Returns whether the text may contain 128 random bits: it is long enough (a character counts 4 bits in hexadecimal
-    /// text, and 6 bits in any other), and has at least 8 different characters.
+    /// Returns whether the text may contain 128 random bits: it is long enough (a character counts 4 bits in
+    /// hexadecimal text, and 6 bits in any other), and has at least 8 different characters.
     #[must_use]
     pub fn is_long_enough(&self) -> bool {
         let text = self.0.strip_prefix(TOKEN_PREFIX).unwrap_or(&self.0);

@@ -46,8 +46,8 @@ impl FailedAttempts {
         (*count > MAX_WRONG).then_some(left)
     }
 
-    /// Counts a cookie without a session as a wrong secret, but only once per minute: a browser sends its old cookie with
-    /// every request.
+    /// Counts a cookie without a session as a wrong secret, but only once per minute: a browser sends its old cookie
+    /// with every request.
     pub(crate) fn count_wrong_cookie(&self, cookie: SecretDigest, from: IpAddr, now: Instant) {
         let earlier = self.lock().cookies.insert(cookie, now);
         if earlier.is_none_or(|earlier| now.duration_since(earlier) >= MINUTE) {

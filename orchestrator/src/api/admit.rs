@@ -1,8 +1,9 @@
 //! Authenticates each request, checks whether its route permits it, and writes every command to the audit trail.
 //!
 //! The order is: find the access that the route needs; authenticate the token or cookie of the request; check its role;
-//! check that a form contains the CSRF token of its session; call the handler; write the line to the audit trail. The handler finds
-//! the [`Caller`] among the request's extensions, and its name in the header [`ACTOR_HEADER`](super::ACTOR_HEADER).
+//! check that a form contains the CSRF token of its session; call the handler; write the line to the audit trail. The
+//! handler finds the [`Caller`] among the request's extensions, and its name in the header
+//! [`ACTOR_HEADER`](super::ACTOR_HEADER).
 
 use super::connections::Peer;
 use super::error::{AccessRefusal, RefusedCall};
@@ -146,8 +147,8 @@ impl Admission {
         wait.map(AccessRefusal::TooOften)
     }
 
-    /// If the configuration requires a line for every command, writes one to the audit trail before the command is carried
-    /// out. Only the leader, which carries the command out, writes the line.
+    /// If the configuration requires a line for every command, writes one to the audit trail before the command is
+    /// carried out. Only the leader, which carries the command out, writes the line.
     async fn audit_beginning(&self, command: &AuditedCommand) -> Result<(), ApiError> {
         if self.controller.audit_rule() != AuditRule::Required {
             return Ok(());

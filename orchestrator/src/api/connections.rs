@@ -153,8 +153,8 @@ impl SlotUse {
 }
 
 impl ConnectionSlot {
-    /// Marks the connection as known: a request on it was admitted. Then a newer connection can no longer end it. If all
-    /// slots for known connections are in use, the connection stays a stranger.
+    /// Marks the connection as known: a request on it was admitted. Then a newer connection can no longer end it. If
+    /// all slots for known connections are in use, the connection stays a stranger.
     pub(super) fn mark_known(&self) {
         if self.is_known.load(Ordering::Relaxed) {
             return;

@@ -37,7 +37,8 @@ pub(super) async fn list(
     Ok(Json(maps))
 }
 
-/// Returns the version in force, in pieces so that a large map needs little memory; or status 304 if the client already has it.
+/// Returns the version in force, in pieces so that a large map needs little memory; or status 304 if the client already
+/// has it.
 pub(super) async fn show(
     State(controller): State<Controller>,
     Path(name): Path<String>,

@@ -1,4 +1,5 @@
-//! Commands to a migration or an operation: the program prints the effect, asks for confirmation, and sends the command.
+//! Commands to a migration or an operation: the program prints the effect, asks for confirmation, and sends the
+//! command.
 //!
 //! A dry run only asks the controller whether the command is possible now.
 

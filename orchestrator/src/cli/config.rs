@@ -36,8 +36,8 @@ pub(super) struct Options {
     /// The context of the config file. It has precedence over the environment; also `SHARDWRIGHT_CONTEXT`.
     #[arg(long, global = true, help_heading = "Controller", value_name = "NAME")]
     context: Option<String>,
-    /// The idempotency key. A command that is sent again with the same key gets the earlier answer and is not carried out
-    /// again. By default the key is random.
+    /// The idempotency key. A command that is sent again with the same key gets the earlier answer and is not carried
+    /// out again. By default the key is random.
     #[arg(long, global = true, help_heading = "Controller", value_name = "KEY")]
     pub(super) idempotency_key: Option<String>,
 }

@@ -25,7 +25,8 @@ impl DocumentKind {
     /// Reads a file that should be of this kind.
     ///
     /// # Errors
-    /// The file cannot be read, or is of another kind. A text of no known kind is returned; its parser reports the error.
+    /// The file cannot be read, or is of another kind. A text of no known kind is returned; its parser reports the
+    /// error.
     pub(super) fn read(self, path: &Path) -> Result<String, CliError> {
         let text = read(path)?;
         match Self::of(&text).filter(|found| *found != self) {

@@ -24,8 +24,8 @@ pub(super) struct External {
 }
 
 impl External {
-    /// Replaces this process by the program, so that signals and the exit code are those of the program. It must be in the
-    /// folder of this program, or in PATH.
+    /// Replaces this process by the program, so that signals and the exit code are those of the program. It must be in
+    /// the folder of this program, or in PATH.
     pub(super) fn run(self, command: &str) -> Result<u8, CliError> {
         let beside = std::env::current_exe().map(|path| path.with_file_name(PROGRAM));
         let program = beside.ok().filter(|path| path.is_file());

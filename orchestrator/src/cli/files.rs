@@ -30,9 +30,9 @@ pub(super) fn write(path: &Path, text: &str) -> Result<(), CliError> {
     })
 }
 
-/// Replaces a file atomically: a program that reads it meanwhile gets the complete old content. If the path is a symbolic
-/// link, the file to which it leads is replaced. If it is not a regular file, for example a pipe, the text is written to
-/// it.
+/// Replaces a file atomically: a program that reads it meanwhile gets the complete old content. If the path is a
+/// symbolic link, the file to which it leads is replaced. If it is not a regular file, for example a pipe, the text is
+/// written to it.
 pub(super) fn replace(path: &Path, text: &str) -> Result<(), CliError> {
     let resolved = std::fs::canonicalize(path);
     let path = resolved.as_deref().unwrap_or(path);

@@ -29,8 +29,8 @@ pub(super) enum Fleet {
 
 /// Add and change shards and maps until they match a file.
 ///
-/// What the file does not name stays unchanged. The command never gives keys to another shard; use `shardwright plan` for
-/// this.
+/// What the file does not name stays unchanged. The command never gives keys to another shard; use `shardwright plan`
+/// for this.
 #[derive(Debug, Args)]
 pub(super) struct FleetApplyArgs {
     /// The file in YAML or JSON: shards and maps, with the fields of `shard add` and `map create`; `-` is stdin.

@@ -26,7 +26,8 @@ const FILE_HEADER: &str = "\
 /// Examine databases and write a first fleet file for them. Changes nothing, and needs no controller.
 #[derive(Debug, Args)]
 pub(super) struct Init {
-    /// A shard and its connection string, with the password as ${file:/path} or ${env:NAME}; may be given several times.
+    /// A shard and its connection string, with the password as ${file:/path} or ${env:NAME}; may be given several
+    /// times.
     #[arg(long = "shard", value_name = "NAME=DSN", required = true)]
     shards: Vec<String>,
     /// The name of the map.

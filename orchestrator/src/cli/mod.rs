@@ -147,8 +147,8 @@ impl Cli {
         Self::from_arg_matches(&command().try_get_matches()?)
     }
 
-    /// Runs the command, and returns the exit code. The future is boxed, so that it is compiled in this crate and not again
-    /// in the program.
+    /// Runs the command, and returns the exit code. The future is boxed, so that it is compiled in this crate and not
+    /// again in the program.
     ///
     /// # Errors
     /// A [`CliError`], which has an exit code.

@@ -153,8 +153,8 @@ impl Output {
     }
 }
 
-/// Returns the name or id of an object: the value of the first of these fields that it has, or the name of its migration
-/// or operation.
+/// Returns the name or id of an object: the value of the first of these fields that it has, or the name of its
+/// migration or operation.
 fn object_name(object: &Value) -> Option<String> {
     for field in ["id", "name", "map", "version", "shard", "object"] {
         match &object[field] {

@@ -1,4 +1,5 @@
-//! `shardwright reconcile`: compares the shards with the control store, and repairs a store that is older than the shards.
+//! `shardwright reconcile`: compares the shards with the control store, and repairs a store that is older than the
+//! shards.
 
 use super::client::Client;
 use super::consent::Consent;
@@ -16,8 +17,8 @@ pub(super) struct Reconcile {
     /// Repair a control store that is older than the fleet: record the flips that the shards prove.
     #[arg(long)]
     apply: bool,
-    /// Accept the server of this shard, although it is another server than before, or was restored from a backup; may be
-    /// given several times.
+    /// Accept the server of this shard, although it is another server than before, or was restored from a backup; may
+    /// be given several times.
     #[arg(long, value_name = "SHARD")]
     accept: Vec<String>,
     /// The reason, for the audit trail.

@@ -1,7 +1,7 @@
 //! `shardwright serve`: runs a controller, with a private control store if none is named.
 //!
-//! Of several controllers with one store, one leads. The others answer requests that only read, and one of them takes over
-//! if the leader ends.
+//! Of several controllers with one store, one leads. The others answer requests that only read, and one of them takes
+//! over if the leader ends.
 
 mod listener;
 
@@ -33,7 +33,8 @@ pub(super) struct Serve {
     /// The address to listen on. Other addresses than loopback require tokens, and TLS or --plain-http.
     #[arg(long, env = "SHARDWRIGHT_LISTEN", default_value = "127.0.0.1:7432")]
     listen: SocketAddr,
-    /// The connection string of the control store. By default the controller runs a private PostgreSQL in the data folder.
+    /// The connection string of the control store. By default the controller runs a private PostgreSQL in the data
+    /// folder.
     #[arg(long, env = "SHARDWRIGHT_STORE", hide_env_values = true)]
     store: Option<String>,
     /// The URL at which other controllers, agents and users reach this controller. By default the address to listen on.
@@ -59,8 +60,8 @@ pub(super) struct Serve {
         default_value_t = 5
     )]
     reconcile_every: u64,
-    /// The least number of people who approve each cutover, 1 to 5. From 2 on the user who submits a plan cannot approve
-    /// it, and every client needs a token.
+    /// The least number of people who approve each cutover, 1 to 5. From 2 on the user who submits a plan cannot
+    /// approve it, and every client needs a token.
     #[arg(long, value_name = "NUMBER", env = "SHARDWRIGHT_APPROVALS", default_value_t = 1,
         value_parser = clap::value_parser!(u32).range(1..=5))]
     approvals: u32,
@@ -178,8 +179,8 @@ async fn private_store(dir: PathBuf) -> Result<Cluster, CliError> {
     Ok(started.map_err(std::io::Error::other)??)
 }
 
-/// Returns the default data folder. For root it is in `/var/lib`, because PostgreSQL runs as another account, which cannot
-/// read the home of root.
+/// Returns the default data folder. For root it is in `/var/lib`, because PostgreSQL runs as another account, which
+/// cannot read the home of root.
 fn data_dir() -> PathBuf {
     let home = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".local/share")));

@@ -89,8 +89,8 @@ pub(super) struct ShardSetArgs {
     /// A new connection string. It must lead to the same database.
     #[arg(long)]
     dsn: Option<String>,
-    /// Accept another database, or one that was restored from a backup, as this shard. No unfinished migration may use the
-    /// shard.
+    /// Accept another database, or one that was restored from a backup, as this shard. No unfinished migration may use
+    /// the shard.
     #[arg(long, requires = "reason")]
     replaced: bool,
     /// The reason, for the audit trail.

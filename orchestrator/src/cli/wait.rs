@@ -21,9 +21,9 @@ use std::time::Duration;
 pub(super) struct WaitArgs {
     /// The operation or migration.
     id: String,
-    /// A state (phase=STATE is the same). It also counts if the migration has passed this state, for example flipped if the
-    /// migration is completed. Or condition=ready: only the approval of the cutover is missing. Or finished: the migration
-    /// is completed, and was neither aborted nor rolled back.
+    /// A state (phase=STATE is the same). It also counts if the migration has passed this state, for example flipped if
+    /// the migration is completed. Or condition=ready: only the approval of the cutover is missing. Or finished: the
+    /// migration is completed, and was neither aborted nor rolled back.
     #[arg(long = "for", value_name = "WHAT", value_parser = Goal::parse)]
     goal: Goal,
     /// How long to wait, for example 30s or 5m.
@@ -53,8 +53,8 @@ impl Goal {
         }
     }
 
-    /// Returns the exit code if the wait has ended. `ready` and `ended` describe the operation or migration, which is in
-    /// the state `current`.
+    /// Returns the exit code if the wait has ended. `ready` and `ended` describe the operation or migration, which is
+    /// in the state `current`.
     fn exit_code(self, current: OperationState, ended: bool, ready: bool) -> Option<u8> {
         let is_reached = match self {
             Self::State(wanted) => current == wanted || has_passed(wanted, current),

@@ -127,7 +127,8 @@ impl MoveScreens {
         }
     }
 
-    /// Reads the moves that have started and not ended, and shows them. A move that cannot be read is shown the next time.
+    /// Reads the moves that have started and not ended, and shows them. A move that cannot be read is shown the next
+    /// time.
     async fn show(&mut self, client: &Client, view: &OperationView) {
         if self.output.is_for_programs() {
             return;

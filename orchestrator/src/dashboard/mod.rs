@@ -34,8 +34,8 @@ use axum::middleware::map_response;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 
-/// The security headers of every page. With the referrer policy `no-referrer` a browser would send `Origin: null` with the dashboard's own forms, and the
-/// guard would refuse them.
+/// The security headers of every page. With the referrer policy `no-referrer` a browser would send `Origin: null` with
+/// the dashboard's own forms, and the guard would refuse them.
 const HEADERS: [(HeaderName, &str); 4] = [
     (
         header::CONTENT_SECURITY_POLICY,

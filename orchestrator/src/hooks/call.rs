@@ -67,8 +67,8 @@ struct HookResponse {
     reason: Option<String>,
 }
 
-/// Sends the message to the URL of the hook. The answer refuses if its body has `"allow": false`, or if its status is 403
-/// or 409; it agrees with any other status of success. In all other cases the function returns an error.
+/// Sends the message to the URL of the hook. The answer refuses if its body has `"allow": false`, or if its status is
+/// 403 or 409; it agrees with any other status of success. In all other cases the function returns an error.
 async fn post(
     hook: &Hook,
     url: reqwest::Url,
@@ -172,8 +172,8 @@ async fn run(hook: &Hook, message: &HookMessage, body: &str) -> Result<HookAnswe
     Ok(HookAnswer::No(reason_of(&reason)))
 }
 
-/// A program and the processes that it has started. Dropping the value kills them; this happens if the time limit of the
-/// call passes, or if the controller loses the leadership.
+/// A program and the processes that it has started. Dropping the value kills them; this happens if the time limit of
+/// the call passes, or if the controller loses the leadership.
 struct ProcessGroup(Option<Pid>);
 
 impl ProcessGroup {

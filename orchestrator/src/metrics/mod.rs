@@ -1,6 +1,7 @@
 //! Metrics in the OpenMetrics text format. docs/metrics.md lists all of them.
 //!
-//! `api::gauges` computes gauges of the current state for each request; `ProcessMetrics` counts events in this process. Labels contain only names that operators chose and fixed words, never a key or a value of a row.
+//! `api::gauges` computes gauges of the current state for each request; `ProcessMetrics` counts events in this process.
+//! Labels contain only names that operators chose and fixed words, never a key or a value of a row.
 
 use plans::step::StepKind;
 use plans::step::cutover::CutoverResult;

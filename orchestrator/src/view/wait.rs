@@ -30,8 +30,8 @@ pub enum WaitKind {
     Cancel,
     /// A hook refuses, or does not answer.
     Hook,
-    /// Another migration must come first, the limit of simultaneous moves is reached, or the hours for the cutover have not
-    /// begun.
+    /// Another migration must come first, the limit of simultaneous moves is reached, or the hours for the cutover have
+    /// not begun.
     Queue,
     /// An operator has paused the migration and has to resume it.
     Paused,
@@ -329,7 +329,8 @@ fn retry_reason(view: &MigrationView) -> Option<WaitReason> {
     })
 }
 
-/// Returns the wait for an agent as a reason. It names a remedy only if the wait is longer than a connected agent needs.
+/// Returns the wait for an agent as a reason. It names a remedy only if the wait is longer than a connected agent
+/// needs.
 fn agent_reason(since: Option<DateTime<Utc>>, now: DateTime<Utc>) -> WaitReason {
     let is_missing = since.is_none_or(|since| now - since >= MAX_CLAIM_DELAY);
     let what = match is_missing {

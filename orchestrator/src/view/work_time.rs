@@ -35,8 +35,8 @@ impl StepView {
     }
 }
 
-/// Returns the sum of all runs of a step. A run begins with a dispatch, and ends with the next event of the step that is
-/// not a dispatch.
+/// Returns the sum of all runs of a step. A run begins with a dispatch, and ends with the next event of the step that
+/// is not a dispatch.
 fn work_time(step: &StepView, events: &[Event]) -> Option<TimeDelta> {
     let (from, to) = (step.started_at?, step.finished_at?);
     let step_events = events.iter().filter(|event| {

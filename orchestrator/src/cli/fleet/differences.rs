@@ -13,8 +13,8 @@ use plans::id::ShardName;
 use plans::shard_map::{DEFAULT_BUCKETS, MapSettings, Mapping, MappingState, ShardMap, Strategy};
 use serde_json::{Map as Fields, Value};
 
-/// Returns the change of each shard and map in the file. `fields` is the file without types, to find out which fields it
-/// contains.
+/// Returns the change of each shard and map in the file. `fields` is the file without types, to find out which fields
+/// it contains.
 pub(super) async fn compare(
     client: &Client,
     file: FleetFile,
@@ -94,8 +94,8 @@ pub(super) fn shard_fields(change: &ShardChange) -> Vec<&'static str> {
     changed.map(|(_, field)| field).collect()
 }
 
-/// Returns the change of an existing map: the settings in the file whose values differ. If shards own other keys than in
-/// the file, this is only reported; another strategy or another key is refused.
+/// Returns the change of an existing map: the settings in the file whose values differ. If shards own other keys than
+/// in the file, this is only reported; another strategy or another key is refused.
 fn map_change(
     known: &ShardMap,
     wanted: NewMap,

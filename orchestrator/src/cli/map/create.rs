@@ -23,12 +23,12 @@ pub(in crate::cli) struct MapCreateArgs {
     name: String,
     #[command(flatten)]
     kind: MapKindArgs,
-    /// Keys and their shard: FROM..TO=SHARD. Either end may be missing (..=SHARD is all keys). For a hash map, FROM and TO
-    /// are numbers of virtual shards.
+    /// Keys and their shard: FROM..TO=SHARD. Either end may be missing (..=SHARD is all keys). For a hash map, FROM and
+    /// TO are numbers of virtual shards.
     #[arg(long = "range", value_name = "FROM..TO=SHARD", value_parser = range_and_shard, allow_hyphen_values = true)]
     ranges: Vec<(String, String)>,
-    /// The shards among which the virtual shards of a hash map are divided equally. For a range map, one shard that owns
-    /// all keys.
+    /// The shards among which the virtual shards of a hash map are divided equally. For a range map, one shard that
+    /// owns all keys.
     #[arg(long, value_delimiter = ',', conflicts_with = "ranges")]
     shards: Vec<String>,
     /// A key of a list map and its shard; may be given several times.
@@ -37,7 +37,8 @@ pub(in crate::cli) struct MapCreateArgs {
     /// A sharded table and its key column, or columns separated by commas; may be given several times.
     #[arg(long = "table", value_name = "TABLE=COLUMN", value_parser = pair)]
     tables: Vec<(String, String)>,
-    /// Read everything but the name from a file in YAML or JSON: strategy, key, buckets, settings, mappings; `-` is stdin.
+    /// Read everything but the name from a file in YAML or JSON: strategy, key, buckets, settings, mappings; `-` is
+    /// stdin.
     #[arg(long, short = 'f', conflicts_with_all = ["strategy", "key", "buckets", "ranges", "shards", "shard_of", "tables"])]
     file: Option<PathBuf>,
     #[command(flatten)]

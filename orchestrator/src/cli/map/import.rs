@@ -20,8 +20,8 @@ use std::path::{Path, PathBuf};
 pub(in crate::cli) struct MapImportArgs {
     /// The name of the map.
     name: String,
-    /// The file with the mappings: CSV with a header (from,to,shard; bucket_from,bucket_to,shard; or key,shard), or a list
-    /// of objects with keys and shard in JSON or YAML; `-` is stdin.
+    /// The file with the mappings: CSV with a header (from,to,shard; bucket_from,bucket_to,shard; or key,shard), or a
+    /// list of objects with keys and shard in JSON or YAML; `-` is stdin.
     #[arg(required_unless_present = "directory")]
     file: Option<PathBuf>,
     /// The format of the file. By default it depends on the file name extension.

@@ -41,8 +41,8 @@ pub(in crate::cli) struct MapSetArgs {
     /// How shards avoid issuing the same sequence values.
     #[arg(long, value_parser = ["stride", "block", "keep"])]
     sequences: Option<String>,
-    /// A rule NAME: the keys may be only on these shards. NAME=SHARD or NAME=label:value, then @KEYS (by default all keys);
-    /// for example eu=region:eu@1..500.
+    /// A rule NAME: the keys may be only on these shards. NAME=SHARD or NAME=label:value, then @KEYS (by default all
+    /// keys); for example eu=region:eu@1..500.
     #[arg(long, value_name = "NAME=SHARDS[@KEYS]", allow_hyphen_values = true)]
     pin: Vec<String>,
     /// A rule: the keys must never be on these shards. The syntax is that of --pin.

@@ -40,8 +40,8 @@ pub(in crate::cli) struct Export {
     /// files of poolers and routers.
     #[arg(long, value_enum, default_value = "json")]
     format: ExportFileForm,
-    /// The address at which a pooler reaches a shard, if it is not that of the agents: SHARD=host=… port=… dbname=…; may be
-    /// given several times.
+    /// The address at which a pooler reaches a shard, if it is not that of the agents: SHARD=host=… port=… dbname=…;
+    /// may be given several times.
     #[arg(long = "place", value_name = "SHARD=DSN")]
     places: Vec<String>,
     /// Write to this file.

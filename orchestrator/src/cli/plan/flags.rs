@@ -40,8 +40,8 @@ pub(super) struct SplitArgs {
         allow_hyphen_values = true
     )]
     pub(super) into: Vec<String>,
-    /// Let the planner find split points that make the parts equal, measured in rows, bytes, writes, or with a query that
-    /// returns key and number.
+    /// Let the planner find split points that make the parts equal, measured in rows, bytes, writes, or with a query
+    /// that returns key and number.
     #[arg(long, value_name = "MEASURE", value_parser = measure)]
     pub(super) even: Option<Measure>,
     #[command(flatten)]
@@ -150,7 +150,8 @@ pub(super) struct Flags {
     /// Who starts each cutover: the operator by approve, or the controller.
     #[arg(long, default_value = "approve", value_parser = ["approve", "automatic"])]
     pub(super) cutover: String,
-    /// How many people have to approve each cutover, 1 to 5. From 2 on, the user who submits the plan cannot approve it.
+    /// How many people have to approve each cutover, 1 to 5. From 2 on, the user who submits the plan cannot approve
+    /// it.
     #[arg(long, value_name = "NUMBER")]
     pub(super) approvals: Option<u32>,
     /// A limit of the load from the beginning, as in `shardwright set`: rate=20MB/s, hours=22:00-06:00, latency=25,
@@ -166,15 +167,15 @@ pub(super) struct Flags {
     /// The longest time for which an attempt of a cutover may refuse writes, in milliseconds.
     #[arg(long, value_name = "MILLISECONDS")]
     pub(super) write_stop_budget_ms: Option<u32>,
-    /// What the agent does about writing transactions that prevent the cutover: wait for them, or request permission to end
-    /// them after a time: cancel-after=TIME.
+    /// What the agent does about writing transactions that prevent the cutover: wait for them, or request permission to
+    /// end them after a time: cancel-after=TIME.
     #[arg(long, value_name = "wait|cancel-after=TIME", value_parser = parse_long_writers)]
     pub(super) long_writers: Option<LongWriters>,
     /// When a commit is acknowledged during dual-write: when it is durable on the owner, or on both shards.
     #[arg(long, value_name = "asynchronous|synchronous")]
     pub(super) dual_write: Option<DualWrite>,
-    /// What happens if the definition of a moving table changes: the stream halts until both shards are equal, or the change
-    /// is refused.
+    /// What happens if the definition of a moving table changes: the stream halts until both shards are equal, or the
+    /// change is refused.
     #[arg(long, value_name = "halt|refuse", value_parser = parse_ddl)]
     pub(super) ddl: Option<Ddl>,
     /// The tables on the target: copied from the source, or already existing.

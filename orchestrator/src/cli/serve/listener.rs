@@ -47,8 +47,8 @@ pub(super) struct ListenerArgs {
     /// Use HTTP without TLS also on other addresses than loopback, because a proxy in front of the controller uses TLS.
     #[arg(long, env = "SHARDWRIGHT_PLAIN_HTTP")]
     plain_http: bool,
-    /// What happens to a command whose line cannot be written to the audit trail: `noted`: the controller carries it out,
-    /// and writes the line to the log; `required`: the controller refuses it.
+    /// What happens to a command whose line cannot be written to the audit trail: `noted`: the controller carries it
+    /// out, and writes the line to the log; `required`: the controller refuses it.
     #[arg(long, value_enum, env = "SHARDWRIGHT_AUDIT", default_value_t)]
     pub(super) audit: AuditRule,
     /// Refuse every change through this controller; agents continue.

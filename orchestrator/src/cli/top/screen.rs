@@ -1,4 +1,5 @@
-//! The terminal. The program uses its alternate screen, and restores the normal screen when it ends, also after a panic.
+//! The terminal. The program uses its alternate screen, and restores the normal screen when it ends, also after a
+//! panic.
 
 use crate::cli::error::CliError;
 use console::{Key, Term};
@@ -20,8 +21,8 @@ const CLEAR_SCREEN: &str = "\x1b[J";
 /// The alternate screen. Dropping the value restores the normal screen.
 pub(super) struct TerminalScreen {
     term: Term,
-    /// The settings of the terminal before the program changed them. The thread that waits for keys changes them, and may
-    /// end without restoring them.
+    /// The settings of the terminal before the program changed them. The thread that waits for keys changes them, and
+    /// may end without restoring them.
     settings: Option<Termios>,
 }
 

@@ -36,8 +36,8 @@ struct MigrationNeed<'a> {
 }
 
 impl OverviewAttention {
-    /// Collects what the unfinished migrations and the agents need. Moves of one operation that need the same command form
-    /// one item.
+    /// Collects what the unfinished migrations and the agents need. Moves of one operation that need the same command
+    /// form one item.
     pub(super) fn new(
         unfinished: &[OpenMigration],
         agents: &OverviewAgents,
@@ -66,8 +66,8 @@ impl OverviewAttention {
 }
 
 impl MigrationNeed<'_> {
-    /// Returns true if one command meets both needs: both moves belong to one operation and have not failed. Each failed
-    /// move is an item of its own.
+    /// Returns true if one command meets both needs: both moves belong to one operation and have not failed. Each
+    /// failed move is an item of its own.
     fn is_met_with(&self, other: &Self) -> bool {
         let (own, theirs) = (&self.view.summary, &other.view.summary);
         let failed = failure(self.view).is_some() || failure(other.view).is_some();

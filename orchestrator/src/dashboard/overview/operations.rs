@@ -118,8 +118,8 @@ fn head(operation: &OperationRecord, rows: &[MigrationListRow]) -> OperationGrou
     }
 }
 
-/// Returns for each move whether the page shows it, at most `MAX_MOVES`: first those that have started and not ended, then those that
-/// have not started, then those that have ended.
+/// Returns for each move whether the page shows it, at most `MAX_MOVES`: first those that have started and not ended,
+/// then those that have not started, then those that have ended.
 fn select_moves(migrations: &[Migration]) -> Vec<bool> {
     let mut by_urgency: Vec<usize> = (0..migrations.len()).collect();
     by_urgency.sort_by_key(|index| {
