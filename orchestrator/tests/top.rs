@@ -79,7 +79,7 @@ async fn on_a_terminal(url: &str, line: &str) -> (Child, BufReader<ChildStdout>,
     let mut terminal = terminal.spawn().unwrap();
     let mut drawn = BufReader::new(terminal.stdout.take().unwrap());
     let mut seen = Vec::new();
-    while !String::from_utf8_lossy(&seen).contains("SOMEBODY") {
+    while !String::from_utf8_lossy(&seen).contains("AN OPERATOR") {
         assert!(drawn.read_until(b'\n', &mut seen).await.unwrap() > 0);
     }
     (terminal, drawn, seen)
