@@ -1,35 +1,35 @@
-// Keeps a page fresh and asks before grave commands; every page works without it.
+// Updates a page, and asks for confirmation before dangerous commands. Every page also works without this script.
 //
-// Server-sent events bring whole elements, each with an id; the one on the page is replaced.
-// Kept across a replacement: focus, open details, an open dialog (its fragment waits until it closes).
+// A server-sent event contains an element with an id; it replaces the element with this id on the page.
+// A replacement keeps the focus and open details. While a dialog is open, its element is replaced only after it closes.
 "use strict";
 
 const badge = document.getElementById("live");
-const held = new Map();
+const delayed = new Map();
 
-function tell(state, text) {
+function showState(state, text) {
   if (badge.dataset.state === state) return;
   badge.dataset.state = state;
   badge.textContent = text;
 }
 
-function keepOpen(old, fresh) {
+function keepDetailsOpen(old, fresh) {
   for (const details of old.querySelectorAll("details[id][open]")) {
     fresh.querySelector("#" + CSS.escape(details.id))?.setAttribute("open", "");
   }
 }
 
-function swap(html) {
+function replaceElement(html) {
   const template = document.createElement("template");
   template.innerHTML = html;
   const fresh = template.content.firstElementChild;
   const old = fresh && document.getElementById(fresh.id);
   if (!old) return;
   if (old.querySelector("dialog[open]")) {
-    held.set(fresh.id, html);
+    delayed.set(fresh.id, html);
     return;
   }
-  keepOpen(old, fresh);
+  keepDetailsOpen(old, fresh);
   if (old.isEqualNode(fresh)) return;
   const focused = old.contains(document.activeElement) ? document.activeElement : null;
   const scrolled = [...old.querySelectorAll(".scroll")].map((box) => box.scrollLeft);
@@ -40,22 +40,22 @@ function swap(html) {
 
 function listen() {
   const source = new EventSource(badge.dataset.url);
-  source.addEventListener("open", () => tell("live", "live"));
-  source.addEventListener("fragment", (event) => swap(event.data));
+  source.addEventListener("open", () => showState("live", "live"));
+  source.addEventListener("fragment", (event) => replaceElement(event.data));
   source.addEventListener("error", () => {
     if (source.readyState === EventSource.CLOSED) {
-      tell("off", "gone: reload the page");
+      showState("off", "connection closed: reload the page");
     } else {
       const now = new Date().toISOString().slice(11, 19);
-      tell("lost", `reconnecting, stale since ${now} UTC`);
+      showState("lost", `reconnecting, stale since ${now} UTC`);
     }
   });
-  // Without this a page in the back-forward cache would keep one of the few connections.
+  // A page in the back-forward cache must not keep a connection: browsers permit only a few per server.
   addEventListener("pagehide", () => source.close(), { once: true });
   addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
 }
 
-// Grave commands: the link to the confirm page opens the dialog instead.
+// The link of a dangerous command leads to the confirmation page. With this script it opens a dialog instead.
 document.addEventListener("click", (event) => {
   const opener = event.target.closest("[data-dialog]");
   const dialog = opener && document.getElementById(opener.dataset.dialog);
@@ -73,12 +73,12 @@ document.addEventListener("click", (event) => {
 
 document.addEventListener("close", (event) => {
   if (!(event.target instanceof HTMLDialogElement)) return;
-  const waiting = [...held.values()];
-  held.clear();
-  waiting.forEach(swap);
+  const waiting = [...delayed.values()];
+  delayed.clear();
+  waiting.forEach(replaceElement);
 }, true);
 
-// A form that changes something is sent once, and shows what it waits for.
+// A form can be sent only once. Its button then shows what the browser waits for.
 document.addEventListener("submit", (event) => {
   const form = event.target;
   if (form.method !== "post") return;
@@ -88,8 +88,8 @@ document.addEventListener("submit", (event) => {
   }
 });
 
-// A malformed request: the cursor goes to the place.
-function showPlace() {
+// If the request is malformed, selects the place of the error.
+function selectErrorPlace() {
   const problem = document.getElementById("problem");
   const text = document.getElementById("request");
   const line = Number(problem?.dataset.line);
@@ -102,46 +102,46 @@ function showPlace() {
   text.setSelectionRange(at, start + (lines[line - 1] ?? "").length);
 }
 
-// What is typed is looked at while it is typed: nothing is planned by that.
+// Checks the request while the user types it. This creates no plan.
 function checkWhileTyping() {
   const text = document.getElementById("request");
   const check = document.getElementById("check");
   if (!text || !check) return;
-  let timer, asked = 0;
+  let timer, lastNumber = 0;
   text.addEventListener("input", () => {
     clearTimeout(timer);
     timer = setTimeout(async () => {
-      const number = ++asked;
+      const number = ++lastNumber;
       const form = new URLSearchParams(new FormData(text.form));
       const answer = await fetch("/migrations/check", { method: "POST", body: form }).catch(() => null);
-      if (number !== asked || !answer?.ok) return;
-      swap(await answer.text());
+      if (number !== lastNumber || !answer?.ok) return;
+      replaceElement(await answer.text());
     }, 300);
   });
 }
 
-// How long an attempt has been under way, and the most that it may take.
-function countUp() {
+// Shows for how long the current attempt has run.
+function updateAttemptTimes() {
   for (const counter of document.querySelectorAll("[data-since]")) {
     const ms = Math.max(0, Date.now() - Date.parse(counter.dataset.since));
     counter.textContent = `, for ${ms.toLocaleString("en")} ms`;
   }
 }
 
-// The theme is kept by this browser alone.
+// The theme is stored only in this browser.
 function offerThemes() {
   const choice = document.getElementById("theme-choice");
   if (!choice) return;
   document.getElementById("theme").hidden = false;
   choice.value = theme();
   choice.addEventListener("change", () => {
-    try { localStorage.setItem(THEME, choice.value); } catch { /* it holds for this page */ }
-    wear(choice.value);
+    try { localStorage.setItem(THEME, choice.value); } catch { /* then the choice applies to this page only */ }
+    applyTheme(choice.value);
   });
 }
 
 if (badge) listen();
-showPlace();
+selectErrorPlace();
 checkWhileTyping();
 offerThemes();
-if (document.querySelector("#switch")) setInterval(countUp, 50);
+if (document.querySelector("#switch")) setInterval(updateAttemptTimes, 50);

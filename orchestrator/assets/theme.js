@@ -1,4 +1,4 @@
-// The theme that was chosen, before anything is drawn; none: the system's.
+// Applies the theme that the user chose, before the page is drawn. The default is the theme of the system.
 "use strict";
 
 const THEME = "shardwright-theme";
@@ -7,9 +7,9 @@ function theme() {
   try { return localStorage.getItem(THEME) ?? ""; } catch { return ""; }
 }
 
-function wear(name) {
+function applyTheme(name) {
   if (name === "light" || name === "dark") document.documentElement.dataset.theme = name;
   else delete document.documentElement.dataset.theme;
 }
 
-wear(theme());
+applyTheme(theme());

@@ -3,16 +3,18 @@
 use askama::Template;
 use chrono::{DateTime, TimeDelta, Utc};
 
-/// The width of the drawing, which is 170 high, and the position of the plot area in it, in units of the SVG.
+/// The width of the drawing, in units of the SVG. The template sets the height, 170.
 const WIDTH: f64 = 640.0;
+/// The edges of the plot area in the drawing.
 const LEFT: f64 = 70.0;
+const RIGHT: f64 = WIDTH - 8.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 146.0;
 /// The largest number of points of a line. If there are more, each group of consecutive points is drawn as its highest
 /// point.
-const POINTS: usize = 280;
+const MAX_POINTS: usize = 280;
 /// The largest number of rows of the table.
-const ROWS: usize = 12;
+const MAX_ROWS: usize = 12;
 
 /// One line: its name, and its values by time, oldest first.
 pub(crate) struct ChartLine<'a> {
@@ -46,87 +48,88 @@ struct AxisLabel {
 }
 
 impl Chart {
-    /// Draws `lines`; `show` formats their values. Returns `None` if the points do not have two different times.
+    /// Draws `lines`; `format_value` formats their values. Returns `None` if the points do not have two different
+    /// times.
     pub(crate) fn of(
         title: &str,
         lines: &[ChartLine<'_>],
-        show: fn(f64) -> String,
+        format_value: fn(f64) -> String,
     ) -> Option<Self> {
         let points = || lines.iter().flat_map(|line| &line.points);
         let first = points().map(|(at, _)| *at).min()?;
         let last = points().map(|(at, _)| *at).max().filter(|at| *at > first)?;
-        let most = points().map(|(_, value)| *value).fold(0.0, f64::max);
-        let top = round_up(most);
-        let span = millis(first, last);
-        let place = |at: DateTime<Utc>, value: f64| {
-            let x = LEFT + millis(first, at) / span * (WIDTH - LEFT - 8.0);
+        let highest = points().map(|(_, value)| *value).fold(0.0, f64::max);
+        let top = round_up(highest);
+        let span = millis_between(first, last);
+        let position = |at: DateTime<Utc>, value: f64| {
+            let x = LEFT + millis_between(first, at) / span * (RIGHT - LEFT);
             (x, BOTTOM - value.max(0.0) / top * (BOTTOM - TOP))
         };
-        let drawn = |line: &ChartLine<'_>| DrawnLine {
+        let drawn_line = |line: &ChartLine<'_>| DrawnLine {
             name: line.name.to_owned(),
-            points: thinned(&line.points, POINTS)
+            points: thin_out(&line.points, MAX_POINTS)
                 .map(|(at, value)| {
-                    let (x, y) = place(at, value);
+                    let (x, y) = position(at, value);
                     format!("{x:.1},{y:.1}")
                 })
                 .collect::<Vec<_>>()
                 .join(" "),
         };
-        let grid = [0.0, 0.5, 1.0].map(|part| AxisLabel {
-            at: BOTTOM - part * (BOTTOM - TOP),
-            label: show(top * part),
+        let grid = [0.0, 0.5, 1.0].map(|fraction| AxisLabel {
+            at: BOTTOM - fraction * (BOTTOM - TOP),
+            label: format_value(top * fraction),
         });
-        let times = [0.0, 0.5, 1.0].map(|part| {
-            let at = first + TimeDelta::milliseconds((span * part) as i64);
+        let times = [0.0, 0.5, 1.0].map(|fraction| {
+            let at = first + TimeDelta::milliseconds((span * fraction) as i64);
             AxisLabel {
-                at: place(at, 0.0).0,
+                at: position(at, 0.0).0,
                 label: at.format("%H:%M:%S").to_string(),
             }
         });
         Some(Self {
             title: title.to_owned(),
-            summary: summary(title, lines, show),
-            lines: lines.iter().map(drawn).collect(),
+            summary: summary(title, lines, format_value),
+            lines: lines.iter().map(drawn_line).collect(),
             grid: grid.into(),
             times: times.into(),
             names: lines.iter().map(|line| line.name.to_owned()).collect(),
-            rows: table(lines, show),
+            rows: table(lines, format_value),
         })
     }
 }
 
 /// Returns the time between two points, in milliseconds.
-fn millis(from: DateTime<Utc>, to: DateTime<Utc>) -> f64 {
+fn millis_between(from: DateTime<Utc>, to: DateTime<Utc>) -> f64 {
     (to - from).num_milliseconds() as f64
 }
 
-/// Returns the smallest of the numbers 1, 2, 5, 10, 20, ... that is at least `most`.
-fn round_up(most: f64) -> f64 {
-    if most <= 0.0 {
+/// Returns the smallest of the numbers 1, 2, 5, 10, 20, ... (and 0.5, 0.2, 0.1, ...) that is at least `value`; 1 for 0.
+fn round_up(value: f64) -> f64 {
+    if value <= 0.0 {
         return 1.0;
     }
-    let power = 10_f64.powf(most.log10().floor());
+    let power = 10_f64.powf(value.log10().floor());
     let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * power);
-    steps.into_iter().find(|top| *top >= most).unwrap_or(most)
+    steps.into_iter().find(|top| *top >= value).unwrap_or(value)
 }
 
-/// Returns at most `most` points: the highest point of each group.
-fn thinned(
+/// Returns at most `limit` points: the highest point of each group of consecutive points.
+fn thin_out(
     points: &[(DateTime<Utc>, f64)],
-    most: usize,
+    limit: usize,
 ) -> impl Iterator<Item = (DateTime<Utc>, f64)> + '_ {
-    let stretch = points.len().div_ceil(most).max(1);
+    let group_size = points.len().div_ceil(limit).max(1);
     let highest = |points: &[(DateTime<Utc>, f64)]| {
-        let higher = |one: &(_, f64), other: &(_, f64)| one.1.total_cmp(&other.1);
+        let higher = |a: &(_, f64), b: &(_, f64)| a.1.total_cmp(&b.1);
         points.iter().copied().max_by(higher)
     };
-    points.chunks(stretch).filter_map(highest)
+    points.chunks(group_size).filter_map(highest)
 }
 
 /// Returns the sentence that describes the lines.
-fn summary(title: &str, lines: &[ChartLine<'_>], show: fn(f64) -> String) -> String {
+fn summary(title: &str, lines: &[ChartLine<'_>], format_value: fn(f64) -> String) -> String {
     let summaries = lines.iter().filter_map(|line| {
-        let most = line
+        let highest = line
             .points
             .iter()
             .map(|(_, value)| *value)
@@ -135,30 +138,34 @@ fn summary(title: &str, lines: &[ChartLine<'_>], show: fn(f64) -> String) -> Str
         let name = line.name;
         Some(format!(
             "{name} at most {}, {} at the end",
-            show(most),
-            show(*last)
+            format_value(highest),
+            format_value(*last)
         ))
     });
     format!("{title}: {}.", summaries.collect::<Vec<_>>().join("; "))
 }
 
 /// Returns the rows of the table: the points of the first line, with the values of the other lines at that time.
-fn table(lines: &[ChartLine<'_>], show: fn(f64) -> String) -> Vec<(String, Vec<String>)> {
+fn table(lines: &[ChartLine<'_>], format_value: fn(f64) -> String) -> Vec<(String, Vec<String>)> {
     let Some(first) = lines.first() else {
         return Vec::new();
     };
     let row = |(at, value): (DateTime<Utc>, f64)| {
-        let further = lines[1..].iter().map(|line| {
-            let before = line.points.partition_point(|(other, _)| *other <= at);
-            let value = before
+        let other_values = lines[1..].iter().map(|line| {
+            // The last value of the other line that is not later than `at`.
+            let not_later = line.points.partition_point(|(time, _)| *time <= at);
+            let value = not_later
                 .checked_sub(1)
                 .and_then(|index| line.points.get(index));
-            value.map_or_else(|| "-".to_owned(), |(_, value)| show(*value))
+            value.map_or_else(|| "-".to_owned(), |(_, value)| format_value(*value))
         });
-        let cells = [show(value)].into_iter().chain(further).collect();
+        let cells = [format_value(value)]
+            .into_iter()
+            .chain(other_values)
+            .collect();
         (at.format("%H:%M:%S").to_string(), cells)
     };
-    thinned(&first.points, ROWS).map(row).collect()
+    thin_out(&first.points, MAX_ROWS).map(row).collect()
 }
 
 #[cfg(test)]
@@ -169,7 +176,7 @@ mod tests {
         DateTime::from_timestamp(1_800_000_000 + second, 0).unwrap()
     }
 
-    fn whole(value: f64) -> String {
+    fn format_integer(value: f64) -> String {
         format!("{value:.0}")
     }
 
@@ -179,7 +186,7 @@ mod tests {
             name: "lag",
             points: vec![(at(0), 0.0), (at(5), 4.0), (at(10), 1.0)],
         };
-        let chart = Chart::of("Lag", &[line], whole).unwrap();
+        let chart = Chart::of("Lag", &[line], format_integer).unwrap();
         assert_eq!(chart.lines[0].points, "70.0,146.0 351.0,38.8 632.0,119.2");
         assert_eq!(chart.grid[2].label, "5");
         assert_eq!(chart.summary, "Lag: lag at most 4, 1 at the end.");
@@ -189,23 +196,23 @@ mod tests {
     }
 
     #[test]
-    fn one_moment_is_no_line() {
+    fn points_of_one_time_give_no_chart() {
         let line = ChartLine {
             name: "lag",
             points: vec![(at(0), 1.0)],
         };
-        assert!(Chart::of("Lag", &[line], whole).is_none());
-        assert!(Chart::of("Lag", &[], whole).is_none());
+        assert!(Chart::of("Lag", &[line], format_integer).is_none());
+        assert!(Chart::of("Lag", &[], format_integer).is_none());
     }
 
     #[test]
-    fn of_many_points_the_highest_are_drawn() {
+    fn thinning_out_keeps_the_highest_points() {
         let points: Vec<_> = (0..10_000)
             .map(|second| (at(second), if second == 777 { 9.0 } else { 1.0 }))
             .collect();
-        let drawn: Vec<_> = thinned(&points, POINTS).collect();
-        assert!(drawn.len() <= POINTS);
-        assert!(drawn.iter().any(|(_, value)| *value == 9.0));
+        let remaining: Vec<_> = thin_out(&points, MAX_POINTS).collect();
+        assert!(remaining.len() <= MAX_POINTS);
+        assert!(remaining.iter().any(|(_, value)| *value == 9.0));
     }
 
     #[test]

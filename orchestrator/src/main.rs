@@ -8,7 +8,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             let code = if error.use_stderr() { USAGE } else { 0 };
-            // An error is ignored: if stderr is closed, nothing can be reported.
+            // If this fails, stderr is closed, and nothing can be reported.
             let _ = error.print();
             return ExitCode::from(code);
         }

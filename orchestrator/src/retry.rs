@@ -48,7 +48,7 @@ impl RetryPolicy {
     }
 }
 
-/// The sequence of growing pauses.
+/// The sequence of growing pauses; `retry` is the number of the last retry.
 #[derive(Debug)]
 struct GrowingPauses {
     policy: RetryPolicy,
@@ -62,7 +62,7 @@ impl Backoff for GrowingPauses {
 
     fn next_backoff(&mut self) -> Option<Duration> {
         self.retry = self.retry.saturating_add(1);
-        // 2^20 units exceed every limit.
+        // 2^20 times the unit is longer than any `zmax`; a larger power would overflow.
         let growth = f64::from(2_u32.pow(self.retry.min(20)) - 1);
         let factor = rand::rng().random_range(0.8..1.2);
         let pause = self.policy.zmin + self.policy.z.mul_f64(factor * growth);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tokio_rustls::rustls::ServerConfig;
 
 /// Serves the API and the dashboard of `controller` on `listener`, and lets it campaign for the leadership, until the
-/// task is dropped. If no other URL was set, other controllers redirect clients to the address of the listener.
+/// future is dropped. If no other URL was set, other controllers redirect clients to the address of the listener.
 ///
 /// # Errors
 /// The error of the operating system.
@@ -21,7 +21,7 @@ pub async fn serve(
     serve_within(listener, controller, tls, limits, |app| app).await
 }
 
-/// Does the same as [`serve`] with other limits; `around` wraps all routes.
+/// Does the same as [`serve`] with other limits; `wrap` wraps all routes.
 ///
 /// # Errors
 /// The errors of [`serve`].
@@ -30,14 +30,14 @@ pub async fn serve_within(
     controller: Controller,
     tls: Option<Arc<ServerConfig>>,
     limits: ConnectionLimits,
-    around: impl FnOnce(Router) -> Router,
+    wrap: impl FnOnce(Router) -> Router,
 ) -> std::io::Result<()> {
     let address = listener.local_addr()?;
     let scheme = if tls.is_some() { "https" } else { "http" };
     controller.advertise(&format!("{scheme}://{address}"));
     let pages = dashboard::routes(controller.clone());
     let routes = api::routes(controller.clone()).merge(pages);
-    let app = around(api::guarded(
+    let app = wrap(api::guarded(
         routes,
         &controller,
         address,

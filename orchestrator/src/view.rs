@@ -5,7 +5,7 @@ pub(crate) mod figures;
 mod operation;
 pub(crate) mod sentence;
 mod wait;
-mod worked;
+mod work_time;
 
 pub use effect::{effect, effect_on_all};
 pub use operation::{MoveTotals, MoveView, OperationView};
@@ -100,7 +100,7 @@ pub struct MigrationView {
     pub plan_hash: String,
     /// The number of the last cutover attempt; a rollback continues the same count.
     pub attempt: AttemptNo,
-    /// The number of the last assignment of the migration to an agent. It increases with each new assignment.
+    /// The number of the current lease, or of the last one.
     pub epoch: Epoch,
     /// The agent process that owns the migration.
     pub owner: Option<OwnerView>,
@@ -145,7 +145,7 @@ pub struct OwnerView {
     pub agent: AgentName,
     /// The process of the agent.
     pub instance: InstanceId,
-    /// True if the lease of the process has not ended.
+    /// True if the lease of the process has not expired.
     pub live: bool,
 }
 
@@ -213,9 +213,9 @@ impl From<&Migration> for MigrationSummary {
 }
 
 impl MigrationView {
-    /// Returns what slows the running step, if anything does.
+    /// Returns the throttle that slows the running step, if it does.
     #[must_use]
-    pub fn slowed(&self) -> Option<&ThrottleStatus> {
+    pub fn throttle_status(&self) -> Option<&ThrottleStatus> {
         let mut steps = self.steps.iter();
         let running = steps.find(|step| step.state == StepState::Running)?;
         running.progress.as_ref()?.slowed.as_ref()
@@ -263,14 +263,16 @@ impl MigrationView {
             plan: m.plan.clone(),
         };
         let reported_at = figures.map_or(now, |figures| figures.at);
-        view.waits = wait::of(&view, m.since, reported_at, now);
+        view.waits = wait::wait_reasons(&view, m.since, reported_at, now);
         view
     }
 }
 
+/// Returns the view of a step. Its progress comes from the last heartbeat if that was about this step, else from the
+/// store.
 fn step_view(step: &Step, figures: Option<&MigrationFigures>, snapshot: &Snapshot) -> StepView {
-    let fresh = figures.filter(|f| f.step.as_ref() == Some(&step.id) && !has_ended(step));
-    let kept = || serde_json::from_value(step.progress.clone()?).ok();
+    let reported = figures.filter(|f| f.step.as_ref() == Some(&step.id) && !has_ended(step));
+    let stored = || serde_json::from_value(step.progress.clone()?).ok();
     StepView {
         id: step.id.clone(),
         kind: step.kind,
@@ -284,7 +286,7 @@ fn step_view(step: &Step, figures: Option<&MigrationFigures>, snapshot: &Snapsho
         worked_ms: None,
         output: step.output.clone(),
         failure: step.failure.as_ref().map(|failure| fit(failure, snapshot)),
-        progress: fresh.map(|f| f.progress.clone()).or_else(kept),
+        progress: reported.map(|f| f.progress.clone()).or_else(stored),
     }
 }
 

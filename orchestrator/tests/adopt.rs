@@ -170,7 +170,7 @@ async fn a_fleet_file_changes_what_it_names_and_no_owner_of_keys() {
     write(&tenants("").replace("shard: a", "shard: b"));
     let (code, _, told) = run(url, &apply).await;
     assert!(
-        code == 0 && told.contains("other shards own keys"),
+        code == 0 && told.contains("the owners of keys differ"),
         "{told}"
     );
     let map = server.json("/api/v1/maps/tenants").await;
@@ -181,7 +181,11 @@ async fn a_fleet_file_changes_what_it_names_and_no_owner_of_keys() {
     assert_eq!(map["settings"]["ignore"], json!(["x"]));
 
     for (text, code, said) in [
-        (tenants("").replace("bigint", "text"), 4, "another way"),
+        (
+            tenants("").replace("bigint", "text"),
+            4,
+            "cannot be changed",
+        ),
         (tenants("  colour: red\n"), 64, "colour"),
         (
             "shards: [{name: c, dsn: host=x password=secret}]\n".to_owned(),

@@ -131,7 +131,7 @@ async fn nothing_grave_is_done_without_consent_and_nothing_at_all_on_a_dry_run()
     assert_eq!(json(url, "shard add c host=z -o json").await.0, 0);
     for (line, code, said) in [
         ("shard remove c", 64, "--yes"),
-        ("shard remove c --dry-run", 0, "Forgets shard c"),
+        ("shard remove c --dry-run", 0, "Removes shard c"),
         ("shard remove nothing --dry-run", 3, "nothing"),
         ("token revoke ada", 64, "--yes"),
         ("token create ada --role viewer --dry-run", 0, "ada"),
@@ -200,7 +200,7 @@ async fn an_order_is_tried_and_a_watch_is_left() {
     assert_eq!(ended.status.code(), Some(130), "{said}");
     let again = format!("shardwright watch {id}");
     assert!(
-        said.contains("keeps running") && said.contains(&again),
+        said.contains("continues; follow") && said.contains(&again),
         "{said}"
     );
 }

@@ -65,7 +65,7 @@ async fn equal_mistakes_have_equal_exit_codes() {
             "no such file",
         ),
         (vec!["list", "--token-file", "/nowhere/x"], 64, "/nowhere/x"),
-        (vec!["plan", &binary], 64, "not text in UTF-8"),
+        (vec!["plan", &binary], 64, "not UTF-8 text"),
         (vec!["plan", &broken], 64, "cannot be read"),
         (vec!["apply", &broken], 64, "cannot be read"),
         (vec!["doctor", &broken], 64, "cannot be read"),

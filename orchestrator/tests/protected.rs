@@ -167,12 +167,12 @@ async fn beyond_loopback_nothing_is_served_without_tokens_or_in_clear() {
     };
     let open = refused(&["--advertise", "http://me:1"]).await;
     assert!(
-        open.contains("no token is named for it") && open.contains("--admin-token-file"),
+        open.contains("no token was configured") && open.contains("--admin-token-file"),
         "{open}"
     );
     let clear = refused(&["--tokens", "--advertise", "http://me:1"]).await;
     assert!(
-        clear.contains("no TLS") && clear.contains("--tls-cert"),
+        clear.contains("TLS was not configured") && clear.contains("--tls-cert"),
         "{clear}"
     );
     let nameless = refused(&["--tokens", "--plain-http"]).await;

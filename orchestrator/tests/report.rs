@@ -114,7 +114,7 @@ async fn a_report_has_the_same_evidence_in_each_form() {
             "1 234 567 rows",
             "4 321",
             "drop_old",
-            "Every row that moved",
+            "Every moved row was compared",
             "removed 20",
             "kept: b owns the keys",
         ] {

@@ -183,7 +183,7 @@ async fn a_controller_tells_the_service_manager_when_it_is_ready_alive_and_stopp
     // The private server, which knows this protocol too, says nothing before.
     assert_eq!(
         manager.next().await,
-        "READY=1\nSTATUS=is a candidate for the lead"
+        "READY=1\nSTATUS=no role yet: the controller campaigns for the leadership"
     );
     assert_eq!(
         manager.told("STATUS=leads").await,

@@ -11,7 +11,10 @@ async fn top_shows_what_waits_for_somebody_and_leaves_the_terminal_as_it_was() {
     let url = server.url.as_str();
     let nothing = program(url).arg("top").output().await.unwrap();
     let text = String::from_utf8(nothing.stdout).unwrap();
-    assert!(text.contains("nothing goes on; 0 have ended"), "{text}");
+    assert!(
+        text.contains("no migration is running; 0 have ended"),
+        "{text}"
+    );
     assert!(text.contains("no agent has spoken"), "{text}");
 
     let agent = server.agent("x", "x1");
@@ -22,11 +25,11 @@ async fn top_shows_what_waits_for_somebody_and_leaves_the_terminal_as_it_was() {
     assert_eq!(printed.status.code(), Some(0));
     let text = String::from_utf8(printed.stdout).unwrap();
     for words in [
-        "WAITS FOR SOMEBODY",
+        "WAITS FOR AN OPERATOR",
         &format!("! {id} a → b paused: waits for"),
         &format!("shardwright resume {id}"),
         "FROM → TO",
-        "farthest behind first",
+        "largest lag first",
     ] {
         assert!(text.contains(words), "{words}: {text}");
     }
@@ -76,7 +79,7 @@ async fn on_a_terminal(url: &str, line: &str) -> (Child, BufReader<ChildStdout>,
     let mut terminal = terminal.spawn().unwrap();
     let mut drawn = BufReader::new(terminal.stdout.take().unwrap());
     let mut seen = Vec::new();
-    while !String::from_utf8_lossy(&seen).contains("SOMEBODY") {
+    while !String::from_utf8_lossy(&seen).contains("AN OPERATOR") {
         assert!(drawn.read_until(b'\n', &mut seen).await.unwrap() > 0);
     }
     (terminal, drawn, seen)

@@ -89,7 +89,11 @@ fn lock_and_add_key(
     }
     let mut text = String::new();
     file.read_to_string(&mut text)?;
-    let earlier: Vec<WireSecret> = text.lines().take(MAX_KEYS).map(WireSecret::shown).collect();
+    let earlier: Vec<WireSecret> = text
+        .lines()
+        .take(MAX_KEYS)
+        .map(WireSecret::presented)
+        .collect();
     let lines = std::iter::once(key).chain(&earlier).map(WireSecret::reveal);
     let lines: Vec<&str> = lines.take(MAX_KEYS).collect();
     file.set_len(0)?;

@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 
 pub use machine::token_file;
 
-/// The maximum number of redirects for one request. The leader may change meanwhile.
-const REDIRECTS: u32 = 4;
+/// The maximum number of redirects for one request. There can be several: the leader may change meanwhile.
+const MAX_REDIRECTS: u32 = 4;
 
 /// Why a client could not be created.
 #[derive(Debug, thiserror::Error)]
@@ -32,10 +32,10 @@ pub enum SetupError {
         source: std::io::Error,
     },
     /// The token contains invalid characters.
-    #[error("the token has characters that no token has")]
+    #[error("the token contains characters that an HTTP header must not contain")]
     Token,
     /// The file of certificates contains none.
-    #[error("{path} holds no certificate that can be read: {reason}")]
+    #[error("{path} contains no usable certificate: {reason}")]
     Certificates {
         /// The file.
         path: PathBuf,
@@ -98,7 +98,7 @@ impl ControllerClient {
     pub fn new(identity: &Identity) -> Result<Self, SetupError> {
         Ok(Self {
             http: client(Policy::none(), identity.ca_file.as_deref())?,
-            token: identity.token_file.as_deref().map(token).transpose()?,
+            token: identity.token_file.as_deref().map(read_token).transpose()?,
         })
     }
 
@@ -117,21 +117,22 @@ impl ControllerClient {
     /// An error of the HTTP library.
     pub async fn send(&self, request: RequestBuilder) -> reqwest::Result<Response> {
         let mut request = request.build()?;
-        for _ in 0..REDIRECTS {
-            self.show(&mut request);
-            let again = request.try_clone();
+        for _ in 0..MAX_REDIRECTS {
+            self.set_local_token(&mut request);
+            let copy = request.try_clone();
             let response = self.http.execute(request).await?;
-            match again.and_then(|again| elsewhere(&response, again)) {
+            match copy.and_then(|copy| redirected_request(&response, copy)) {
                 Some(redirected) => request = redirected,
                 None => return Ok(response),
             }
         }
-        self.show(&mut request);
+        self.set_local_token(&mut request);
         self.http.execute(request).await
     }
 
-    /// Adds the token of this machine to a request to this machine, and removes it from any other.
-    fn show(&self, request: &mut Request) {
+    /// If no token was configured: adds the token of this machine's controllers to a request to this machine, and
+    /// removes it from a request to any other address.
+    fn set_local_token(&self, request: &mut Request) {
         if self.token.is_some() {
             return;
         }
@@ -144,17 +145,18 @@ impl ControllerClient {
     }
 }
 
-/// Returns the same request for the address to which the response redirects.
-fn elsewhere(response: &Response, mut again: Request) -> Option<Request> {
+/// Returns `request` with the address to which `response` redirects; `None` if it does not redirect.
+fn redirected_request(response: &Response, mut request: Request) -> Option<Request> {
     if response.status() != StatusCode::TEMPORARY_REDIRECT {
         return None;
     }
     let location = response.headers().get(LOCATION)?.to_str().ok()?;
-    *again.url_mut() = response.url().join(location).ok()?;
-    Some(again)
+    *request.url_mut() = response.url().join(location).ok()?;
+    Some(request)
 }
 
-fn token(path: &Path) -> Result<HeaderValue, SetupError> {
+/// Reads a token file, and returns the value of the header `Authorization`.
+fn read_token(path: &Path) -> Result<HeaderValue, SetupError> {
     let text = std::fs::read_to_string(path).map_err(|source| SetupError::File {
         what: "the token",
         path: path.to_owned(),

@@ -8,11 +8,13 @@ use rustls::{ClientConfig, RootCertStore};
 use std::path::Path;
 use std::sync::Arc;
 
+/// Returns the TLS configuration of a client that trusts the certificate authorities in `ca_file`, or those of the
+/// system.
 pub(crate) fn config(ca_file: Option<&Path>) -> Result<ClientConfig, SetupError> {
     let mut roots = RootCertStore::empty();
     match ca_file {
         Some(path) => {
-            for certificate in read(path)? {
+            for certificate in read_certificates(path)? {
                 roots.add(certificate)?;
             }
         }
@@ -26,17 +28,19 @@ pub(crate) fn config(ca_file: Option<&Path>) -> Result<ClientConfig, SetupError>
     Ok(builder.with_root_certificates(roots).with_no_client_auth())
 }
 
-fn read(path: &Path) -> Result<Vec<CertificateDer<'static>>, SetupError> {
+fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, SetupError> {
     let unreadable = |reason: String| SetupError::Certificates {
         path: path.to_owned(),
         reason,
     };
-    let found =
+    let certificates =
         CertificateDer::pem_file_iter(path).map_err(|error| unreadable(error.to_string()))?;
-    let found: Result<Vec<_>, _> = found.collect();
-    let found = found.map_err(|error| unreadable(error.to_string()))?;
-    if found.is_empty() {
-        return Err(unreadable("it is empty".to_owned()));
+    let certificates: Result<Vec<_>, _> = certificates.collect();
+    let certificates = certificates.map_err(|error| unreadable(error.to_string()))?;
+    if certificates.is_empty() {
+        return Err(unreadable(
+            "the file has no PEM block with a certificate".to_owned(),
+        ));
     }
-    Ok(found)
+    Ok(certificates)
 }

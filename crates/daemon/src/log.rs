@@ -15,14 +15,14 @@ pub enum Format {
     /// For people.
     #[default]
     Text,
-    /// One JSON document a line, with the spans that it is in.
+    /// One JSON document per line, with the spans of the event.
     Json,
 }
 
 /// Starts the log of the program `name` with the events that `filter` selects.
 ///
 /// The returned value must be kept while the program runs.
-pub fn start(name: &'static str, filter: EnvFilter, format: Format) -> Started {
+pub fn start(name: &'static str, filter: EnvFilter, format: Format) -> LogGuard {
     let lines = tracing_subscriber::fmt::layer()
         .with_ansi(format == Format::Text && std::io::stderr().is_terminal())
         .with_writer(std::io::stderr);
@@ -30,25 +30,25 @@ pub fn start(name: &'static str, filter: EnvFilter, format: Format) -> Started {
         Format::Text => lines.fmt_fields(OneLine).boxed(),
         Format::Json => lines.json().boxed(),
     };
-    let all = tracing_subscriber::registry().with(filter).with(lines);
+    let layers = tracing_subscriber::registry().with(filter).with(lines);
     #[cfg(feature = "otel")]
     {
         let (layer, spans) = crate::spans::layer(name);
-        all.with(layer).init();
-        Started { _spans: spans }
+        layers.with(layer).init();
+        LogGuard { _spans: spans }
     }
     #[cfg(not(feature = "otel"))]
     {
         let _ = name;
-        all.init();
-        Started {}
+        layers.init();
+        LogGuard {}
     }
 }
 
-/// The running log. Dropping the value sends the remaining spans.
+/// Keeps the log running. Dropping the value sends the remaining spans.
 #[derive(Debug)]
 #[must_use]
-pub struct Started {
+pub struct LogGuard {
     #[cfg(feature = "otel")]
     _spans: Option<crate::spans::Spans>,
 }

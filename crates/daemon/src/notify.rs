@@ -15,6 +15,7 @@ use std::time::Duration;
 #[derive(Debug, Default)]
 pub struct ServiceManager {
     socket: Option<(UnixDatagram, SocketAddr)>,
+    /// The service manager restarts the program if it gets no watchdog message for this time.
     watchdog: Option<Duration>,
     /// The status that was last sent.
     status: Mutex<String>,
@@ -25,10 +26,11 @@ impl ServiceManager {
     #[must_use]
     pub fn from_environment() -> Self {
         let name = std::env::var_os("NOTIFY_SOCKET");
-        let socket = name.as_deref().and_then(open);
+        let socket = name.as_deref().and_then(open_socket);
         let number = |name| std::env::var(name).ok()?.parse::<u64>().ok();
-        let ours = number("WATCHDOG_PID").is_none_or(|pid| pid == u64::from(std::process::id()));
-        let watchdog = number("WATCHDOG_USEC").filter(|limit| *limit > 0 && ours);
+        let is_for_this_process =
+            number("WATCHDOG_PID").is_none_or(|pid| pid == u64::from(std::process::id()));
+        let watchdog = number("WATCHDOG_USEC").filter(|limit| *limit > 0 && is_for_this_process);
         Self {
             watchdog: watchdog
                 .map(Duration::from_micros)
@@ -40,7 +42,7 @@ impl ServiceManager {
 
     /// Reports that the program has started, with its status.
     pub fn ready(&self, status: &str) {
-        self.publish(&format!("READY=1\nSTATUS={}", line(status)));
+        self.publish(&format!("READY=1\nSTATUS={}", one_line(status)));
     }
 
     /// Reports the status, if it has changed.
@@ -48,7 +50,7 @@ impl ServiceManager {
         let mut published = self.status.lock().unwrap_or_else(PoisonError::into_inner);
         if *published != status {
             status.clone_into(&mut published);
-            self.publish(&format!("STATUS={}", line(status)));
+            self.publish(&format!("STATUS={}", one_line(status)));
         }
     }
 
@@ -57,7 +59,7 @@ impl ServiceManager {
         self.publish("STOPPING=1");
     }
 
-    /// Sends watchdog messages, twice as often as required, until the task is dropped.
+    /// Sends watchdog messages, twice as often as required, until the future is dropped.
     pub async fn keep_alive(&self) {
         let Some(limit) = self.watchdog else {
             return std::future::pending().await;
@@ -74,13 +76,13 @@ impl ServiceManager {
             return;
         };
         if let Err(error) = socket.send_to_addr(text.as_bytes(), address) {
-            tracing::debug!(%error, "the service manager was not told");
+            tracing::debug!(%error, "could not notify the service manager");
         }
     }
 }
 
 /// Opens a socket by its path, or with a leading `@` by its abstract name.
-fn open(name: &OsStr) -> Option<(UnixDatagram, SocketAddr)> {
+fn open_socket(name: &OsStr) -> Option<(UnixDatagram, SocketAddr)> {
     let address = match name.as_bytes().strip_prefix(b"@") {
         Some(abstract_name) => SocketAddr::from_abstract_name(abstract_name),
         None => SocketAddr::from_pathname(name),
@@ -92,6 +94,6 @@ fn open(name: &OsStr) -> Option<(UnixDatagram, SocketAddr)> {
 }
 
 /// Replaces line feeds, because each line is a separate notification.
-fn line(text: &str) -> String {
+fn one_line(text: &str) -> String {
     text.replace('\n', " ")
 }

@@ -11,12 +11,12 @@ use tracing_opentelemetry::OpenTelemetryLayer;
 use tracing_subscriber::registry::LookupSpan;
 
 /// The variables that name the collector. Either of them suffices.
-const NAMES: [&str; 2] = [
+const ENDPOINT_VARIABLES: [&str; 2] = [
     "OTEL_EXPORTER_OTLP_ENDPOINT",
     "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
 ];
 
-/// Sends the remaining spans when it is dropped.
+/// The exporter of spans. Dropping the value sends the remaining spans.
 #[derive(Debug)]
 pub(crate) struct Spans(SdkTracerProvider);
 
@@ -35,7 +35,10 @@ pub(crate) fn layer<S>(
 where
     S: Subscriber + for<'span> LookupSpan<'span>,
 {
-    if NAMES.iter().all(|name| std::env::var_os(name).is_none()) {
+    if ENDPOINT_VARIABLES
+        .iter()
+        .all(|name| std::env::var_os(name).is_none())
+    {
         return (None, None);
     }
     // The HTTP library needs a default provider even without TLS. An existing one is kept.
@@ -74,11 +77,12 @@ mod tests {
     #[ignore = "run by the test below, in a process of its own"]
     fn a_program() {
         let started = log::start("a-program", EnvFilter::new("info"), Format::Json);
-        tracing::info_span!("step.attempt", step = "copy").in_scope(|| tracing::info!("said"));
+        tracing::info_span!("step.attempt", step = "copy").in_scope(|| tracing::info!("logged"));
         drop(started);
     }
 
-    async fn run(collector: Option<&str>) -> String {
+    /// Runs [`a_program`] in a process of its own, and returns what it logged.
+    async fn run_program(collector: Option<&str>) -> String {
         let mut program = Command::new(std::env::current_exe().unwrap());
         program.args(["--exact", "spans::tests::a_program", "--ignored"]);
         if let Some(collector) = collector {
@@ -91,23 +95,23 @@ mod tests {
 
     #[tokio::test]
     async fn spans_are_sent_to_the_collector_that_the_environment_names() {
-        let (sender, mut heard) = mpsc::unbounded_channel::<Bytes>();
-        let take = move |body: Bytes| {
+        let (sender, mut received) = mpsc::unbounded_channel::<Bytes>();
+        let receive = move |body: Bytes| {
             let _ = sender.send(body);
             ready(StatusCode::OK)
         };
-        let app = Router::new().route("/v1/traces", routing::post(take));
+        let app = Router::new().route("/v1/traces", routing::post(receive));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let collector = format!("http://{}", listener.local_addr().unwrap());
         tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
-        assert!(run(None).await.contains("said"));
-        assert!(heard.try_recv().is_err(), "nobody named the collector");
-        assert!(run(Some(&collector)).await.contains("said"));
-        let mut all = Vec::new();
-        while let Ok(body) = heard.try_recv() {
-            all.extend_from_slice(&body);
+        assert!(run_program(None).await.contains("logged"));
+        assert!(received.try_recv().is_err(), "no collector was configured");
+        assert!(run_program(Some(&collector)).await.contains("logged"));
+        let mut bodies = Vec::new();
+        while let Ok(body) = received.try_recv() {
+            bodies.extend_from_slice(&body);
         }
-        let text = String::from_utf8_lossy(&all);
+        let text = String::from_utf8_lossy(&bodies);
         for part in ["service.name", "a-program", "step.attempt", "copy"] {
             assert!(text.contains(part), "{part}: {text}");
         }

@@ -20,26 +20,26 @@ use std::collections::BTreeMap;
 /// Which callers must present a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum AccessRule {
-    /// None: every client that reaches the address may do everything. For loopback addresses only.
+    /// No caller: every client that reaches the address may do everything. For loopback addresses only.
     #[default]
     Open,
-    /// All, except for health checks and the sign-in.
+    /// Every caller, except for health checks and the sign-in.
     Tokens,
 }
 
 /// What happens to a command that cannot be recorded in the audit trail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub enum AuditRule {
-    /// It is carried out, and its line is in the log.
+    /// The controller carries it out, and writes its line to the log.
     #[default]
     Noted,
-    /// It is refused before anything is done.
+    /// The controller refuses it.
     Required,
 }
 
 /// The caller of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Visitor {
+pub struct Caller {
     /// The name of the token. If no token is required: the name that the caller sends.
     pub name: String,
     /// The role of the caller.
@@ -52,10 +52,10 @@ pub struct Visitor {
     pub read_only: bool,
 }
 
-impl Visitor {
-    /// Returns a caller for which the store has no token record.
+impl Caller {
+    /// Returns a caller that has no token in the store. The caller may do everything, unless `read_only`.
     #[must_use]
-    pub fn unnamed(name: &str, read_only: bool) -> Self {
+    pub fn without_token(name: &str, read_only: bool) -> Self {
         Self {
             name: name.to_owned(),
             role: Role::Admin,
@@ -68,16 +68,16 @@ impl Visitor {
     /// Returns whether the caller may use a route that needs this access.
     #[must_use]
     pub fn may(&self, need: RouteAccess) -> bool {
-        need.is_met_by(self.role) && !(self.read_only && need.changes())
+        need.is_granted_to(self.role) && !(self.read_only && need.changes())
     }
 }
 
-/// Returns whether an agent with a token for the labels `bound` may access shards with the labels `theirs`.
+/// Returns whether a shard with the labels `present` has all labels in `required`.
 #[must_use]
-pub fn covers(bound: &BTreeMap<String, String>, theirs: &BTreeMap<String, String>) -> bool {
-    bound
+pub fn has_labels(required: &BTreeMap<String, String>, present: &BTreeMap<String, String>) -> bool {
+    required
         .iter()
-        .all(|(key, value)| theirs.get(key) == Some(value))
+        .all(|(key, value)| present.get(key) == Some(value))
 }
 
 /// A token to create.
@@ -108,21 +108,24 @@ mod tests {
     }
 
     #[test]
-    fn a_shard_must_carry_every_label_of_the_token() {
-        let bound = labels(&[("region", "eu"), ("tier", "1")]);
-        assert!(covers(
-            &bound,
+    fn a_shard_must_have_every_label_of_the_token() {
+        let required = labels(&[("region", "eu"), ("tier", "1")]);
+        assert!(has_labels(
+            &required,
             &labels(&[("region", "eu"), ("tier", "1"), ("rack", "7")])
         ));
-        assert!(!covers(&bound, &labels(&[("region", "eu")])));
-        assert!(!covers(&bound, &labels(&[("region", "us"), ("tier", "1")])));
-        assert!(covers(&labels(&[]), &labels(&[])));
+        assert!(!has_labels(&required, &labels(&[("region", "eu")])));
+        assert!(!has_labels(
+            &required,
+            &labels(&[("region", "us"), ("tier", "1")])
+        ));
+        assert!(has_labels(&labels(&[]), &labels(&[])));
     }
 
     #[test]
-    fn nobody_changes_anything_where_all_is_read_only() {
-        let visitor = Visitor::unnamed("ada", true);
-        assert!(visitor.may(RouteAccess::Read));
-        assert!(!visitor.may(RouteAccess::Operate));
+    fn a_read_only_controller_permits_no_change() {
+        let caller = Caller::without_token("ada", true);
+        assert!(caller.may(RouteAccess::Read));
+        assert!(!caller.may(RouteAccess::Operate));
     }
 }

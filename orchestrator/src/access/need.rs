@@ -5,7 +5,7 @@ use super::Role;
 /// The access to a route, as the kind of permission that the caller needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RouteAccess {
-    /// None: health checks, the sign-in, and its styles and images.
+    /// No token: health checks, the sign-in, and its styles and images.
     Nothing,
     /// Read what the dashboard shows.
     Read,
@@ -66,6 +66,7 @@ impl RouteAccess {
         }
     }
 
+    /// Returns the access that a GET route needs.
     fn of_reading(pattern: &str) -> Self {
         match pattern {
             "/api/v1/maps/{name}"
@@ -87,7 +88,7 @@ impl RouteAccess {
 
     /// Returns whether a user with `role` has this access.
     #[must_use]
-    pub fn is_met_by(self, role: Role) -> bool {
+    pub fn is_granted_to(self, role: Role) -> bool {
         match self {
             Self::Nothing => true,
             Self::Read => role.is_for_people(),
@@ -111,10 +112,10 @@ impl RouteAccess {
 
     /// Returns the first role, in the order of `Role::ALL`, that has this access; for messages to users without it.
     #[must_use]
-    pub fn least(self) -> Role {
+    pub fn lowest_role(self) -> Role {
         let mut roles = Role::ALL.into_iter();
         roles
-            .find(|role| self.is_met_by(*role))
+            .find(|role| self.is_granted_to(*role))
             .unwrap_or(Role::Admin)
     }
 }
@@ -124,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_named_only_an_admin_may_change() {
+    fn routes_that_are_not_listed_need_an_admin() {
         assert_eq!(
             RouteAccess::of("POST", "/api/v1/something/new", "new"),
             RouteAccess::Administer
@@ -136,19 +137,23 @@ mod tests {
     }
 
     #[test]
-    fn orders_from_the_flip_on_need_an_approver() {
-        let of = |command: &str| RouteAccess::of("POST", "/migrations/{id}/{command}", command);
+    fn commands_from_the_cutover_on_need_an_approver() {
+        let access = |command: &str| RouteAccess::of("POST", "/migrations/{id}/{command}", command);
         for command in crate::controller::Command::ALL {
             let name = command.name();
-            let before = matches!(name, "pause" | "resume" | "retry" | "abort");
-            assert_eq!(of(name).is_met_by(Role::Operator), before, "{name}");
-            assert!(of(name).is_met_by(Role::Approver), "{name}");
-            assert!(!of(name).is_met_by(Role::Viewer), "{name}");
+            let is_for_operators = matches!(name, "pause" | "resume" | "retry" | "abort");
+            assert_eq!(
+                access(name).is_granted_to(Role::Operator),
+                is_for_operators,
+                "{name}"
+            );
+            assert!(access(name).is_granted_to(Role::Approver), "{name}");
+            assert!(!access(name).is_granted_to(Role::Viewer), "{name}");
         }
     }
 
     #[test]
-    fn an_agent_works_and_an_application_reads_maps_and_nothing_else() {
+    fn each_role_has_only_its_own_access() {
         let all = [
             RouteAccess::Read,
             RouteAccess::ReadMaps,
@@ -160,21 +165,21 @@ mod tests {
             RouteAccess::Approve,
             RouteAccess::Administer,
         ];
-        let of = |role: Role| all.into_iter().filter(move |need| need.is_met_by(role));
-        assert!(of(Role::Agent).eq([RouteAccess::ReadMigration, RouteAccess::Work]));
-        assert!(of(Role::Application).eq([RouteAccess::ReadMaps, RouteAccess::ReportLoad]));
-        assert!(of(Role::Viewer).eq([
+        let accesses = |role: Role| all.into_iter().filter(move |need| need.is_granted_to(role));
+        assert!(accesses(Role::Agent).eq([RouteAccess::ReadMigration, RouteAccess::Work]));
+        assert!(accesses(Role::Application).eq([RouteAccess::ReadMaps, RouteAccess::ReportLoad]));
+        assert!(accesses(Role::Viewer).eq([
             RouteAccess::Read,
             RouteAccess::ReadMaps,
             RouteAccess::ReadMigration
         ]));
-        assert!(of(Role::Admin).eq(all));
+        assert!(accesses(Role::Admin).eq(all));
     }
 
     #[test]
-    fn who_may_not_is_told_the_least_role_that_may() {
-        assert_eq!(RouteAccess::Operate.least(), Role::Operator);
-        assert_eq!(RouteAccess::Approve.least(), Role::Approver);
-        assert_eq!(RouteAccess::Work.least(), Role::Admin);
+    fn a_refused_caller_is_shown_the_lowest_role_that_has_access() {
+        assert_eq!(RouteAccess::Operate.lowest_role(), Role::Operator);
+        assert_eq!(RouteAccess::Approve.lowest_role(), Role::Approver);
+        assert_eq!(RouteAccess::Work.lowest_role(), Role::Admin);
     }
 }

@@ -10,9 +10,9 @@ use std::fmt::Write;
 use subtle::ConstantTimeEq;
 
 /// The prefix of tokens and session cookies. It makes them easy to recognize in places where they must not be.
-const PREFIX: &str = "swt_";
+const TOKEN_PREFIX: &str = "swt_";
 /// The prefix of sign-in codes. It distinguishes them from tokens.
-const CODE: &str = "swc_";
+const CODE_PREFIX: &str = "swc_";
 /// The number of hexadecimal digits of a secret.
 const DIGITS: usize = 64;
 
@@ -24,37 +24,41 @@ impl Secret {
     /// Returns a new token or cookie.
     #[must_use]
     pub fn random() -> Self {
-        Self(format!("{PREFIX}{}", hex(&rand::random::<[u8; 32]>())))
+        Self(format!(
+            "{TOKEN_PREFIX}{}",
+            hex(&rand::random::<[u8; 32]>())
+        ))
     }
 
     /// Returns a new sign-in code.
     #[must_use]
     pub fn code() -> Self {
-        Self(format!("{CODE}{}", hex(&rand::random::<[u8; 32]>())))
+        Self(format!("{CODE_PREFIX}{}", hex(&rand::random::<[u8; 32]>())))
     }
 
-    /// Returns whether the text may contain 128 random bits: it is long enough, and has at least 8 different
-    /// characters.
+    /// Returns whether the text may contain 128 random bits: it is long enough (a character counts 4 bits in
+    /// hexadecimal text, and 6 bits in any other), and has at least 8 different characters.
     #[must_use]
     pub fn is_long_enough(&self) -> bool {
-        let text = self.0.strip_prefix(PREFIX).unwrap_or(&self.0);
-        let hex = text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let text = self.0.strip_prefix(TOKEN_PREFIX).unwrap_or(&self.0);
+        let is_hex = text.bytes().all(|byte| byte.is_ascii_hexdigit());
         let different: BTreeSet<u8> = text.bytes().collect();
-        text.len() * if hex { 4 } else { 6 } >= 128 && different.len() >= 8
+        text.len() * if is_hex { 4 } else { 6 } >= 128 && different.len() >= 8
     }
 
     /// Returns whether the text has the form of a sign-in code.
     #[must_use]
     pub fn is_code(&self) -> bool {
-        self.has_form(CODE)
+        self.has_form(CODE_PREFIX)
     }
 
     /// Returns whether the text has the form of a session cookie.
     #[must_use]
     pub fn is_cookie(&self) -> bool {
-        self.has_form(PREFIX)
+        self.has_form(TOKEN_PREFIX)
     }
 
+    /// Returns whether the text is `prefix`, followed by as many hexadecimal digits as a secret has.
     fn has_form(&self, prefix: &str) -> bool {
         let digits = self.0.strip_prefix(prefix).unwrap_or_default();
         digits.len() == DIGITS && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
@@ -62,7 +66,7 @@ impl Secret {
 
     /// Returns the secret that a caller presents.
     #[must_use]
-    pub fn shown(text: &str) -> Self {
+    pub fn presented(text: &str) -> Self {
         Self(text.trim().to_owned())
     }
 
@@ -105,7 +109,7 @@ impl SecretDigest {
 
     /// Returns whether both digests are equal. The time for this does not depend on the position of a difference.
     #[must_use]
-    pub fn is(&self, other: &Self) -> bool {
+    pub fn is_equal(&self, other: &Self) -> bool {
         self.0.ct_eq(&other.0).into()
     }
 
@@ -134,15 +138,15 @@ mod tests {
 
     #[test]
     fn a_secret_is_random_known_by_its_digest_and_never_printed() {
-        let (one, other) = (Secret::random(), Secret::random());
-        assert_ne!(one, other);
-        assert_eq!(one.reveal().len(), PREFIX.len() + 64);
+        let (a, b) = (Secret::random(), Secret::random());
+        assert_ne!(a, b);
+        assert_eq!(a.reveal().len(), TOKEN_PREFIX.len() + 64);
         assert_eq!(
-            Secret::shown(&format!(" {}\n", one.reveal())).digest(),
-            one.digest()
+            Secret::presented(&format!(" {}\n", a.reveal())).digest(),
+            a.digest()
         );
-        assert_ne!(one.digest(), other.digest());
-        assert!(!format!("{one:?}").contains(&one.reveal()[4..]));
+        assert_ne!(a.digest(), b.digest());
+        assert!(!format!("{a:?}").contains(&a.reveal()[4..]));
     }
 
     #[test]
@@ -152,18 +156,18 @@ mod tests {
             "0123456789abcdef0123456789abcdef",
             "kZ3-_tq8Vb1XcY0pLmNoQa",
         ] {
-            assert!(Secret::shown(good).is_long_enough(), "{good}");
+            assert!(Secret::presented(good).is_long_enough(), "{good}");
         }
-        let one = "a".repeat(64);
-        for bad in ["", "hunter2", "0123456789abcdef0123456789abcde", &one] {
-            assert!(!Secret::shown(bad).is_long_enough(), "{bad}");
+        let repeated = "a".repeat(64);
+        for bad in ["", "hunter2", "0123456789abcdef0123456789abcde", &repeated] {
+            assert!(!Secret::presented(bad).is_long_enough(), "{bad}");
         }
     }
 
     #[test]
-    fn what_a_form_carries_is_another_for_each_cookie() {
-        let (one, other) = (Secret::random(), Secret::random());
-        assert_ne!(one.csrf(), other.csrf());
-        assert_ne!(one.csrf(), hex(&one.digest().0));
+    fn each_cookie_has_another_csrf_token() {
+        let (a, b) = (Secret::random(), Secret::random());
+        assert_ne!(a.csrf(), b.csrf());
+        assert_ne!(a.csrf(), hex(&a.digest().0));
     }
 }

@@ -1,15 +1,16 @@
 //! Authenticates each request, checks whether its route permits it, and writes every command to the audit trail.
 //!
-//! The order is: the access that the route needs; the token or cookie of the request; whether its role suffices;
-//! whether a form carries the CSRF token of its session; the handler; the line in the audit trail. The handler finds
-//! the [`Visitor`] among the request's extensions, and its name in the header [`ACTOR_HEADER`](super::ACTOR_HEADER).
+//! The order is: find the access that the route needs; authenticate the token or cookie of the request; check its role;
+//! check that a form contains the CSRF token of its session; call the handler; write the line to the audit trail. The
+//! handler finds the [`Caller`] among the request's extensions, and its name in the header
+//! [`ACTOR_HEADER`](super::ACTOR_HEADER).
 
 use super::connections::Peer;
 use super::error::{AccessRefusal, RefusedCall};
-use super::headers::{Credentials, text, why};
+use super::headers::{Credentials, reason, text};
 use super::refusals::RefusalLog;
 use super::{ACTOR_HEADER, ApiError, BODY_LIMIT, RefusedPage, audited, leader};
-use crate::access::{AccessRule, AuditRule, FailedAttempts, RouteAccess, Visitor};
+use crate::access::{AccessRule, AuditRule, Caller, FailedAttempts, RouteAccess};
 use crate::controller::{Controller, LeadershipState};
 use crate::store::AuditRecord;
 use axum::body::Body;
@@ -26,8 +27,8 @@ use std::time::{Duration, Instant};
 
 /// The header in which a page's scripts send the CSRF token of a form.
 const CSRF_HEADER: &str = "x-csrf-token";
-/// The longest wait for a whole body.
-const BODY_WAIT: Duration = Duration::from_secs(30);
+/// The longest wait until a body has arrived completely.
+const MAX_BODY_WAIT: Duration = Duration::from_secs(30);
 /// The largest JSON body from which the reason and the details for the audit trail are read.
 const REASON_LIMIT: usize = 64 << 10;
 
@@ -41,7 +42,7 @@ const CLAIM: &str = "/api/v1/agents/claim";
 #[derive(Debug, Clone)]
 pub(crate) struct Admission {
     controller: Controller,
-    tries: Arc<FailedAttempts>,
+    failed_attempts: Arc<FailedAttempts>,
     refusals: Arc<RefusalLog>,
     page: RefusedPage,
 }
@@ -50,14 +51,18 @@ impl Admission {
     pub(crate) fn new(controller: Controller, page: RefusedPage) -> Self {
         Self {
             controller,
-            tries: Arc::default(),
+            failed_attempts: Arc::default(),
             refusals: Arc::default(),
             page,
         }
     }
 
-    /// Returns the visitor that sent the request, or the response that refuses it.
-    async fn visitor(&self, call: &RequestInfo, headers: &HeaderMap) -> Result<Visitor, Response> {
+    /// Returns the caller of the request, or the response that refuses the request.
+    async fn authenticate(
+        &self,
+        call: &RequestInfo,
+        headers: &HeaderMap,
+    ) -> Result<Caller, Response> {
         if self.controller.rule() == AccessRule::Open {
             let name = text(headers, ACTOR_HEADER);
             let name = name.unwrap_or(if call.is_page {
@@ -65,106 +70,115 @@ impl Admission {
             } else {
                 "operator"
             });
-            return Ok(Visitor::unnamed(name, self.controller.is_read_only()));
+            return Ok(Caller::without_token(name, self.controller.is_read_only()));
         }
         let credentials = Credentials::of(headers);
         if !call.is_known
-            && let Some(wait) = self.wait(call.from)
+            && let Some(wait) = self.refusal_of_address(call.from)
         {
             return Err(self.refuse(call, wait));
         }
-        let found = match &credentials {
+        let caller = match &credentials {
             Credentials::Token(token) => self.controller.visitor_of_secret(token).await,
-            Credentials::Cookie(cookie) if self.tries.is_wrong(cookie.digest(), Instant::now()) => {
+            Credentials::Cookie(cookie)
+                if self
+                    .failed_attempts
+                    .is_wrong_cookie(cookie.digest(), Instant::now()) =>
+            {
                 Ok(None)
             }
             Credentials::Cookie(cookie) => self.controller.signed_in(cookie).await,
             Credentials::None => Ok(None),
         };
-        match (found, credentials) {
+        match (caller, credentials) {
             (Err(error), _) => Err(ApiError::from(error).into_response()),
-            (Ok(Some(visitor)), _) => Ok(visitor),
-            (Ok(None), Credentials::Token(_)) => Err(self.refuse(call, self.wrong(call.from))),
+            (Ok(Some(caller)), _) => Ok(caller),
+            (Ok(None), Credentials::Token(_)) => {
+                Err(self.refuse(call, self.count_wrong_token(call.from)))
+            }
             (Ok(None), Credentials::Cookie(cookie)) => {
-                self.tries
-                    .wrong_cookie(cookie.digest(), call.from, Instant::now());
+                self.failed_attempts
+                    .count_wrong_cookie(cookie.digest(), call.from, Instant::now());
                 Err(self.refuse(call, AccessRefusal::NoToken))
             }
             (Ok(None), Credentials::None) => Err(self.refuse(call, AccessRefusal::NoToken)),
         }
     }
 
-    /// Ends a feed when its client is no longer permitted to read it.
-    fn watched(&self, response: Response, credentials: Credentials) -> Response {
+    /// If the response is a feed, ends it when its client is no longer permitted to read it.
+    fn end_feed_with_access(&self, response: Response, credentials: Credentials) -> Response {
         if self.controller.rule() == AccessRule::Open || !is_feed(&response) {
             return response;
         }
         let admission = self.clone();
-        let barred = async move { while admission.still(&credentials).await {} };
-        response.map(|body| Body::from_stream(body.into_data_stream().take_until(Box::pin(barred))))
+        let access_lost = async move { while admission.are_still_valid(&credentials).await {} };
+        response.map(|body| {
+            Body::from_stream(body.into_data_stream().take_until(Box::pin(access_lost)))
+        })
     }
 
     /// Waits for [`RECHECK_INTERVAL`], and returns whether these credentials are still valid. If the store cannot be
     /// reached, it returns true.
-    async fn still(&self, credentials: &Credentials) -> bool {
+    async fn are_still_valid(&self, credentials: &Credentials) -> bool {
         tokio::time::sleep(RECHECK_INTERVAL).await;
-        let found = match credentials {
+        let caller = match credentials {
             Credentials::Token(token) => self.controller.visitor_of_secret(token).await,
             Credentials::Cookie(cookie) => self.controller.signed_in(cookie).await,
             Credentials::None => return false,
         };
-        !matches!(found, Ok(None))
+        !matches!(caller, Ok(None))
     }
 
+    /// Counts the refusal, and returns its response.
     fn refuse(&self, call: &RequestInfo, refused: AccessRefusal) -> Response {
         self.controller.observed().refusal(refused.code());
         call.refuse(refused, self.page)
     }
 
-    /// Records a wrong token from this address, and returns the refusal.
-    pub(crate) fn wrong(&self, from: IpAddr) -> AccessRefusal {
-        let wait = self.tries.wrong(from, Instant::now());
+    /// Counts a wrong token from this address, and returns the refusal.
+    pub(crate) fn count_wrong_token(&self, from: IpAddr) -> AccessRefusal {
+        let wait = self.failed_attempts.count_wrong(from, Instant::now());
         wait.map_or(AccessRefusal::WrongToken, AccessRefusal::TooOften)
     }
 
     /// Returns the refusal for every request from an address that has sent too many wrong tokens.
-    pub(crate) fn wait(&self, from: IpAddr) -> Option<AccessRefusal> {
-        let wait = self.tries.wait(from, Instant::now());
+    pub(crate) fn refusal_of_address(&self, from: IpAddr) -> Option<AccessRefusal> {
+        let wait = self.failed_attempts.remaining_wait(from, Instant::now());
         wait.map(AccessRefusal::TooOften)
     }
 
-    /// Writes a line to the audit trail before the command is carried out, if the configuration requires one for every
-    /// command. Only the leader, which carries the command out, writes it.
-    async fn announce(&self, command: &AuditedCommand) -> Result<(), ApiError> {
+    /// If the configuration requires a line for every command, writes one to the audit trail before the command is
+    /// carried out. Only the leader, which carries the command out, writes the line.
+    async fn audit_beginning(&self, command: &AuditedCommand) -> Result<(), ApiError> {
         if self.controller.audit_rule() != AuditRule::Required {
             return Ok(());
         }
-        let role = self.controller.settled_role(leader::PATIENCE).await;
+        let role = self.controller.settled_role(leader::LEADER_WAIT).await;
         if !matches!(role, LeadershipState::Leads(_)) {
             return Ok(());
         }
-        let begun = command.record(json!("begun"));
-        let written = self.controller.store().add_audit(&begun).await;
+        let record = command.record(json!("begun"));
+        let written = self.controller.store().add_audit(&record).await;
         written.map_err(|error| {
-            tracing::error!(%error, what = command.what, "order refused: it is not in the audit trail");
+            tracing::error!(%error, what = command.what, "command refused: its line could not be written to the audit trail");
             ApiError::unaudited()
         })
     }
 
-    async fn write_down(&self, command: AuditedCommand, outcome: Value) {
-        self.keep(command.record(outcome)).await;
+    async fn audit_outcome(&self, command: AuditedCommand, outcome: Value) {
+        self.add_audit(command.record(outcome)).await;
     }
 
-    /// Writes to the audit trail that an agent's call was refused. If the call is repeated with the same reason, it is
-    /// written once per minute.
-    async fn write_refusal(&self, command: AuditedCommand, refusal: RefusedCall) {
-        let token = self.controller.token_of(&command.visitor);
+    /// Writes to the audit trail that an agent's call was refused. If the agent repeats the call and the reason is the
+    /// same, the refusal is written once per minute.
+    async fn audit_agent_refusal(&self, command: AuditedCommand, refusal: RefusedCall) {
+        let token = self.controller.token_of(&command.caller);
         let key = (token.name().to_owned(), command.what.clone(), refusal);
-        if !self.refusals.is_new(&key, Instant::now()) {
+        if !self.refusals.record_if_new(&key, Instant::now()) {
             return;
         }
         let (actor, object, refusal) = key;
-        self.keep(AuditRecord {
+        self.add_audit(AuditRecord {
             at: chrono::Utc::now(),
             actor,
             action: "agent.refused".to_owned(),
@@ -178,7 +192,8 @@ impl Admission {
         .await;
     }
 
-    async fn keep(&self, record: AuditRecord) {
+    /// Writes a line to the audit trail. If this fails, the line is logged instead.
+    async fn add_audit(&self, record: AuditRecord) {
         if let Err(error) = self.controller.store().add_audit(&record).await {
             let AuditRecord {
                 actor,
@@ -186,7 +201,7 @@ impl Admission {
                 data,
                 ..
             } = record;
-            tracing::warn!(%error, actor, object, %data, "order not in the audit trail");
+            tracing::warn!(%error, actor, object, %data, "a line could not be written to the audit trail");
         }
     }
 }
@@ -200,12 +215,13 @@ fn is_feed(response: &Response) -> bool {
 struct RequestInfo {
     need: RouteAccess,
     is_page: bool,
-    reads: bool,
+    /// True for GET and HEAD.
+    only_reads: bool,
     from: IpAddr,
     /// True if an earlier request on this connection was admitted.
     is_known: bool,
-    /// Method and path.
-    what: String,
+    /// Method and path, as text for the audit trail.
+    method_and_path: String,
     path: String,
     method: String,
     pattern: String,
@@ -214,7 +230,7 @@ struct RequestInfo {
 /// A command, for the audit trail.
 #[derive(Clone)]
 struct AuditedCommand {
-    visitor: Visitor,
+    caller: Caller,
     from: String,
     what: String,
     why: Option<String>,
@@ -225,7 +241,7 @@ struct AuditedCommand {
 impl AuditedCommand {
     fn record(&self, outcome: Value) -> AuditRecord {
         let mut data = json!({
-            "role": self.visitor.role,
+            "role": self.caller.role,
             "from": self.from,
             "why": self.why,
             "outcome": outcome,
@@ -235,7 +251,7 @@ impl AuditedCommand {
         }
         AuditRecord {
             at: chrono::Utc::now(),
-            actor: self.visitor.name.clone(),
+            actor: self.caller.name.clone(),
             action: "order".to_owned(),
             object: self.what.clone(),
             data,
@@ -256,10 +272,10 @@ impl RequestInfo {
         Self {
             need,
             is_page: !path.starts_with("/api/") && path != "/metrics",
-            reads: matches!(*request.method(), Method::GET | Method::HEAD),
+            only_reads: matches!(*request.method(), Method::GET | Method::HEAD),
             from: address(request),
-            is_known: peer(request).is_some_and(|peer| peer.place.was_known()),
-            what: format!("{} {path}", request.method()),
+            is_known: peer(request).is_some_and(|peer| peer.slot.is_known()),
+            method_and_path: format!("{} {path}", request.method()),
             method: request.method().to_string(),
             pattern: pattern.map_or_else(String::new, |pattern| pattern.as_str().to_owned()),
             path: path.to_owned(),
@@ -268,7 +284,7 @@ impl RequestInfo {
 
     /// Redirects a browser to the sign-in page. Every other client gets a problem document.
     fn refuse(&self, refused: AccessRefusal, page: RefusedPage) -> Response {
-        if self.is_page && self.reads && refused == AccessRefusal::NoToken {
+        if self.is_page && self.only_reads && refused == AccessRefusal::NoToken {
             let next = form_urlencoded::Serializer::new(String::new())
                 .append_pair("next", &self.path)
                 .finish();
@@ -281,22 +297,22 @@ impl RequestInfo {
     }
 
     /// Counts the response, and measures its duration unless the request is a long poll or a feed.
-    fn count(&self, controller: &Controller, response: &Response, began: Instant) {
-        let waits = is_feed(response) || self.pattern == CLAIM;
-        let took = (!waits).then(|| began.elapsed());
+    fn count(&self, controller: &Controller, response: &Response, start: Instant) {
+        let is_long_running = is_feed(response) || self.pattern == CLAIM;
+        let duration = (!is_long_running).then(|| start.elapsed());
         let status = response.status().as_u16();
         let observed = controller.observed();
-        observed.request(&self.method, &self.pattern, status, took);
+        observed.request(&self.method, &self.pattern, status, duration);
     }
 
-    /// Returns the refusal if the visitor's rights do not suffice.
-    fn barred(&self, visitor: &Visitor) -> Option<AccessRefusal> {
-        if visitor.may(self.need) {
+    /// Returns the refusal if the caller does not have the access that the route needs.
+    fn access_refusal(&self, caller: &Caller) -> Option<AccessRefusal> {
+        if caller.may(self.need) {
             None
-        } else if self.need.is_met_by(visitor.role) {
+        } else if self.need.is_granted_to(caller.role) {
             Some(AccessRefusal::ReadOnly)
         } else {
-            Some(AccessRefusal::Role(visitor.role, self.need))
+            Some(AccessRefusal::Role(caller.role, self.need))
         }
     }
 }
@@ -313,11 +329,12 @@ fn peer(request: &Request) -> Option<&Peer> {
 }
 
 /// Returns the handler's response; if the handler panics, an error response.
-async fn answered(request: Request, next: Next) -> Response {
+async fn run_handler(request: Request, next: Next) -> Response {
     let answer = AssertUnwindSafe(next.run(request)).catch_unwind().await;
     answer.unwrap_or_else(|_| ApiError::panicked().into_response())
 }
 
+/// Admits or refuses a request, as the comment at the top of the file describes.
 pub(super) async fn admit(
     State(admission): State<Admission>,
     mut request: Request,
@@ -326,57 +343,59 @@ pub(super) async fn admit(
     let call = RequestInfo::new(&request);
     request.extensions_mut().insert(admission.clone());
     if call.need == RouteAccess::Nothing {
-        if !call.reads
-            && let Err(refused) = read(&mut request, &call.pattern).await
+        if !call.only_reads
+            && let Err(refused) = read_body_fields(&mut request, &call.pattern).await
         {
             return refused;
         }
-        return answered(request, next).await;
+        return run_handler(request, next).await;
     }
-    let visitor = match admission.visitor(&call, request.headers()).await {
-        Ok(visitor) => visitor,
+    let caller = match admission.authenticate(&call, request.headers()).await {
+        Ok(caller) => caller,
         Err(refusal) => return refusal,
     };
     if let Some(peer) = peer(&request) {
-        peer.place.is_known();
+        peer.slot.mark_known();
     }
-    let is_command = !call.reads && call.need.changes();
+    let is_command = !call.only_reads && call.need.changes();
     let mut command = AuditedCommand {
-        visitor: visitor.clone(),
+        caller: caller.clone(),
         from: call.from.to_string(),
-        what: call.what.clone(),
-        why: why(request.headers()),
+        what: call.method_and_path.clone(),
+        why: reason(request.headers()),
         detail: None,
     };
-    if let Some(refused) = call.barred(&visitor) {
-        if !call.reads {
-            admission.write_down(command, json!(refused.code())).await;
+    if let Some(refused) = call.access_refusal(&caller) {
+        if !call.only_reads {
+            admission
+                .audit_outcome(command, json!(refused.code()))
+                .await;
         }
         return admission.refuse(&call, refused);
     }
-    if !call.reads
+    if !call.only_reads
         && let Err(refused) = admission
             .read_command(&call, &mut request, &mut command)
             .await
     {
         return refused;
     }
-    if is_command && let Err(unaudited) = admission.announce(&command).await {
+    if is_command && let Err(unaudited) = admission.audit_beginning(&command).await {
         return unaudited.into_response();
     }
-    if let Ok(name) = HeaderValue::from_str(&visitor.name) {
+    if let Ok(name) = HeaderValue::from_str(&caller.name) {
         let header = HeaderName::from_static(ACTOR_HEADER);
         request.headers_mut().insert(header, name);
     }
-    request.extensions_mut().insert(visitor);
-    let began = Instant::now();
+    request.extensions_mut().insert(caller);
+    let start = Instant::now();
     let credentials = Credentials::of(request.headers());
-    let response = answered(request, next).await;
-    let response = admission.watched(response, credentials);
-    call.count(&admission.controller, &response, began);
+    let response = run_handler(request, next).await;
+    let response = admission.end_feed_with_access(response, credentials);
+    call.count(&admission.controller, &response, start);
     let refusal = response.extensions().get::<RefusedCall>().cloned();
     admission
-        .write_outcome(&call, command, (response.status(), refusal))
+        .audit_response(&call, command, (response.status(), refusal))
         .await;
     response
 }
@@ -390,22 +409,22 @@ impl Admission {
         request: &mut Request,
         command: &mut AuditedCommand,
     ) -> Result<(), Response> {
-        let fields = match read(request, &call.pattern).await {
+        let fields = match read_body_fields(request, &call.pattern).await {
             Ok(fields) => fields,
             Err(refused) => {
                 let status = json!(refused.status().as_u16());
-                self.write_down(command.clone(), status).await;
+                self.audit_outcome(command.clone(), status).await;
                 return Err(refused);
             }
         };
         command.detail = fields.detail;
-        let shown = fields.csrf.as_deref();
-        let shown = shown.or(text(request.headers(), CSRF_HEADER));
-        if let Some(wanted) = &command.visitor.csrf
-            && shown != Some(wanted)
+        let presented = fields.csrf.as_deref();
+        let presented = presented.or(text(request.headers(), CSRF_HEADER));
+        if let Some(expected) = &command.caller.csrf
+            && presented != Some(expected)
         {
             let code = json!(AccessRefusal::Form.code());
-            self.write_down(command.clone(), code).await;
+            self.audit_outcome(command.clone(), code).await;
             return Err(self.refuse(call, AccessRefusal::Form));
         }
         command.why = command.why.take().or(fields.reason);
@@ -413,7 +432,7 @@ impl Admission {
     }
 
     /// Writes the outcome of a call to the audit trail. If a follower redirects the call, only the leader writes it.
-    async fn write_outcome(
+    async fn audit_response(
         &self,
         call: &RequestInfo,
         command: AuditedCommand,
@@ -423,9 +442,12 @@ impl Admission {
             && status.is_client_error()
             && status != StatusCode::MISDIRECTED_REQUEST
         {
-            self.write_refusal(command, refusal).await;
-        } else if !call.reads && call.need.changes() && status != StatusCode::TEMPORARY_REDIRECT {
-            self.write_down(command, json!(status.as_u16())).await;
+            self.audit_agent_refusal(command, refusal).await;
+        } else if !call.only_reads
+            && call.need.changes()
+            && status != StatusCode::TEMPORARY_REDIRECT
+        {
+            self.audit_outcome(command, json!(status.as_u16())).await;
         }
     }
 }
@@ -439,10 +461,10 @@ struct BodyFields {
 }
 
 /// Reads the fields from the body, which was sent to the route `pattern`. The handler still gets the whole body.
-async fn read(request: &mut Request, pattern: &str) -> Result<BodyFields, Response> {
+async fn read_body_fields(request: &mut Request, pattern: &str) -> Result<BodyFields, Response> {
     let body = std::mem::replace(request.body_mut(), Body::empty());
-    let bytes = tokio::time::timeout(BODY_WAIT, axum::body::to_bytes(body, BODY_LIMIT)).await;
-    let bytes = bytes.map_err(|_| ApiError::too_slow(BODY_WAIT).into_response())?;
+    let bytes = tokio::time::timeout(MAX_BODY_WAIT, axum::body::to_bytes(body, BODY_LIMIT)).await;
+    let bytes = bytes.map_err(|_| ApiError::too_slow(MAX_BODY_WAIT).into_response())?;
     let bytes = bytes.map_err(|_| ApiError::too_large(BODY_LIMIT).into_response())?;
     let kind = text(request.headers(), header::CONTENT_TYPE.as_str()).unwrap_or_default();
     let mut fields = BodyFields::default();

@@ -1,8 +1,8 @@
-//! Routes that agents call, and the list of agents. A `Visitor` is the authenticated sender of a request.
+//! Routes that agents call, and the list of agents.
 
 use super::extract::Path;
 use super::{ApiError, json};
-use crate::access::Visitor;
+use crate::access::Caller;
 use crate::controller::{Controller, LeaseProof};
 use crate::store::{AgentRecord, CleanupRecord};
 use axum::body::Bytes;
@@ -25,16 +25,15 @@ pub(super) async fn list(
 /// Returns work for the agent as soon as there is some.
 pub(super) async fn claim(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     body: Bytes,
 ) -> Result<Response, ApiError> {
     let claim: Claim = json(&body)?;
-    // The shards that the token of the agent permits.
-    let reach = controller
-        .permitted_shards(&visitor, Some(&claim.agent))
+    let permitted_shards = controller
+        .permitted_shards(&caller, Some(&claim.agent))
         .await?;
-    let token = controller.token_of(&visitor);
-    let work = controller.claim(&claim, &reach, &token).await?;
+    let token = controller.token_of(&caller);
+    let work = controller.claim(&claim, &permitted_shards, &token).await?;
     Ok(match work {
         Some(work) => Json(work).into_response(),
         None => super::error::NO_CONTENT.into_response(),
@@ -44,33 +43,35 @@ pub(super) async fn claim(
 /// Receives a heartbeat.
 pub(super) async fn heartbeat(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     body: Bytes,
 ) -> Result<Json<HeartbeatReply>, ApiError> {
-    let beat: Heartbeat = json(&body)?;
-    let reach = controller
-        .permitted_shards(&visitor, Some(&beat.agent))
+    let heartbeat: Heartbeat = json(&body)?;
+    let permitted_shards = controller
+        .permitted_shards(&caller, Some(&heartbeat.agent))
         .await?;
-    for holding in &beat.holding {
-        controller.check_reach(&reach, &holding.migration).await?;
+    for holding in &heartbeat.holding {
+        controller
+            .check_reach(&permitted_shards, &holding.migration)
+            .await?;
     }
-    let token = controller.token_of(&visitor);
-    Ok(Json(controller.heartbeat(&beat, &token).await?))
+    let token = controller.token_of(&caller);
+    Ok(Json(controller.heartbeat(&heartbeat, &token).await?))
 }
 
 /// Receives the outcome of a step or an inspection.
 pub(super) async fn report(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     body: Bytes,
 ) -> Result<(), ApiError> {
     let report: Report = json(&body)?;
-    let token = controller.token_of(&visitor);
+    let token = controller.token_of(&caller);
     match &report {
-        Report::Step(step) => check_reach(&controller, &visitor, &step.migration).await?,
+        Report::Step(step) => check_permitted(&controller, &caller, &step.migration).await?,
         Report::Inspected { id, .. } => {
-            let reach = controller.permitted_shards(&visitor, None).await?;
-            controller.check_inspection(&reach, &token, id)?;
+            let permitted_shards = controller.permitted_shards(&caller, None).await?;
+            controller.check_inspection(&permitted_shards, &token, id)?;
         }
     }
     Ok(controller.report(report, &token).await?)
@@ -79,73 +80,73 @@ pub(super) async fn report(
 /// Receives a request of a running cutover, for example for the permission to seal.
 pub(super) async fn cutover(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     body: Bytes,
 ) -> Result<Json<CutoverAnswer>, ApiError> {
     let call: CutoverCall = json(&body)?;
-    check_reach(&controller, &visitor, &call.migration).await?;
-    let token = controller.token_of(&visitor);
+    check_permitted(&controller, &caller, &call.migration).await?;
+    let token = controller.token_of(&caller);
     Ok(Json(controller.cutover(&call, &token).await?))
 }
 
 /// Writes cleanup records for objects that the agent is about to create.
 pub(super) async fn record_cleanup(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<(), ApiError> {
     let id = MigrationId(id);
     let records: Vec<CleanupRecord> = json(&body)?;
-    check_owner(&controller, &visitor, &id, &headers).await?;
+    check_owner(&controller, &caller, &id, &headers).await?;
     Ok(controller.store().add_cleanup(&id, &records).await?)
 }
 
 /// Marks the objects of cleanup records as removed.
 pub(super) async fn cleanup_done(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<(), ApiError> {
     let id = MigrationId(id);
     let records: Vec<CleanupRecord> = json(&body)?;
-    check_owner(&controller, &visitor, &id, &headers).await?;
+    check_owner(&controller, &caller, &id, &headers).await?;
     let done = controller
         .store()
         .finish_cleanup(&id, &records, chrono::Utc::now());
     Ok(done.await?)
 }
 
-/// Fails unless the sender has the lease of the migration. A header contains the secret that the agent received with
+/// Fails unless the caller has the lease of the migration. A header contains the secret that the agent received with
 /// the step, because the body is a list and has no field for it.
 async fn check_owner(
     controller: &Controller,
-    visitor: &Visitor,
+    caller: &Caller,
     id: &MigrationId,
     headers: &HeaderMap,
 ) -> Result<(), ApiError> {
-    check_reach(controller, visitor, id).await?;
+    check_permitted(controller, caller, id).await?;
     let secret = headers.get(SECRET_HEADER);
     let secret = secret.and_then(|value| value.to_str().ok());
-    let secret = secret.map(WireSecret::shown);
-    let shown = LeaseProof {
+    let secret = secret.map(WireSecret::presented);
+    let binding = LeaseProof {
         migration: id,
         epoch: None,
         secret: secret.as_ref(),
-        token: &controller.token_of(visitor),
+        token: &controller.token_of(caller),
     };
-    Ok(controller.check_owner(shown).await?)
+    Ok(controller.check_owner(binding).await?)
 }
 
-/// Fails if the token of `visitor` does not permit both shards of the migration.
-async fn check_reach(
+/// Fails if the token of `caller` does not permit both shards of the migration.
+async fn check_permitted(
     controller: &Controller,
-    visitor: &Visitor,
+    caller: &Caller,
     id: &MigrationId,
 ) -> Result<(), ApiError> {
-    let reach = controller.permitted_shards(visitor, None).await?;
-    Ok(controller.check_reach(&reach, id).await?)
+    let permitted_shards = controller.permitted_shards(caller, None).await?;
+    Ok(controller.check_reach(&permitted_shards, id).await?)
 }

@@ -28,9 +28,9 @@ use tokio_rustls::rustls::ServerConfig;
 use tower::Service;
 
 /// The pause after a failed attempt to accept a connection, for example because no file descriptor was free.
-const AFTER_ERROR: Duration = Duration::from_millis(100);
+const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(100);
 /// The maximum number of connections, even if there are more file descriptors.
-const MOST: usize = 8_192;
+const MAX_CONNECTIONS: usize = 8_192;
 
 /// How many connections there may be, and how long each part of one may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +55,9 @@ impl ConnectionLimits {
     pub fn of_process() -> Self {
         let descriptors = getrlimit(Resource::Nofile).current;
         let descriptors = descriptors.and_then(|limit| usize::try_from(limit).ok());
-        let connections = descriptors.map_or(MOST, |limit| (limit / 4 * 3).min(MOST));
+        let connections = descriptors.map_or(MAX_CONNECTIONS, |limit| {
+            (limit / 4 * 3).min(MAX_CONNECTIONS)
+        });
         Self {
             connections,
             strangers: connections / 2,
@@ -75,7 +77,7 @@ pub fn raise_descriptors() {
         ..limit
     };
     if let Err(error) = setrlimit(Resource::Nofile, raised) {
-        tracing::debug!(%error, "the limit of descriptors stays as it is");
+        tracing::debug!(%error, "could not raise the limit of file descriptors");
     }
 }
 
@@ -88,9 +90,10 @@ struct ConnectionSlots {
 
 #[derive(Debug, Default)]
 struct SlotUse {
-    next: u64,
-    /// Strangers in the order in which they connected.
+    next_number: u64,
+    /// For each stranger, in the order in which they connected: its address, and how its task is notified to end.
     strangers: BTreeMap<u64, (IpAddr, Arc<Notify>)>,
+    /// The number of connections with an admitted request.
     known: usize,
 }
 
@@ -98,81 +101,87 @@ struct SlotUse {
 #[derive(Debug)]
 pub(super) struct ConnectionSlot {
     number: u64,
-    known: AtomicBool,
+    /// True once a request on the connection was admitted.
+    is_known: AtomicBool,
     /// Notified when a newer connection takes this slot.
     lost: Arc<Notify>,
     /// All slots, to which this one belongs.
-    places: Arc<ConnectionSlots>,
+    slots: Arc<ConnectionSlots>,
 }
 
 impl ConnectionSlots {
-    fn enter(self: &Arc<Self>, from: IpAddr) -> Arc<ConnectionSlot> {
+    /// Takes a slot for a new connection, which is a stranger. If there are too many strangers, ends the oldest one.
+    fn take_slot(self: &Arc<Self>, from: IpAddr) -> Arc<ConnectionSlot> {
         let lost = Arc::new(Notify::new());
-        let mut slots = self.slots();
-        let own = |(address, _): &&(IpAddr, Arc<Notify>)| *address == from;
-        if slots.strangers.values().filter(own).count() >= self.limits.per_address {
+        let mut slots = self.lock();
+        let is_same_address = |(address, _): &&(IpAddr, Arc<Notify>)| *address == from;
+        if slots.strangers.values().filter(is_same_address).count() >= self.limits.per_address {
             slots.end_oldest(|address| address == from);
         }
         if slots.strangers.len() >= self.limits.strangers {
             slots.end_oldest(|_| true);
         }
-        let number = slots.next;
-        slots.next += 1;
+        let number = slots.next_number;
+        slots.next_number += 1;
         slots.strangers.insert(number, (from, Arc::clone(&lost)));
         Arc::new(ConnectionSlot {
             number,
-            known: AtomicBool::new(false),
+            is_known: AtomicBool::new(false),
             lost,
-            places: Arc::clone(self),
+            slots: Arc::clone(self),
         })
     }
 
-    fn slots(&self) -> MutexGuard<'_, SlotUse> {
+    fn lock(&self) -> MutexGuard<'_, SlotUse> {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl SlotUse {
-    fn end_oldest(&mut self, of: impl Fn(IpAddr) -> bool) {
-        let mut found = self.strangers.iter().filter(|(_, (from, _))| of(*from));
-        let oldest = found.next().map(|(number, _)| *number);
+    /// Ends the oldest stranger whose address matches.
+    fn end_oldest(&mut self, matches: impl Fn(IpAddr) -> bool) {
+        let mut matching = self
+            .strangers
+            .iter()
+            .filter(|(_, (from, _))| matches(*from));
+        let oldest = matching.next().map(|(number, _)| *number);
         if let Some((from, lost)) = oldest.and_then(|oldest| self.strangers.remove(&oldest)) {
-            tracing::debug!(%from, "connection ended for a newer one");
+            tracing::debug!(%from, "ended the oldest connection without an admitted request, to serve a new one");
             lost.notify_one();
         }
     }
 }
 
 impl ConnectionSlot {
-    /// Marks the connection: a request on it was admitted. Then a newer connection can no longer end it. If all slots
-    /// for authenticated clients are in use, the connection stays a stranger.
-    pub(super) fn is_known(&self) {
-        if self.known.load(Ordering::Relaxed) {
+    /// Marks the connection as known: a request on it was admitted. Then a newer connection can no longer end it. If
+    /// all slots for known connections are in use, the connection stays a stranger.
+    pub(super) fn mark_known(&self) {
+        if self.is_known.load(Ordering::Relaxed) {
             return;
         }
-        let limits = &self.places.limits;
-        let mut slots = self.places.slots();
+        let limits = &self.slots.limits;
+        let mut slots = self.slots.lock();
         if slots.known < limits.connections - limits.strangers
             && slots.strangers.remove(&self.number).is_some()
         {
             slots.known += 1;
-            self.known.store(true, Ordering::Relaxed);
+            self.is_known.store(true, Ordering::Relaxed);
         }
     }
 }
 
 impl ConnectionSlot {
     /// Returns whether an earlier request on this connection was admitted.
-    pub(super) fn was_known(&self) -> bool {
-        self.known.load(Ordering::Relaxed)
+    pub(super) fn is_known(&self) -> bool {
+        self.is_known.load(Ordering::Relaxed)
     }
 }
 
 impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        let mut slots = self.places.slots();
+        let mut slots = self.slots.lock();
         slots.strangers.remove(&self.number);
-        slots.known -= usize::from(self.known.load(Ordering::Relaxed));
+        slots.known -= usize::from(self.is_known.load(Ordering::Relaxed));
     }
 }
 
@@ -180,12 +189,12 @@ impl Drop for ConnectionSlot {
 #[derive(Debug, Clone)]
 pub(super) struct Peer {
     pub(super) address: SocketAddr,
-    pub(super) place: Arc<ConnectionSlot>,
+    pub(super) slot: Arc<ConnectionSlot>,
 }
 
 impl Peer {
-    pub(super) fn new(address: SocketAddr, place: Arc<ConnectionSlot>) -> Self {
-        Self { address, place }
+    pub(super) fn new(address: SocketAddr, slot: Arc<ConnectionSlot>) -> Self {
+        Self { address, slot }
     }
 }
 
@@ -203,36 +212,36 @@ pub(crate) async fn serve(
     limits: ConnectionLimits,
 ) -> io::Result<()> {
     let acceptor = tls.map(TlsAcceptor::from);
-    let places = Arc::new(ConnectionSlots {
+    let slots = Arc::new(ConnectionSlots {
         limits,
         slots: Mutex::default(),
     });
-    let mut make = app.into_make_service_with_connect_info::<Peer>();
-    let mut open = JoinSet::new();
+    let mut make_service = app.into_make_service_with_connect_info::<Peer>();
+    let mut tasks = JoinSet::new();
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
-            Some(_) = open.join_next() => continue,
+            Some(_) = tasks.join_next() => continue,
         };
         let (stream, from) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
-                tracing::warn!(%error, "connection not accepted");
-                tokio::time::sleep(AFTER_ERROR).await;
+                tracing::warn!(%error, "could not accept a connection");
+                tokio::time::sleep(PAUSE_AFTER_ERROR).await;
                 continue;
             }
         };
-        let place = places.enter(from.ip());
-        let lost = Arc::clone(&place.lost);
-        let service = match make.call(Peer::new(from, place)).await {
+        let slot = slots.take_slot(from.ip());
+        let lost = Arc::clone(&slot.lost);
+        let service = match make_service.call(Peer::new(from, slot)).await {
             Ok(service) => service,
             Err(never) => match never {},
         };
         let acceptor = acceptor.clone();
-        open.spawn(async move {
+        tasks.spawn(async move {
             tokio::select! {
                 () = lost.notified() => {}
-                () = connection(stream, from, acceptor, service, limits) => {}
+                () = serve_connection(stream, from, acceptor, service, limits) => {}
             }
         });
     }
@@ -240,7 +249,7 @@ pub(crate) async fn serve(
 
 type App = AddExtension<Router, ConnectInfo<Peer>>;
 
-async fn connection(
+async fn serve_connection(
     stream: TcpStream,
     from: SocketAddr,
     acceptor: Option<TlsAcceptor>,
@@ -248,17 +257,17 @@ async fn connection(
     limits: ConnectionLimits,
 ) {
     let Some(acceptor) = acceptor else {
-        return speak(stream, app, limits).await;
+        return serve_http(stream, app, limits).await;
     };
     match tokio::time::timeout(limits.handshake, acceptor.accept(stream)).await {
-        Ok(Ok(stream)) => speak(stream, app, limits).await,
-        Ok(Err(error)) => tracing::debug!(%from, %error, "handshake failed"),
-        Err(_) => tracing::debug!(%from, "handshake took too long"),
+        Ok(Ok(stream)) => serve_http(stream, app, limits).await,
+        Ok(Err(error)) => tracing::debug!(%from, %error, "TLS handshake failed"),
+        Err(_) => tracing::debug!(%from, "TLS handshake took too long"),
     }
 }
 
 /// Serves HTTP on the stream. After the last response it reads and discards what the client still sends.
-async fn speak(
+async fn serve_http(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     app: App,
     limits: ConnectionLimits,
@@ -274,22 +283,22 @@ async fn speak(
             let _service = parts.service;
             discard_rest(parts.io.into_inner(), limits.rest).await;
         }
-        Err(error) => tracing::debug!(%error, "connection ended"),
+        Err(error) => tracing::debug!(%error, "connection failed"),
     }
 }
 
 /// Closes the sending side, and reads what the client still sends. A command can be refused before its body has
 /// arrived. If a socket is closed while it has unread bytes, TCP resets the connection, and the client may lose the
 /// response.
-async fn discard_rest(mut stream: impl AsyncRead + AsyncWrite + Unpin, longest: Duration) {
-    let read = async {
+async fn discard_rest(mut stream: impl AsyncRead + AsyncWrite + Unpin, limit: Duration) {
+    let discard = async {
         stream.shutdown().await?;
         tokio::io::copy(&mut stream, &mut tokio::io::sink()).await
     };
-    match tokio::time::timeout(longest, read).await {
+    match tokio::time::timeout(limit, discard).await {
         Ok(Ok(_)) => {}
-        Ok(Err(error)) => tracing::debug!(%error, "connection ended"),
-        Err(_) => tracing::debug!(?longest, "client did not end its connection"),
+        Ok(Err(error)) => tracing::debug!(%error, "connection failed"),
+        Err(_) => tracing::debug!(?limit, "client did not end its connection in time"),
     }
 }
 
@@ -298,7 +307,7 @@ mod tests {
     use super::*;
     use tokio::io::AsyncReadExt;
 
-    fn places(strangers: usize, per_address: usize) -> Arc<ConnectionSlots> {
+    fn slots(strangers: usize, per_address: usize) -> Arc<ConnectionSlots> {
         Arc::new(ConnectionSlots {
             limits: ConnectionLimits {
                 connections: strangers + 2,
@@ -310,31 +319,31 @@ mod tests {
         })
     }
 
-    fn numbers(places: &ConnectionSlots) -> Vec<u64> {
-        places.slots().strangers.keys().copied().collect()
+    fn numbers(slots: &ConnectionSlots) -> Vec<u64> {
+        slots.lock().strangers.keys().copied().collect()
     }
 
     #[test]
-    fn the_newest_stranger_has_the_place_of_the_oldest_and_who_is_known_stays() {
-        let places = places(3, 2);
-        let [one, other] = [[127, 0, 0, 1], [127, 0, 0, 2]].map(IpAddr::from);
-        let known = places.enter(one);
-        known.is_known();
-        let held: Vec<_> = (0..4).map(|_| places.enter(one)).collect();
-        assert_eq!(numbers(&places), [3, 4], "two of one address");
-        let more: Vec<_> = (0..2).map(|_| places.enter(other)).collect();
-        assert_eq!(numbers(&places), [4, 5, 6], "three strangers");
-        drop((held, more));
-        assert_eq!(numbers(&places), [0_u64; 0]);
-        assert_eq!(places.slots().known, 1);
+    fn the_newest_stranger_gets_the_slot_of_the_oldest_and_a_known_connection_stays() {
+        let slots = slots(3, 2);
+        let [address, other_address] = [[127, 0, 0, 1], [127, 0, 0, 2]].map(IpAddr::from);
+        let known = slots.take_slot(address);
+        known.mark_known();
+        let first: Vec<_> = (0..4).map(|_| slots.take_slot(address)).collect();
+        assert_eq!(numbers(&slots), [3, 4], "two of one address");
+        let more: Vec<_> = (0..2).map(|_| slots.take_slot(other_address)).collect();
+        assert_eq!(numbers(&slots), [4, 5, 6], "three strangers");
+        drop((first, more));
+        assert_eq!(numbers(&slots), [0_u64; 0]);
+        assert_eq!(slots.lock().known, 1);
         drop(known);
-        assert_eq!(places.slots().known, 0);
+        assert_eq!(slots.lock().known, 0);
     }
 
     /// The controller refuses a command before its body has arrived. A client that first sends the whole body still
     /// reads the refusal.
     #[tokio::test]
-    async fn a_client_that_sends_on_after_a_refusal_reads_it() {
+    async fn a_client_that_continues_to_send_after_a_refusal_reads_the_refusal() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let app = Router::new().fallback(|| async { axum::http::StatusCode::UNAUTHORIZED });

@@ -28,7 +28,7 @@ pub struct Problem {
     pub title: String,
     /// The HTTP status.
     pub status: u16,
-    /// What happened. It names the object.
+    /// What happened, and to which object.
     pub detail: String,
     /// A stable code, in `noun.reason` form.
     pub code: String,
@@ -53,12 +53,12 @@ impl Problem {
     /// Returns true if nothing was done because this controller does not lead. Another controller may carry the request
     /// out.
     #[must_use]
-    pub fn is_elsewhere(&self) -> bool {
+    pub fn is_not_leading(&self) -> bool {
         matches!(self.code.as_str(), NOT_LEADING | NO_LEADER)
     }
 }
 
-/// An error that is about to be returned to the caller.
+/// An error that the controller returns to the caller.
 #[derive(Debug)]
 pub struct ApiError(Box<Problem>);
 
@@ -80,10 +80,12 @@ impl ApiError {
 
     /// A readiness check failed.
     pub(super) fn not_ready(checks: Vec<ReadinessCheck>) -> Self {
-        let wrong = checks.iter().filter(|check| !check.ok);
-        let wrong: Vec<String> = wrong.map(|c| format!("{}: {}", c.name, c.detail)).collect();
+        let failed = checks.iter().filter(|check| !check.ok);
+        let failed: Vec<String> = failed
+            .map(|c| format!("{}: {}", c.name, c.detail))
+            .collect();
         let status = StatusCode::SERVICE_UNAVAILABLE;
-        let mut problem = Self::new(status, "controller.not_ready", wrong.join("; "));
+        let mut problem = Self::new(status, "controller.not_ready", failed.join("; "));
         problem.0.checks = checks;
         problem
     }
@@ -96,23 +98,22 @@ impl ApiError {
 
     /// The body did not arrive within `limit`.
     pub(super) fn too_slow(limit: Duration) -> Self {
-        let detail = format!("the body did not come within {} seconds", limit.as_secs());
+        let detail = format!("the body did not arrive within {} seconds", limit.as_secs());
         Self::new(StatusCode::REQUEST_TIMEOUT, "body.too_slow", detail)
     }
 
     /// The handler panicked: a bug in the controller.
     pub(super) fn panicked() -> Self {
-        let detail = "the controller failed on a defect of its own".to_owned();
+        let detail = "a defect of the controller ended this request".to_owned();
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "controller.panicked", detail)
-            .hint("look whether it was carried out before you repeat it; the controller's log has the place")
+            .hint("check whether the command was carried out before you repeat it; the controller's log shows where it failed")
     }
 
     /// The command was refused because its line cannot be written to the audit trail.
     pub(super) fn unaudited() -> Self {
-        let detail =
-            "the audit trail cannot be written, and no order is carried out without its line";
+        let detail = "the audit trail cannot be written, and no command is carried out without its line there";
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "audit.unavailable", detail.to_owned())
-            .hint("nothing was done: the controller's log says why; start it with --audit noted to go on without")
+            .hint("nothing was done; the controller's log has the reason; to carry out commands without a line, start the controller with --audit noted")
     }
 
     fn hint(mut self, hint: impl Into<String>) -> Self {
@@ -169,33 +170,35 @@ pub(super) const NOT_MODIFIED: StatusCode = StatusCode::NOT_MODIFIED;
 
 /// No route has this path.
 pub(super) async fn no_route() -> ApiError {
-    let detail = "there is nothing at this path".to_owned();
+    let detail = "no route has this path".to_owned();
     ApiError::new(StatusCode::NOT_FOUND, "path.missing", detail)
 }
 
 /// The path does not support this method.
 pub(super) async fn no_method() -> ApiError {
-    let detail = "this path does not know this method".to_owned();
+    let detail = "this path does not support this method".to_owned();
     ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "path.method", detail)
 }
 
 /// Host or Origin belongs to another server or another website.
-pub(super) fn no_foreigner(header: &str, value: &str) -> ApiError {
-    let detail = format!("{header} {value:?} is not this controller");
+pub(super) fn foreign_header(header: &str, value: &str) -> ApiError {
+    let detail = format!(
+        "the header {header} has the value {value:?}, which is not an address of this controller"
+    );
     let code = format!("{}.foreign", header.to_ascii_lowercase());
     ApiError::new(StatusCode::FORBIDDEN, &code, detail)
-        .hint("use http://127.0.0.1, localhost or [::1] with the controller's port")
+        .hint("use http://127.0.0.1, localhost or [::1] with the controller's port, or a URL that the controller was given with --advertise or --also-at")
 }
 
 /// Another controller leads: redirects the request to it.
-pub(super) fn elsewhere(leader: &str, path: &str) -> Response {
+pub(super) fn redirect_to_leader(leader: &str, path: &str) -> Response {
     let status = StatusCode::TEMPORARY_REDIRECT;
     let problem = ApiError::new(
         status,
         "controller.follows",
-        format!("this controller follows the one at {leader}"),
+        format!("this controller follows the leader at {leader}"),
     );
-    let problem = problem.hint(format!("send it to {leader}{path}"));
+    let problem = problem.hint(format!("send the request to {leader}{path}"));
     let mut response = problem.into_response();
     if let Ok(location) = HeaderValue::from_str(&format!("{leader}{path}")) {
         response.headers_mut().insert(header::LOCATION, location);
@@ -206,15 +209,16 @@ pub(super) fn elsewhere(leader: &str, path: &str) -> Response {
 /// The leader did not answer a request that this controller had forwarded to it.
 pub(super) fn leader_lost(leader: &str, error: &dyn std::fmt::Display) -> ApiError {
     let detail = format!("the leader at {leader} did not answer: {error}");
-    ApiError::new(StatusCode::BAD_GATEWAY, "controller.leader_lost", detail)
-        .hint("the outcome is unknown: look before you try again")
+    ApiError::new(StatusCode::BAD_GATEWAY, "controller.leader_lost", detail).hint(
+        "the outcome is unknown: check whether the command was carried out before you repeat it",
+    )
 }
 
 /// No controller leads.
 pub(super) fn no_leader() -> ApiError {
-    let detail = "no controller leads for the moment".to_owned();
+    let detail = "no controller leads at the moment".to_owned();
     ApiError::new(StatusCode::SERVICE_UNAVAILABLE, NO_LEADER, detail)
-        .hint("try again in a second; /api/v1/health of each controller tells who leads")
+        .hint("try again in a second; /api/v1/health of each controller names the leader")
 }
 
 impl From<StoreError> for ApiError {
@@ -225,8 +229,8 @@ impl From<StoreError> for ApiError {
             StoreError::Exists { what, .. } => conflict(&format!("{what}.exists")),
             StoreError::Missing { what, .. } => {
                 Self::new(StatusCode::NOT_FOUND, &format!("{what}.missing"), detail).hint(format!(
-                    "`shardwright {} list` shows what there is",
-                    noun(what)
+                    "`shardwright {} list` lists those that exist",
+                    cli_noun(what)
                 ))
             }
             StoreError::ShardInUse { .. } => {
@@ -239,12 +243,12 @@ impl From<StoreError> for ApiError {
                 "wait until {migration} ends, or abort it: shardwright show {migration}"
             )),
             StoreError::SettingsRevision { .. } => {
-                conflict("map.busy").hint("somebody else changed them: look, then try again")
+                conflict("map.busy").hint("another user changed the settings: read them again, then repeat the change")
             }
             StoreError::MapVersion { .. } => conflict("plan.stale").hint(PLAN_AGAIN),
             StoreError::NotLeading => {
                 Self::new(StatusCode::MISDIRECTED_REQUEST, NOT_LEADING, detail)
-                    .hint("nothing was done: ask again, and it is sent on to the leader")
+                    .hint("nothing was done: send the request again; it is then redirected to the leader")
             }
             StoreError::Busy => {
                 Self::new(StatusCode::SERVICE_UNAVAILABLE, "migration.busy", detail)
@@ -258,18 +262,18 @@ impl From<StoreError> for ApiError {
                 "store.unavailable",
                 format!("{detail}: {source}"),
             )
-            .hint("the outcome is unknown: look before you try again"),
+            .hint("the outcome is unknown: check whether the command was carried out before you repeat it"),
         }
     }
 }
 
-/// The code of the error if the controller lost the lead during the request.
+/// The code of the error if the controller lost the leadership during the request.
 const NOT_LEADING: &str = "controller.not_leading";
 /// The code of the error while no controller leads.
 const NO_LEADER: &str = "controller.no_leader";
 
 /// Returns the word that the command line uses for a kind of object.
-fn noun(what: &str) -> &str {
+fn cli_noun(what: &str) -> &str {
     match what {
         "step" | "operation" => "migration",
         "version" => "map",

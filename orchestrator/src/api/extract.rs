@@ -17,9 +17,10 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        let read = axum::extract::Query::from_request_parts(parts, state).await;
-        read.map(|query| Self(query.0))
-            .map_err(|refused| invalid(&refused.body_text()))
+        let extracted = axum::extract::Query::from_request_parts(parts, state).await;
+        extracted
+            .map(|query| Self(query.0))
+            .map_err(|rejection| invalid(&rejection.body_text()))
     }
 }
 
@@ -27,9 +28,10 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T>
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        let read = axum::extract::Path::from_request_parts(parts, state).await;
-        read.map(|path| Self(path.0))
-            .map_err(|refused| invalid(&refused.body_text()))
+        let extracted = axum::extract::Path::from_request_parts(parts, state).await;
+        extracted
+            .map(|path| Self(path.0))
+            .map_err(|rejection| invalid(&rejection.body_text()))
     }
 }
 

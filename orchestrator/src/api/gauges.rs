@@ -22,21 +22,21 @@ type GaugeFamily = Family<Labels, Gauge<f64, AtomicU64>>;
 /// # Errors
 /// Returns an error of the store.
 pub(crate) async fn gauges(controller: &Controller) -> Result<Registry, ControlError> {
-    let (mut now, at) = (GaugeSnapshot::new(), Utc::now());
-    now.of_process(controller);
-    now.of_checks(controller);
+    let (mut gauges, now) = (GaugeSnapshot::new(), Utc::now());
+    gauges.add_process(controller);
+    gauges.add_checks(controller);
     if matches!(controller.role(), LeadershipState::Leads(_)) {
-        now.of_fleet(controller);
+        gauges.add_fleet(controller);
         for snapshot in controller.store().unfinished().await?.iter() {
             let figures = controller.figures(&snapshot.migration.id);
-            now.of_migration(&MigrationView::new(snapshot, figures.as_ref(), at), at);
+            gauges.add_migration(&MigrationView::new(snapshot, figures.as_ref(), now), now);
         }
         for agent in controller.store().agents().await? {
             let labels = vec![("agent", agent.name.to_string())];
-            now.set(AGENT_SILENCE, labels, seconds(at, agent.last_seen));
+            gauges.set(AGENT_SILENCE, labels, seconds(now, agent.last_seen));
         }
     }
-    Ok(now.registry)
+    Ok(gauges.registry)
 }
 
 /// A metric's name without its prefix, and its help text.
@@ -46,18 +46,21 @@ const LEADS: MetricName = ("controller_leads", "Whether this controller leads");
 const BUILD: MetricName = ("build", "The version of this controller; the value is 1");
 const READ_ONLY: MetricName = (
     "controller_read_only",
-    "Whether nobody may change anything through this controller",
+    "Whether this controller refuses all changes",
 );
 const FINDINGS: MetricName = (
     "fleet_findings",
-    "What the last looks at the shards found to contradict the map",
+    "Contradictions to the map that the last probes of the shards found",
 );
 const DEFECTS: MetricName = ("map_defects", "Defects that the last check of a map found");
 const CHECKED: MetricName = (
     "map_checked_at",
     "Unix time of the last check of a map, seconds",
 );
-const AGENT_SILENCE: MetricName = ("agent_silence_seconds", "How long an agent has not spoken");
+const AGENT_SILENCE: MetricName = (
+    "agent_silence_seconds",
+    "Time since the last request of an agent",
+);
 const STATE: MetricName = (
     "migration_state",
     "The state of a migration that has not ended; the value is 1",
@@ -68,25 +71,28 @@ const WAITS: MetricName = (
 );
 const WAITING: MetricName = (
     "migration_waiting_seconds",
-    "Since when a migration waits for this, where it is known",
+    "How long a migration has waited for this, if it is known",
 );
-const OWNED: MetricName = ("migration_owned", "Whether an agent holds the migration");
-const ATTEMPTS: MetricName = ("step_attempts", "Attempts of the step that is not over");
-const ROWS: MetricName = ("step_rows", "Rows done by the step that runs");
+const OWNED: MetricName = (
+    "migration_owned",
+    "Whether an agent has the lease of the migration",
+);
+const ATTEMPTS: MetricName = ("step_attempts", "Attempts of the step that has not ended");
+const ROWS: MetricName = ("step_rows", "Rows that the running step has processed");
 const ROWS_EXPECTED: MetricName = (
     "step_rows_expected",
-    "Rows that the step that runs has to do",
+    "Rows that the running step has to process",
 );
-const BYTES: MetricName = ("step_bytes", "Bytes done by the step that runs");
+const BYTES: MetricName = ("step_bytes", "Bytes that the running step has processed");
 const ROW_RATE: MetricName = (
     "step_rows_per_second",
-    "Rows that the step does in a second now",
+    "Rows that the running step processes per second",
 );
 const BYTE_RATE: MetricName = (
     "step_bytes_per_second",
-    "Bytes that the step does in a second now",
+    "Bytes that the running step processes per second",
 );
-const LEFT: MetricName = (
+const REMAINING: MetricName = (
     "step_remaining_seconds",
     "Estimated time to the end of the step",
 );
@@ -94,16 +100,19 @@ const THROTTLE_RATIO: MetricName = (
     "migration_share_ratio",
     "The part of the time in which heavy work may run",
 );
-const LAG_SECONDS: MetricName = ("stream_lag_seconds", "How far the change stream is behind");
+const LAG_SECONDS: MetricName = ("stream_lag_seconds", "Lag of the change stream");
 const LAG_BYTES: MetricName = (
     "stream_lag_bytes",
-    "Log between what was written and what was applied",
+    "Log that was written upstream and is not applied yet",
 );
 const RETAINED: MetricName = (
     "stream_retained_bytes",
-    "Log that the origin keeps for the stream",
+    "Log that the upstream shard retains for the stream",
 );
-const SPOOLED: MetricName = ("stream_spooled_bytes", "Log that waits on the agent's disk");
+const SPOOLED: MetricName = (
+    "stream_spooled_bytes",
+    "Log in the spool on the agent's disk",
+);
 const TRANSACTIONS: MetricName = (
     "stream_transactions",
     "Transactions applied since the stream was opened",
@@ -114,7 +123,7 @@ const CHANGES: MetricName = (
 );
 const DEGRADED: MetricName = (
     "stream_degraded",
-    "Whether a synchronous dual-write is asynchronous for now",
+    "Whether a synchronous dual-write is asynchronous at the moment",
 );
 
 /// All names of this module, for the list in the documentation.
@@ -137,7 +146,7 @@ pub(crate) const NAMES: [MetricName; 26] = [
     BYTES,
     ROW_RATE,
     BYTE_RATE,
-    LEFT,
+    REMAINING,
     THROTTLE_RATIO,
     LAG_SECONDS,
     LAG_BYTES,
@@ -150,29 +159,31 @@ pub(crate) const NAMES: [MetricName; 26] = [
 
 struct GaugeSnapshot {
     registry: Registry,
-    known: Vec<(&'static str, GaugeFamily)>,
+    /// The registered gauges, by name.
+    families: Vec<(&'static str, GaugeFamily)>,
 }
 
 impl GaugeSnapshot {
     fn new() -> Self {
         Self {
             registry: Registry::with_prefix(PREFIX),
-            known: Vec::new(),
+            families: Vec::new(),
         }
     }
 
+    /// Sets the value of a gauge for these labels. Registers the gauge if it is new.
     fn set(&mut self, (name, help): MetricName, labels: Labels, value: f64) {
-        let found = self.known.iter().position(|(known, _)| *known == name);
-        let at = found.unwrap_or_else(|| {
+        let found = self.families.iter().position(|(known, _)| *known == name);
+        let index = found.unwrap_or_else(|| {
             let gauges = GaugeFamily::default();
             self.registry.register(name, help, gauges.clone());
-            self.known.push((name, gauges));
-            self.known.len() - 1
+            self.families.push((name, gauges));
+            self.families.len() - 1
         });
-        self.known[at].1.get_or_create(&labels).set(value);
+        self.families[index].1.get_or_create(&labels).set(value);
     }
 
-    fn of_process(&mut self, controller: &Controller) {
+    fn add_process(&mut self, controller: &Controller) {
         let leads = matches!(controller.role(), LeadershipState::Leads(_));
         self.set(LEADS, Vec::new(), flag(leads));
         self.set(READ_ONLY, Vec::new(), flag(controller.is_read_only()));
@@ -180,7 +191,7 @@ impl GaugeSnapshot {
         self.set(BUILD, vec![("version", version)], 1.0);
     }
 
-    fn of_checks(&mut self, controller: &Controller) {
+    fn add_checks(&mut self, controller: &Controller) {
         for check in controller.last_checks() {
             let map = check.map.to_string();
             for kind in DefectKind::ALL {
@@ -192,7 +203,7 @@ impl GaugeSnapshot {
         }
     }
 
-    fn of_fleet(&mut self, controller: &Controller) {
+    fn add_fleet(&mut self, controller: &Controller) {
         let findings = controller.fleet().findings;
         for kind in ContradictionKind::ALL {
             let found = findings.iter().filter(|finding| finding.kind == kind);
@@ -204,11 +215,11 @@ impl GaugeSnapshot {
         }
     }
 
-    fn of_migration(&mut self, view: &MigrationView, at: DateTime<Utc>) {
+    fn add_migration(&mut self, view: &MigrationView, now: DateTime<Utc>) {
         let m = &view.summary;
-        let id = || vec![("migration", m.id.to_string())];
-        let with = |name, value: String| [id(), vec![(name, value)]].concat();
-        let mut labels = with("state", m.state.to_string());
+        let id_label = || vec![("migration", m.id.to_string())];
+        let labels_with = |name, value: String| [id_label(), vec![(name, value)]].concat();
+        let mut labels = labels_with("state", m.state.to_string());
         labels.extend([
             ("map", m.map.to_string()),
             ("source", m.source.to_string()),
@@ -216,25 +227,28 @@ impl GaugeSnapshot {
         ]);
         self.set(STATE, labels, 1.0);
         let live = view.owner.as_ref().is_some_and(|owner| owner.live);
-        self.set(OWNED, id(), flag(live));
+        self.set(OWNED, id_label(), flag(live));
         for wait in &view.waits {
-            let labels = with("kind", wait.kind.name().to_owned());
+            let labels = labels_with("kind", wait.kind.name().to_owned());
             if let Some(since) = wait.since {
-                self.set(WAITING, labels.clone(), seconds(at, since));
+                self.set(WAITING, labels.clone(), seconds(now, since));
             }
             self.set(WAITS, labels, 1.0);
         }
-        let ratio = view.slowed().map_or(1.0, |slowed| slowed.ratio);
-        self.set(THROTTLE_RATIO, id(), ratio);
+        let ratio = view.throttle_status().map_or(1.0, |slowed| slowed.ratio);
+        self.set(THROTTLE_RATIO, id_label(), ratio);
         for step in &view.steps {
-            self.of_step(&with("step", step.id.to_string()), step);
+            self.add_step(&labels_with("step", step.id.to_string()), step);
         }
         if let Some(stream) = &view.stream {
-            self.of_stream(&with("direction", stream.direction.to_string()), stream);
+            self.add_stream(
+                &labels_with("direction", stream.direction.to_string()),
+                stream,
+            );
         }
     }
 
-    fn of_step(&mut self, labels: &Labels, step: &StepView) {
+    fn add_step(&mut self, labels: &Labels, step: &StepView) {
         let is_running = matches!(step.state, StepState::Running | StepState::Backoff);
         if is_running {
             self.set(ATTEMPTS, labels.clone(), step.attempt.into());
@@ -256,11 +270,11 @@ impl GaugeSnapshot {
             self.set(BYTE_RATE, labels.clone(), progress.bytes_per_second);
         }
         if let Some(left) = progress.eta_seconds {
-            self.set(LEFT, labels.clone(), left);
+            self.set(REMAINING, labels.clone(), left);
         }
     }
 
-    fn of_stream(&mut self, labels: &Labels, stream: &StreamStatus) {
+    fn add_stream(&mut self, labels: &Labels, stream: &StreamStatus) {
         let degraded = matches!(
             stream.dual_write,
             plans::wire::DualWriteState::Degraded { .. }

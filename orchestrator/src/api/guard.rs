@@ -3,7 +3,7 @@
 //! The header Host must be an address of this server. For requests that change something, the header Origin must not be
 //! that of another site.
 
-use super::error::{ApiError, no_foreigner};
+use super::error::{ApiError, foreign_header};
 use crate::controller::Controller;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, header};
@@ -15,71 +15,72 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(super) struct OwnAddresses {
     port: u16,
-    /// The scheme and the authority of each configured URL.
-    named: Vec<(String, String)>,
+    /// The scheme and the authority (host and port) of each configured URL.
+    urls: Vec<(String, String)>,
 }
 
 impl OwnAddresses {
-    /// Creates the addresses of a server that listens on loopback at `port`, and that others reach at `urls`.
+    /// Creates the addresses of a server that clients of this host reach on loopback at `port`, and other clients at
+    /// `urls`.
     pub(super) fn new<'a>(port: u16, urls: impl Iterator<Item = &'a str>) -> Self {
-        let named = urls.filter_map(|url| url.split_once("://"));
-        let named = named.map(|(scheme, rest)| {
+        let parts = urls.filter_map(|url| url.split_once("://"));
+        let urls = parts.map(|(scheme, rest)| {
             let authority = rest.split('/').next().unwrap_or_default();
             (scheme.to_lowercase(), authority.to_lowercase())
         });
-        let named = named.collect();
-        Self { port, named }
+        let urls = urls.collect();
+        Self { port, urls }
     }
 
     fn is_host(&self, host: &str) -> bool {
-        let local = host.rsplit_once(':').is_some_and(|(name, number)| {
+        let is_loopback = host.rsplit_once(':').is_some_and(|(name, number)| {
             matches!(name, "127.0.0.1" | "localhost" | "[::1]") && number == self.port.to_string()
         });
-        local || self.schemes(host).next().is_some()
+        is_loopback || self.schemes(host).next().is_some()
     }
 
     /// Returns the schemes of the URLs that have this host.
     fn schemes(&self, host: &str) -> impl Iterator<Item = &str> {
         let host = host.to_lowercase();
-        let named = self.named.iter();
-        named.filter_map(move |(scheme, authority)| (*authority == host).then_some(scheme.as_str()))
+        let urls = self.urls.iter();
+        urls.filter_map(move |(scheme, authority)| (*authority == host).then_some(scheme.as_str()))
     }
 
     /// Returns whether `origin` is the origin of this server's own pages at `host`.
     fn is_origin(&self, origin: &str, host: &str) -> bool {
-        let Some((scheme, from)) = origin.split_once("://") else {
+        let Some((scheme, authority)) = origin.split_once("://") else {
             return false;
         };
         let mut known = self.schemes(host).peekable();
-        let allowed = match known.peek() {
+        let has_scheme = match known.peek() {
             Some(_) => known.any(|known| known == scheme),
             None => scheme == "http",
         };
-        allowed && from == host
+        has_scheme && authority == host
     }
 }
 
 /// Checks Host in every request, and Origin in every request that changes something.
 pub(super) async fn check(
-    State(ours): State<Arc<OwnAddresses>>,
+    State(own): State<Arc<OwnAddresses>>,
     request: Request,
     next: Next,
 ) -> Result<Response, ApiError> {
     let host = header_text(request.headers(), header::HOST).unwrap_or_default();
-    if !ours.is_host(host) {
-        return Err(no_foreigner("Host", host));
+    if !own.is_host(host) {
+        return Err(foreign_header("Host", host));
     }
     let changes = !matches!(*request.method(), Method::GET | Method::HEAD);
     let origin = header_text(request.headers(), header::ORIGIN);
     if let Some(origin) = origin.filter(|_| changes)
-        && !ours.is_origin(origin, host)
+        && !own.is_origin(origin, host)
     {
-        return Err(no_foreigner("Origin", origin));
+        return Err(foreign_header("Origin", origin));
     }
     Ok(next.run(request).await)
 }
 
-/// Headers of every response.
+/// Which headers every response gets.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ResponseHeaders {
     /// True if browsers may connect only with TLS from now on (HSTS).
@@ -100,14 +101,14 @@ const NO_SNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 
 /// Adds security headers: browsers must not guess the content type, and under TLS they must use TLS for later requests.
 pub(super) async fn protect(
-    State(protection): State<ResponseHeaders>,
+    State(settings): State<ResponseHeaders>,
     request: Request,
     next: Next,
 ) -> Response {
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, NO_SNIFF);
-    if protection.tls {
+    if settings.tls {
         headers.insert(header::STRICT_TRANSPORT_SECURITY, HSTS);
     }
     response

@@ -12,6 +12,7 @@ pub(crate) const REASON_HEADER: &str = "x-shardwright-reason";
 pub(super) enum Credentials {
     Token(Secret),
     Cookie(Secret),
+    /// The request has neither.
     None,
 }
 
@@ -33,7 +34,7 @@ pub(super) fn text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
 }
 
 /// Returns the reason for a command whose body has no field for it. It may contain any Unicode text.
-pub(super) fn why(headers: &HeaderMap) -> Option<String> {
+pub(super) fn reason(headers: &HeaderMap) -> Option<String> {
     let text = std::str::from_utf8(headers.get(REASON_HEADER)?.as_bytes()).ok()?;
     (!text.trim().is_empty()).then(|| text.to_owned())
 }
@@ -42,7 +43,7 @@ fn bearer(headers: &HeaderMap) -> Option<Secret> {
     let (scheme, token) = text(headers, header::AUTHORIZATION.as_str())?.split_once(' ')?;
     scheme
         .eq_ignore_ascii_case("bearer")
-        .then(|| Secret::shown(token))
+        .then(|| Secret::presented(token))
 }
 
 /// Returns the session cookie.
@@ -53,5 +54,5 @@ pub(crate) fn cookie(headers: &HeaderMap) -> Option<Secret> {
         .flat_map(|text| text.split(';'))
         .filter_map(|pair| pair.trim().split_once('='));
     let (_, value) = pairs.find(|(name, _)| *name == COOKIE)?;
-    Some(Secret::shown(value))
+    Some(Secret::presented(value))
 }

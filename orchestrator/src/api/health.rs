@@ -11,7 +11,7 @@ use plans::wire::{OLDEST_PROTOCOL, PROTOCOL};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Shows that the process runs.
+/// Answers every request, so that a probe can find out whether the process runs.
 pub(super) async fn alive() -> &'static str {
     "ok\n"
 }
@@ -45,13 +45,13 @@ pub struct ReadinessCheck {
 /// Checks the store, the schema and the leader.
 pub(super) async fn ready(
     State(controller): State<Controller>,
-    Query(wanted): Query<HealthQuery>,
+    Query(query): Query<HealthQuery>,
 ) -> Result<Response, ApiError> {
     let checks = checks(&controller).await;
     if checks.iter().any(|check| !check.ok) {
         return Err(ApiError::not_ready(checks));
     }
-    if wanted.verbose.is_none() {
+    if query.verbose.is_none() {
         return Ok("ready\n".into_response());
     }
     let ready = true;
@@ -62,17 +62,17 @@ async fn checks(controller: &Controller) -> Vec<ReadinessCheck> {
     let (store, schema) = match controller.store().schema().await {
         Err(error) => {
             // The driver's error may contain hosts and accounts. It is only logged.
-            tracing::debug!(%error, "the store was not reached");
-            (Err(error.to_string()), Err("not known".to_owned()))
+            tracing::debug!(%error, "the store could not be reached");
+            (Err(error.to_string()), Err("unknown".to_owned()))
         }
         Ok(schema) if schema.found == schema.known => (
-            Ok("it answers".to_owned()),
+            Ok("the store answers".to_owned()),
             Ok(format!("version {}", schema.known)),
         ),
         Ok(schema) => (
-            Ok("it answers".to_owned()),
+            Ok("the store answers".to_owned()),
             Err(format!(
-                "version {}, and this program is for version {}: run the same version everywhere",
+                "the schema has version {}, this program expects version {}: run the same version of all controllers",
                 schema.found, schema.known
             )),
         ),
@@ -80,18 +80,18 @@ async fn checks(controller: &Controller) -> Vec<ReadinessCheck> {
     let leader = match controller.role() {
         LeadershipState::Leads(term) => Ok(format!("this controller, under term {term}")),
         LeadershipState::Follows(Some(leader)) => Ok(format!(
-            "the one at {}, under term {}",
+            "the controller at {}, under term {}",
             leader.url, leader.term
         )),
-        LeadershipState::Follows(None) => Err("nobody leads for the moment".to_owned()),
+        LeadershipState::Follows(None) => Err("no controller leads at the moment".to_owned()),
     };
-    let all = [("store", store), ("schema", schema), ("leader", leader)];
-    let all = all.into_iter().map(|(name, state)| ReadinessCheck {
+    let results = [("store", store), ("schema", schema), ("leader", leader)];
+    let checks = results.into_iter().map(|(name, state)| ReadinessCheck {
         name: name.to_owned(),
         ok: state.is_ok(),
         detail: state.unwrap_or_else(|why| why),
     });
-    all.collect()
+    checks.collect()
 }
 
 /// Whether a controller leads or follows.

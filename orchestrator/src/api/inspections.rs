@@ -1,5 +1,6 @@
-//! Inspections of a map's shards by agents: their load, checks of the map, and directory tables (tables of the
-//! application that list which shard has which key). Also the counters that client libraries report.
+//! Inspections of shards by agents: the load of a map's shards, checks of a map, and directory tables (tables of the
+//! application that list which shard has which key). Also the counters that client libraries report, of how often
+//! applications use keys; and the metrics.
 
 use super::extract::{Path, Query};
 use super::gauges::gauges;
@@ -24,8 +25,8 @@ pub(super) async fn load(
     Ok(Json(controller.map_load(&MapName(name), request).await?))
 }
 
-/// Measures the load of a map. Other than in [`load`], the body specifies what is measured.
-pub(super) async fn load_by(
+/// Measures the load of a map, as [`load`] does. Here the body specifies what is measured.
+pub(super) async fn load_with_body(
     State(controller): State<Controller>,
     Path(name): Path<String>,
     body: Bytes,
@@ -38,7 +39,7 @@ pub(super) async fn load_by(
     Ok(Json(controller.map_load(&MapName(name), request).await?))
 }
 
-/// Receives counters from a client.
+/// Receives from a client library how often its application used which keys.
 pub(super) async fn counters(
     State(controller): State<Controller>,
     Path(name): Path<String>,
@@ -51,7 +52,8 @@ pub(super) async fn counters(
 /// The query parameters of a check.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct CheckQuery {
-    /// The token of the previous check, if that check failed.
+    /// The token that the previous check returned because it could not examine everything. With it, only the rest is
+    /// examined.
     token: Option<String>,
 }
 
@@ -59,10 +61,10 @@ pub(super) struct CheckQuery {
 pub(super) async fn check(
     State(controller): State<Controller>,
     Path(name): Path<String>,
-    Query(which): Query<CheckQuery>,
+    Query(query): Query<CheckQuery>,
 ) -> Result<Json<MapCheck>, ApiError> {
     let name = MapName(name);
-    let check = controller.check_map(&name, which.token.as_deref()).await?;
+    let check = controller.check_map(&name, query.token.as_deref()).await?;
     Ok(Json(check))
 }
 
@@ -95,8 +97,8 @@ pub(super) async fn directory(
 pub(super) async fn metrics(
     State(controller): State<Controller>,
 ) -> Result<impl IntoResponse, ApiError> {
-    let now = gauges(&controller).await?;
-    let text = controller.observed().text(&now);
+    let gauges = gauges(&controller).await?;
+    let text = controller.observed().text(&gauges);
     // Writing to a String cannot fail.
     let text = text.unwrap_or_default();
     Ok(([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], text))

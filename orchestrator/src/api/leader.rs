@@ -2,9 +2,9 @@
 //!
 //! A request of the API is redirected with status 307, which keeps method and body. A form of the dashboard is
 //! forwarded, because a browser would not send its session cookie to another address. While no controller leads, both
-//! wait up to [`PATIENCE`] for a leader.
+//! wait up to [`LEADER_WAIT`] for a leader.
 
-use super::error::{ApiError, elsewhere, leader_lost, no_leader};
+use super::error::{ApiError, leader_lost, no_leader, redirect_to_leader};
 use crate::controller::{Controller, LeadershipState};
 use crate::store::Leader;
 use axum::body::{Body, Bytes};
@@ -16,10 +16,10 @@ use controller_client::Identity;
 use reqwest::redirect::Policy;
 use std::time::Duration;
 
-/// How long a request waits for a leader. It is longer than a take-over takes.
-pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a request waits for a leader. The time is longer than a controller needs to take over the leadership.
+pub(super) const LEADER_WAIT: Duration = Duration::from_secs(5);
 /// The longest wait for the leader's response to a form. A plan may first have to measure loads.
-const FORM_WAIT: Duration = Duration::from_secs(300);
+const MAX_FORM_WAIT: Duration = Duration::from_secs(300);
 
 /// Handles requests that only read, and all requests while this process leads. Redirects all others to the leader.
 pub(super) async fn redirect(
@@ -27,24 +27,24 @@ pub(super) async fn redirect(
     request: Request,
     next: Next,
 ) -> Response {
-    if reads(request.method(), request.uri().path()) {
+    if is_for_every_controller(request.method(), request.uri().path()) {
         return next.run(request).await;
     }
-    match controller.settled_role(PATIENCE).await {
+    match controller.settled_role(LEADER_WAIT).await {
         LeadershipState::Leads(_) => next.run(request).await,
         LeadershipState::Follows(Some(leader)) => {
             let path = request
                 .uri()
                 .path_and_query()
                 .map_or("/", |path| path.as_str());
-            elsewhere(&leader.url, path)
+            redirect_to_leader(&leader.url, path)
         }
         LeadershipState::Follows(None) => no_leader().into_response(),
     }
 }
 
 /// Does the same as [`redirect`] for pages, but forwards requests instead.
-pub(crate) async fn hand_on(
+pub(crate) async fn forward_to_leader(
     State(controller): State<Controller>,
     request: Request,
     next: Next,
@@ -52,7 +52,7 @@ pub(crate) async fn hand_on(
     if matches!(*request.method(), Method::GET | Method::HEAD) {
         return next.run(request).await;
     }
-    match controller.settled_role(PATIENCE).await {
+    match controller.settled_role(LEADER_WAIT).await {
         LeadershipState::Leads(_) => next.run(request).await,
         LeadershipState::Follows(Some(leader)) => match forward(&leader, request).await {
             Ok(response) => response,
@@ -62,52 +62,57 @@ pub(crate) async fn hand_on(
     }
 }
 
-/// Returns whether a follower can answer the request from the store. A GET that needs agents or the leader's memory
-/// does not count. The owner of a key is read with POST, and counts.
-fn reads(method: &Method, path: &str) -> bool {
-    let forwards = || {
-        let ends = ["/load", "/verify", "/fleet"];
-        path.starts_with("/api/v1/") && ends.iter().any(|end| path.ends_with(end))
+/// Returns whether a follower can answer the request from the store. A GET that needs agents or the leader's memory is
+/// only for the leader. A request for the owner of a key is for every controller, although it is a POST.
+fn is_for_every_controller(method: &Method, path: &str) -> bool {
+    let needs_leader = || {
+        let suffixes = ["/load", "/verify", "/fleet"];
+        path.starts_with("/api/v1/") && suffixes.iter().any(|suffix| path.ends_with(suffix))
     };
     match *method {
-        Method::GET | Method::HEAD => !forwards(),
+        Method::GET | Method::HEAD => !needs_leader(),
         Method::POST => path.starts_with("/api/v1/maps/") && path.ends_with("/locate"),
         _ => false,
     }
 }
 
+/// Sends the request to the leader, and returns its response.
 async fn forward(leader: &Leader, request: Request) -> Result<Response, ApiError> {
-    let lost = |error: &dyn std::fmt::Display| leader_lost(&leader.url, error);
+    let leader_error = |error: &dyn std::fmt::Display| leader_lost(&leader.url, error);
     let (parts, body) = request.into_parts();
     let body: Bytes = axum::body::to_bytes(body, super::BODY_LIMIT)
         .await
-        .map_err(|e| lost(&e))?;
+        .map_err(|e| leader_error(&e))?;
     let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
     let ca_file = Identity::from_environment().ca_file;
-    let client =
-        controller_client::client(Policy::none(), ca_file.as_deref()).map_err(|e| lost(&e))?;
-    let mut upstream = client
+    let client = controller_client::client(Policy::none(), ca_file.as_deref())
+        .map_err(|e| leader_error(&e))?;
+    let mut forwarded = client
         .request(parts.method, format!("{}{path}", leader.url))
-        .timeout(FORM_WAIT);
-    for name in SENT {
+        .timeout(MAX_FORM_WAIT);
+    for name in FORWARDED_HEADERS {
         if let Some(value) = parts.headers.get(&name) {
-            upstream = upstream.header(name, value);
+            forwarded = forwarded.header(name, value);
         }
     }
-    let answer = upstream.body(body).send().await.map_err(|e| lost(&e))?;
+    let answer = forwarded
+        .body(body)
+        .send()
+        .await
+        .map_err(|e| leader_error(&e))?;
     let mut response = Response::new(Body::empty());
     *response.status_mut() = answer.status();
-    for name in KEPT {
+    for name in RETURNED_HEADERS {
         if let Some(value) = answer.headers().get(&name) {
             response.headers_mut().insert(name, value.clone());
         }
     }
-    *response.body_mut() = Body::from(answer.bytes().await.map_err(|e| lost(&e))?);
+    *response.body_mut() = Body::from(answer.bytes().await.map_err(|e| leader_error(&e))?);
     Ok(response)
 }
 
 /// Headers of a browser's request that are sent to the leader.
-const SENT: [HeaderName; 4] = [
+const FORWARDED_HEADERS: [HeaderName; 4] = [
     header::CONTENT_TYPE,
     header::ACCEPT,
     header::COOKIE,
@@ -115,7 +120,7 @@ const SENT: [HeaderName; 4] = [
 ];
 
 /// Headers of the leader's response that are sent to the browser.
-const KEPT: [HeaderName; 4] = [
+const RETURNED_HEADERS: [HeaderName; 4] = [
     header::SET_COOKIE,
     header::CONTENT_TYPE,
     header::LOCATION,

@@ -6,13 +6,13 @@ use futures::stream::{Stream, unfold};
 use plans::shard_map::{Mapping, MappingState, ShardMap};
 
 /// The approximate size of a piece in bytes.
-const PIECE: usize = 64 << 10;
+const PIECE_SIZE: usize = 64 << 10;
 /// The text after the last mapping.
 const END: &str = "]}";
 
-/// A map of which a part is already written.
+/// Writes the JSON of a map piece by piece.
 #[derive(Debug)]
-struct PartialMapText {
+struct MapWriter {
     marked: MarkedMap,
     /// The index of the next mapping; `None`: everything is written.
     next: Option<usize>,
@@ -20,51 +20,51 @@ struct PartialMapText {
 
 /// Returns the JSON of `marked` as serde writes a [`ShardMap`].
 pub(super) fn pieces(marked: MarkedMap) -> impl Stream<Item = serde_json::Result<Bytes>> {
-    let written = PartialMapText {
+    let writer = MapWriter {
         marked,
         next: Some(0),
     };
-    unfold(written, |mut written| async {
-        let piece = written.piece().transpose()?;
-        Some((piece, written))
+    unfold(writer, |mut writer| async {
+        let piece = writer.next_piece().transpose()?;
+        Some((piece, writer))
     })
 }
 
 /// Returns the whole JSON as one text.
 ///
 /// # Errors
-/// Returns an error if serde cannot write the map, which does not happen.
+/// Returns an error if serde cannot write the map. This would be a defect of the program.
 pub(super) fn text(marked: &MarkedMap) -> serde_json::Result<String> {
-    let mut written = PartialMapText {
+    let mut writer = MapWriter {
         marked: marked.clone(),
         next: Some(0),
     };
     let mut text = Vec::new();
-    while let Some(piece) = written.piece()? {
+    while let Some(piece) = writer.next_piece()? {
         text.extend_from_slice(&piece);
     }
     Ok(String::from_utf8(text).unwrap_or_default())
 }
 
-impl PartialMapText {
+impl MapWriter {
     /// Returns the next piece; `None` after the last one.
-    fn piece(&mut self) -> serde_json::Result<Option<Bytes>> {
-        let Some(mut place) = self.next else {
+    fn next_piece(&mut self) -> serde_json::Result<Option<Bytes>> {
+        let Some(mut index) = self.next else {
             return Ok(None);
         };
         let mappings = &self.marked.bare().mappings;
-        let mut piece = Vec::with_capacity(PIECE + PIECE / 4);
-        if place == 0 {
+        let mut piece = Vec::with_capacity(PIECE_SIZE + PIECE_SIZE / 4);
+        if index == 0 {
             piece.extend_from_slice(head(self.marked.bare())?.as_bytes());
         }
-        while piece.len() < PIECE && place < mappings.len() {
-            if place > 0 {
+        while piece.len() < PIECE_SIZE && index < mappings.len() {
+            if index > 0 {
                 piece.push(b',');
             }
-            write(&mut piece, &mappings[place], self.marked.state(place))?;
-            place += 1;
+            write(&mut piece, &mappings[index], self.marked.state(index))?;
+            index += 1;
         }
-        self.next = Some(place).filter(|place| *place < mappings.len());
+        self.next = Some(index).filter(|index| *index < mappings.len());
         if self.next.is_none() {
             piece.extend_from_slice(END.as_bytes());
         }
@@ -87,6 +87,7 @@ fn head(map: &ShardMap) -> serde_json::Result<String> {
     Ok(text)
 }
 
+/// Writes a mapping, with `state` instead of its own state.
 fn write(piece: &mut Vec<u8>, mapping: &Mapping, state: MappingState) -> serde_json::Result<()> {
     if mapping.state == state {
         return serde_json::to_writer(piece, mapping);
@@ -127,21 +128,24 @@ mod tests {
     }
 
     #[test]
-    fn a_map_in_pieces_is_the_map() {
+    fn the_pieces_together_are_the_json_of_the_map() {
         for mappings in [0, 1, 2, 5_000] {
             let map = map(mappings);
-            let whole = serde_json::to_string(&map).unwrap();
+            let expected = serde_json::to_string(&map).unwrap();
             let marked = MarkedMap::new(Arc::new(map), &[]);
-            assert_eq!(text(&marked).unwrap(), whole);
-            let mut written = PartialMapText {
+            assert_eq!(text(&marked).unwrap(), expected);
+            let mut writer = MapWriter {
                 marked,
                 next: Some(0),
             };
             let mut longest = 0;
-            while let Some(piece) = written.piece().unwrap() {
+            while let Some(piece) = writer.next_piece().unwrap() {
                 longest = longest.max(piece.len());
             }
-            assert!(longest < 2 * PIECE, "{mappings} mappings: {longest} bytes");
+            assert!(
+                longest < 2 * PIECE_SIZE,
+                "{mappings} mappings: {longest} bytes"
+            );
         }
     }
 }

@@ -22,8 +22,8 @@ pub(super) async fn create(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<super::migrations::CreatedResponse<ShardMap>, ApiError> {
-    let made = controller.create_map(json(&body)?, actor(&headers)).await?;
-    Ok(super::migrations::created(made))
+    let map = controller.create_map(json(&body)?, actor(&headers)).await?;
+    Ok(super::migrations::created(map))
 }
 
 /// Returns the version in force of each map.
@@ -37,7 +37,8 @@ pub(super) async fn list(
     Ok(Json(maps))
 }
 
-/// Returns the version in force in pieces, or status 304 if the client already has it.
+/// Returns the version in force, in pieces so that a large map needs little memory; or status 304 if the client already
+/// has it.
 pub(super) async fn show(
     State(controller): State<Controller>,
     Path(name): Path<String>,
@@ -45,26 +46,26 @@ pub(super) async fn show(
 ) -> Result<Response, ApiError> {
     let name = MapName(name);
     let tag = etag(controller.bare_map(&name).await?.as_ref());
-    let known = headers.get(header::IF_NONE_MATCH);
-    let known = known.and_then(|tags| tags.to_str().ok());
-    let tagged = AppendHeaders([
+    let client_tags = headers.get(header::IF_NONE_MATCH);
+    let client_tags = client_tags.and_then(|tags| tags.to_str().ok());
+    let response_headers = AppendHeaders([
         (header::ETAG, tag.clone()),
         (header::CACHE_CONTROL, "no-cache".to_owned()),
     ]);
-    if known.is_some_and(|tags| {
+    if client_tags.is_some_and(|tags| {
         tags.split(',')
             .any(|t| t.trim().trim_start_matches("W/") == tag)
     }) {
-        return Ok((super::error::NOT_MODIFIED, tagged).into_response());
+        return Ok((super::error::NOT_MODIFIED, response_headers).into_response());
     }
     let marked = controller.marked_map(&name).await?;
-    let tagged = AppendHeaders([
+    let response_headers = AppendHeaders([
         (header::ETAG, etag(marked.bare())),
         (header::CACHE_CONTROL, "no-cache".to_owned()),
         (header::CONTENT_TYPE, "application/json".to_owned()),
     ]);
     let body = Body::from_stream(map_text::pieces(marked));
-    Ok((tagged, body).into_response())
+    Ok((response_headers, body).into_response())
 }
 
 /// Returns every version of a map, without mappings.
@@ -99,11 +100,11 @@ pub(super) struct DiffVersions {
 pub(super) async fn diff(
     State(controller): State<Controller>,
     Path(name): Path<String>,
-    Query(between): Query<DiffVersions>,
+    Query(versions): Query<DiffVersions>,
 ) -> Result<Json<Vec<Difference>>, ApiError> {
-    let (from, to) = (MapVersion(between.from), MapVersion(between.to));
-    let changed = controller.map_difference(&MapName(name), from, to).await?;
-    Ok(Json(changed))
+    let (from, to) = (MapVersion(versions.from), MapVersion(versions.to));
+    let differences = controller.map_difference(&MapName(name), from, to).await?;
+    Ok(Json(differences))
 }
 
 /// Creates the next version without a migration.
@@ -177,7 +178,7 @@ pub(super) async fn locate(
     }))
 }
 
-/// Sends the map now, and again after each change.
+/// Returns a stream of events that sends the map now, and again after each change.
 pub(super) async fn changes(
     State(controller): State<Controller>,
     Path(name): Path<String>,

@@ -4,7 +4,7 @@ use super::extract::{Path, Query};
 use super::paging::PageQuery;
 use super::stream::{accepts_feed, feed_migration, last_event_id};
 use super::{ApiError, actor, json, json_or_default};
-use crate::access::Visitor;
+use crate::access::Caller;
 use crate::controller::{Command, ControlError, Controller};
 use crate::store::{CleanupRecord, FigureReading, Snapshot};
 use crate::view::{MigrationSummary, MigrationView};
@@ -18,7 +18,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// The maximum number of events in one response.
-pub(super) const EVENTS: i64 = 10_000;
+pub(super) const MAX_EVENTS: i64 = 10_000;
 
 /// The response with a new object.
 pub(super) type CreatedResponse<T> = (StatusCode, Json<T>);
@@ -39,8 +39,8 @@ pub(super) fn parse_command(
     command: &str,
     body: &Bytes,
 ) -> Result<(Command, CommandReason), ApiError> {
-    let named = Command::parse(command);
-    let command = named.ok_or_else(|| ControlError::missing("command", command))?;
+    let parsed = Command::parse(command);
+    let command = parsed.ok_or_else(|| ControlError::missing("command", command))?;
     Ok((command, json_or_default(body)?))
 }
 
@@ -59,7 +59,10 @@ pub(super) async fn list(
     if let Some(after) = &after {
         controller.load(after).await?;
     }
-    let all = controller.store().list(page.read(), after.as_ref()).await?;
+    let all = controller
+        .store()
+        .list(page.rows_to_read(), after.as_ref())
+        .await?;
     let all: Vec<MigrationSummary> = all.iter().map(MigrationSummary::from).collect();
     Ok(page.answer("/api/v1/migrations", all, |m| m.id.to_string()))
 }
@@ -67,16 +70,16 @@ pub(super) async fn list(
 /// Returns one migration with all details.
 pub(super) async fn show(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Result<impl IntoResponse, ApiError> {
     let id = MigrationId(id);
     let snapshot = controller.load(&id).await?;
-    let reach = controller.permitted_shards(&visitor, None).await?;
-    controller.check_reach(&reach, &id).await?;
+    let permitted_shards = controller.permitted_shards(&caller, None).await?;
+    controller.check_reach(&permitted_shards, &id).await?;
     let tag = format!("\"{}\"", snapshot.migration.revision);
     let tag = AppendHeaders([(header::ETAG, tag)]);
-    let events = controller.store().events(&id, 0, EVENTS).await?;
+    let events = controller.store().events(&id, 0, MAX_EVENTS).await?;
     Ok((
         tag,
         Json(view(&controller, &snapshot).with_journal(&events)),
@@ -90,8 +93,8 @@ pub(super) async fn command(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Json<MigrationView>, ApiError> {
-    let (command, reason) = parse_command(&command, &body)?;
-    let reason = reason.reason.as_deref();
+    let (command, parameters) = parse_command(&command, &body)?;
+    let reason = parameters.reason.as_deref();
     let id = MigrationId(id);
     let revision = expected_revision(&headers)?;
     let snapshot = controller
@@ -109,7 +112,7 @@ fn expected_revision(headers: &HeaderMap) -> Result<Option<i64>, ApiError> {
         .to_str()
         .ok()
         .and_then(|tag| tag.trim().trim_matches('"').parse().ok());
-    let what = "If-Match is not the ETag of a migration".to_owned();
+    let what = "the header If-Match does not contain the ETag of a migration".to_owned();
     let revision = revision.ok_or(ControlError::Invalid { what })?;
     Ok(Some(revision))
 }
@@ -131,26 +134,27 @@ pub(super) async fn limit(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Json<MigrationView>, ApiError> {
-    let reason = json(&body)?;
+    let change = json(&body)?;
     let id = MigrationId(id);
-    let snapshot = controller.set_limit(&id, &reason, actor(&headers)).await?;
+    let snapshot = controller.set_limit(&id, &change, actor(&headers)).await?;
     Ok(Json(view(&controller, &snapshot)))
 }
 
-/// Returns the journal once, or sends its lines as they are written.
+/// Returns the journal; or, if the client accepts events, a stream that sends new lines of the journal and changes of
+/// the view.
 pub(super) async fn events(
     State(controller): State<Controller>,
     Path(id): Path<String>,
-    Query(after): Query<EventCursor>,
+    Query(cursor): Query<EventCursor>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let id = MigrationId(id);
     controller.load(&id).await?;
-    let after = last_event_id(&headers).or(after.after).unwrap_or(0);
+    let after = last_event_id(&headers).or(cursor.after).unwrap_or(0);
     if accepts_feed(&headers) {
         return Ok(feed_migration(controller, id, after).into_response());
     }
-    let events = controller.store().events(&id, after, EVENTS).await?;
+    let events = controller.store().events(&id, after, MAX_EVENTS).await?;
     Ok(Json(events).into_response())
 }
 
@@ -165,13 +169,13 @@ pub(super) async fn course(
 /// Returns the objects that the migration created on shards, and whether they were removed.
 pub(super) async fn cleanup(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Result<Json<Vec<CleanupRecord>>, ApiError> {
     let id = MigrationId(id);
     controller.load(&id).await?;
-    let reach = controller.permitted_shards(&visitor, None).await?;
-    controller.check_reach(&reach, &id).await?;
+    let permitted_shards = controller.permitted_shards(&caller, None).await?;
+    controller.check_reach(&permitted_shards, &id).await?;
     Ok(Json(controller.store().cleanup(&id).await?))
 }
 

@@ -45,7 +45,7 @@ pub use error::{ApiError, Problem};
 pub(crate) use error::{INLINE_PASSWORD, UNREADABLE_DSN};
 pub(crate) use headers::{COOKIE, REASON_HEADER, cookie};
 pub use health::{ControllerVersion, LeadershipHealth, Readiness, ReadinessCheck};
-pub(crate) use leader::hand_on;
+pub(crate) use leader::forward_to_leader;
 pub use maps::LocatedKey;
 pub(crate) use once::{HEADER as IDEMPOTENCY_HEADER, takes_key};
 pub use routes::{document, routes};
@@ -71,16 +71,16 @@ pub const ACTOR_HEADER: &str = "x-shardwright-actor";
 /// Returns the name of the user who sends the command: from the header, or `operator`.
 #[must_use]
 pub fn actor(headers: &HeaderMap) -> &str {
-    let named = headers
+    let name = headers
         .get(ACTOR_HEADER)
         .and_then(|name| name.to_str().ok());
-    named.filter(|name| !name.is_empty()).unwrap_or("operator")
+    name.filter(|name| !name.is_empty()).unwrap_or("operator")
 }
 
 /// Creates the page that a browser gets when its request is refused.
 pub type RefusedPage = fn(AccessRefusal) -> Response;
 
-/// Adds admission to `routes` of `controller`, and the check of Host and Origin for a server at `address`.
+/// Adds the stages before the handlers to `routes`, for a server of `controller` at `address`.
 pub fn guarded(
     routes: Router,
     controller: &Controller,
@@ -109,19 +109,21 @@ pub fn guarded(
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The address is not on loopback and no token is required, so every client that reaches it could do everything.
-    #[error("{address} is not a loopback address, and no token is named for it")]
+    #[error("{address} is not a loopback address, and no token was configured")]
     NotLoopback {
         /// The requested address.
         address: SocketAddr,
     },
     /// The address is not on loopback, and without TLS tokens would be sent unencrypted.
-    #[error("{address} is not a loopback address, and there is no TLS")]
+    #[error("{address} is not a loopback address, and TLS was not configured")]
     NoTls {
         /// The requested address.
         address: SocketAddr,
     },
     /// The server listens on all addresses of the host, and no URL was configured for other hosts.
-    #[error("{address} is no address that a browser can be sent to")]
+    #[error(
+        "{address} stands for all addresses of this host, and other hosts cannot connect to it"
+    )]
     NoName {
         /// The requested address.
         address: SocketAddr,

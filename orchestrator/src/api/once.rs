@@ -7,7 +7,7 @@
 
 use super::BODY_LIMIT;
 use super::error::{ApiError, keyed};
-use crate::access::{RouteAccess, SecretDigest, Visitor};
+use crate::access::{Caller, RouteAccess, SecretDigest};
 use crate::controller::Controller;
 use crate::store::{CommandStore, EarlierCommand, KeyedCommand, StoredResponse};
 use axum::body::{Body, Bytes, to_bytes};
@@ -22,12 +22,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(crate) const HEADER: &str = "idempotency-key";
 /// The response header that marks a repeated response.
 const REPLAYED: &str = "idempotency-replayed";
-const LONGEST: usize = 255;
+/// The longest key, in bytes.
+const MAX_KEY: usize = 255;
 /// The largest response in bytes that is kept.
-const ANSWER_LIMIT: usize = 48 << 20;
+const MAX_ANSWER: usize = 48 << 20;
 
-/// Requests that are sent with POST but change nothing.
-const QUESTIONS: [&str; 5] = [
+/// Routes whose POST requests change nothing.
+const READING_POSTS: [&str; 5] = [
     "/api/v1/plans",
     "/api/v1/doctor",
     "/api/v1/maps/{name}/load",
@@ -39,27 +40,30 @@ const QUESTIONS: [&str; 5] = [
 pub(crate) fn takes_key(method: &str, pattern: &str) -> bool {
     let last = pattern.rsplit('/').next().unwrap_or_default();
     let changes = method != "GET" && RouteAccess::of(method, pattern, last).changes();
-    changes && !QUESTIONS.contains(&pattern) && !(method == "POST" && pattern == "/api/v1/tokens")
+    changes
+        && !READING_POSTS.contains(&pattern)
+        && !(method == "POST" && pattern == "/api/v1/tokens")
 }
 
 /// The commands with a key that this process is carrying out.
 #[derive(Debug, Clone)]
 pub(super) struct RunningCommands {
     controller: Controller,
-    busy: Arc<Mutex<BTreeSet<SecretDigest>>>,
+    keys: Arc<Mutex<BTreeSet<SecretDigest>>>,
 }
 
 impl RunningCommands {
     pub(super) fn new(controller: Controller) -> Self {
         Self {
             controller,
-            busy: Arc::default(),
+            keys: Arc::default(),
         }
     }
 
+    /// Marks the command with this key as running; `None` if it already is.
     fn begin(&self, key: SecretDigest) -> Option<RunningCommand> {
-        let mut busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
-        busy.insert(key).then(|| RunningCommand(self.clone(), key))
+        let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        keys.insert(key).then(|| RunningCommand(self.clone(), key))
     }
 }
 
@@ -68,8 +72,8 @@ struct RunningCommand(RunningCommands, SecretDigest);
 
 impl Drop for RunningCommand {
     fn drop(&mut self) {
-        let busy = self.0.busy.lock();
-        busy.unwrap_or_else(PoisonError::into_inner).remove(&self.1);
+        let keys = self.0.keys.lock();
+        keys.unwrap_or_else(PoisonError::into_inner).remove(&self.1);
     }
 }
 
@@ -85,13 +89,14 @@ pub(super) async fn answer(
     if matches!(*request.method(), Method::GET | Method::HEAD) {
         return next.run(request).await;
     }
-    match once(&running, &key, request, next).await {
+    match answer_with_key(&running, &key, request, next).await {
         Ok(response) => response,
         Err(error) => error.into_response(),
     }
 }
 
-async fn once(
+/// Does the same as [`answer`], for a command that has a key.
+async fn answer_with_key(
     running: &RunningCommands,
     key: &HeaderValue,
     request: Request,
@@ -105,21 +110,21 @@ async fn once(
     let key = key
         .to_str()
         .ok()
-        .filter(|key| !key.trim().is_empty() && key.len() <= LONGEST);
-    let key = key.ok_or_else(keyed::no_key)?;
-    let visitor = request.extensions().get::<Visitor>();
-    let key = SecretDigest::of(&[visitor.map_or("", |visitor| &visitor.name), key]);
-    let Some(_busy) = running.begin(key) else {
+        .filter(|key| !key.trim().is_empty() && key.len() <= MAX_KEY);
+    let key = key.ok_or_else(keyed::invalid_key)?;
+    let caller = request.extensions().get::<Caller>();
+    let key = SecretDigest::of(&[caller.map_or("", |caller| &caller.name), key]);
+    let Some(_running_command) = running.begin(key) else {
         return Err(keyed::in_progress());
     };
     let (parts, body) = request.into_parts();
     let body = to_bytes(body, BODY_LIMIT).await;
     let body = body.map_err(|_| ApiError::too_large(BODY_LIMIT))?;
-    let place = parts.uri.to_string();
-    let digested = [parts.method.as_str().as_bytes(), place.as_bytes(), &body];
+    let uri = parts.uri.to_string();
+    let hashed = [parts.method.as_str().as_bytes(), uri.as_bytes(), &body];
     let command = KeyedCommand {
         key,
-        fingerprint: SecretDigest::of(&digested),
+        fingerprint: SecretDigest::of(&hashed),
         at: chrono::Utc::now(),
     };
     let store: &dyn CommandStore = running.controller.store();
@@ -127,7 +132,7 @@ async fn once(
         Some(earlier) => replay(&command, earlier),
         None => {
             let request = Request::from_parts(parts, Body::from(body));
-            keep(running, key, next.run(request).await).await
+            store_response(running, key, next.run(request).await).await
         }
     }
 }
@@ -137,11 +142,11 @@ fn replay(command: &KeyedCommand, earlier: EarlierCommand) -> Result<Response, A
     if earlier.fingerprint != command.fingerprint {
         return Err(keyed::key_of_another_command());
     }
-    let kept = earlier.response.ok_or_else(keyed::unknown_outcome)?;
-    let status = StatusCode::from_u16(kept.status).unwrap_or_default();
-    let mut response = (status, kept.body).into_response();
+    let answer = earlier.response.ok_or_else(keyed::unknown_outcome)?;
+    let status = StatusCode::from_u16(answer.status).unwrap_or_default();
+    let mut response = (status, answer.body).into_response();
     let headers = response.headers_mut();
-    if let Ok(kind) = HeaderValue::from_str(&kept.content_type) {
+    if let Ok(kind) = HeaderValue::from_str(&answer.content_type) {
         headers.insert(header::CONTENT_TYPE, kind);
     }
     headers.insert(REPLAYED, HeaderValue::from_static("true"));
@@ -149,7 +154,7 @@ fn replay(command: &KeyedCommand, earlier: EarlierCommand) -> Result<Response, A
 }
 
 /// Keeps the response to a successful command, and deletes the record of one that was refused.
-async fn keep(
+async fn store_response(
     running: &RunningCommands,
     key: SecretDigest,
     response: Response,
@@ -159,14 +164,14 @@ async fn keep(
         // After a server error the command may have been carried out. The record stays, so that a repetition reports an
         // unknown outcome.
         if response.status().is_client_error() {
-            forgotten(store.forget_command(key).await);
+            log_failure(store.forget_command(key).await);
         }
         return Ok(response);
     }
     let (parts, body) = response.into_parts();
-    let body: Bytes = to_bytes(body, ANSWER_LIMIT)
+    let body: Bytes = to_bytes(body, MAX_ANSWER)
         .await
-        .map_err(|_| ApiError::too_large(ANSWER_LIMIT))?;
+        .map_err(|_| ApiError::too_large(MAX_ANSWER))?;
     let kind = parts.headers.get(header::CONTENT_TYPE);
     let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let response = StoredResponse {
@@ -174,14 +179,14 @@ async fn keep(
         content_type: kind.to_owned(),
         body: body.to_vec(),
     };
-    forgotten(store.store_response(key, &response).await);
+    log_failure(store.store_response(key, &response).await);
     Ok(Response::from_parts(parts, Body::from(body)))
 }
 
-/// Logs if the response could not be kept. The command has been carried out; a repetition will report an unknown
-/// outcome.
-fn forgotten(kept: Result<(), crate::store::StoreError>) {
-    if let Err(error) = kept {
-        tracing::warn!(%error, "the answer to an order with a key was not kept");
+/// Logs a failure to store a response or to delete a record. A repetition of the command then gets the error that the
+/// outcome is unknown.
+fn log_failure(stored: Result<(), crate::store::StoreError>) {
+    if let Err(error) = stored {
+        tracing::warn!(%error, "could not store the answer to a command with an idempotency key");
     }
 }

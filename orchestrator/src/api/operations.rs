@@ -1,7 +1,7 @@
 //! Operations: submitted plans with all their moves.
 
 use super::extract::{Path, Query};
-use super::migrations::{CreatedResponse, EVENTS, created, parse_command};
+use super::migrations::{CreatedResponse, MAX_EVENTS, created, parse_command};
 use super::paging::PageQuery;
 use super::stream::{accepts_feed, feed_operation};
 use super::{ApiError, actor};
@@ -18,7 +18,7 @@ use plans::id::MigrationId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The query parameters with which a plan is submitted.
+/// The query parameters of a submission.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct AdmissionQuery {
     /// True to accept the plan even if other migrations first move some of its keys.
@@ -37,12 +37,14 @@ pub(super) struct JournalLine {
 /// Submits a plan.
 pub(super) async fn submit(
     State(controller): State<Controller>,
-    Query(how): Query<AdmissionQuery>,
+    Query(query): Query<AdmissionQuery>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<CreatedResponse<OperationView>, ApiError> {
     let text = super::plan::text(&body)?;
-    let migrations = controller.submit(text, how.queue, actor(&headers)).await?;
+    let migrations = controller
+        .submit(text, query.queue, actor(&headers))
+        .await?;
     let first = migrations
         .first()
         .map(|snapshot| &snapshot.migration.operation);
@@ -60,7 +62,9 @@ pub(super) async fn list(
         controller.operation(after).await?;
     }
     let store = controller.store();
-    let all = store.operations(page.read(), after.as_ref()).await?;
+    let all = store
+        .operations(page.rows_to_read(), after.as_ref())
+        .await?;
     let all: Vec<OperationView> = all.iter().map(OperationView::from).collect();
     Ok(page.answer("/api/v1/operations", all, |o| o.id.to_string()))
 }
@@ -80,8 +84,8 @@ pub(super) async fn command(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Json<OperationView>, ApiError> {
-    let (command, reason) = parse_command(&command, &body)?;
-    let reason = reason.reason.as_deref();
+    let (command, parameters) = parse_command(&command, &body)?;
+    let reason = parameters.reason.as_deref();
     let operation = controller
         .command_all(&MigrationId(id), command, actor(&headers), reason)
         .await?;
@@ -118,12 +122,12 @@ pub(super) struct ReportQuery {
 pub(super) async fn report(
     State(controller): State<Controller>,
     Path(id): Path<String>,
-    Query(wanted): Query<ReportQuery>,
+    Query(query): Query<ReportQuery>,
 ) -> Result<Response, ApiError> {
     let report = OperationReport::of(&controller, &MigrationId(id)).await?;
-    let text = report.write(wanted.format).map_err(ControlError::Report)?;
+    let text = report.write(query.format).map_err(ControlError::Report)?;
     let headers = [
-        (header::CONTENT_TYPE, wanted.format.content_type()),
+        (header::CONTENT_TYPE, query.format.content_type()),
         (
             header::CONTENT_SECURITY_POLICY,
             "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
@@ -133,7 +137,8 @@ pub(super) async fn report(
     Ok((headers, text).into_response())
 }
 
-/// Returns the journals of all migrations of the operation, ordered by time; or sends its view after each change.
+/// Returns the journals of all migrations of the operation, ordered by time; or, if the client accepts events, a stream
+/// that sends the view of the operation after each change.
 pub(super) async fn events(
     State(controller): State<Controller>,
     Path(id): Path<String>,
@@ -145,7 +150,10 @@ pub(super) async fn events(
     }
     let mut lines = Vec::new();
     for migration in operation.migrations {
-        let events = controller.store().events(&migration.id, 0, EVENTS).await?;
+        let events = controller
+            .store()
+            .events(&migration.id, 0, MAX_EVENTS)
+            .await?;
         lines.extend(events.into_iter().map(|event| JournalLine {
             migration: migration.id.clone(),
             event,
@@ -155,13 +163,16 @@ pub(super) async fn events(
     Ok(Json(lines).into_response())
 }
 
-/// Returns what operators changed outside of migrations, newest first.
+/// Returns the audit trail, newest line first.
 pub(super) async fn audit(
     State(controller): State<Controller>,
     Query(page): Query<PageQuery>,
 ) -> Result<Response, ApiError> {
     let before = page.after_number()?;
-    let lines = controller.store().audit(page.read(), before).await?;
+    let lines = controller
+        .store()
+        .audit(page.rows_to_read(), before)
+        .await?;
     Ok(page.answer("/api/v1/audit", lines, |line| line.line.to_string()))
 }
 

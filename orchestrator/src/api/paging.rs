@@ -11,9 +11,9 @@ use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 
 /// The number of rows in a page if the request has no limit.
-const ROWS: i64 = 200;
+const DEFAULT_ROWS: i64 = 200;
 /// The maximum number of rows in a page.
-const MOST: i64 = 10_000;
+const MAX_ROWS: i64 = 10_000;
 
 /// The requested page.
 #[derive(Debug, Deserialize)]
@@ -24,7 +24,7 @@ pub(super) struct PageQuery {
 
 impl PageQuery {
     /// Returns the number of rows to read: one more than the page has, to find out whether another page follows.
-    pub(super) fn read(&self) -> i64 {
+    pub(super) fn rows_to_read(&self) -> i64 {
         self.rows() + 1
     }
 
@@ -37,7 +37,8 @@ impl PageQuery {
     pub(super) fn after_number(&self) -> Result<Option<i64>, ApiError> {
         let number = self.after().map(str::parse).transpose();
         number.map_err(|_| {
-            let what = "after is not what the link to the next page says".to_owned();
+            let what =
+                "the parameter `after` does not come from the link to a next page".to_owned();
             ControlError::Invalid { what }.into()
         })
     }
@@ -49,10 +50,10 @@ impl PageQuery {
         mut rows: Vec<T>,
         cursor: impl Fn(&T) -> String,
     ) -> Response {
-        let most = usize::try_from(self.rows()).unwrap_or_default();
-        let more = rows.len() > most;
-        rows.truncate(most);
-        let last = rows.last().filter(|_| more).map(cursor);
+        let page_rows = usize::try_from(self.rows()).unwrap_or_default();
+        let has_next_page = rows.len() > page_rows;
+        rows.truncate(page_rows);
+        let last = rows.last().filter(|_| has_next_page).map(cursor);
         let mut response = Json(rows).into_response();
         if let Some(link) = last.and_then(|last| self.link(path, &last)) {
             response.headers_mut().insert(header::LINK, link);
@@ -60,8 +61,9 @@ impl PageQuery {
         response
     }
 
+    /// Returns the number of rows in the page.
     fn rows(&self) -> i64 {
-        self.limit.unwrap_or(ROWS).clamp(1, MOST)
+        self.limit.unwrap_or(DEFAULT_ROWS).clamp(1, MAX_ROWS)
     }
 
     fn link(&self, path: &str, last: &str) -> Option<HeaderValue> {

@@ -9,7 +9,7 @@ use plans::request::Request;
 use serde_json::Value;
 
 /// Creates a plan from a request in YAML or JSON.
-pub(super) async fn make(
+pub(super) async fn create(
     State(controller): State<Controller>,
     body: axum::body::Bytes,
 ) -> Result<Json<Plan>, ApiError> {

@@ -61,20 +61,20 @@ pub fn routes(controller: Controller) -> Router {
 fn described() -> DescribedRoutes {
     let probes = of_probes(DescribedRoutes::new());
     let fleet = of_fleet(of_maps(of_shards(probes)));
-    of_agents(of_tries(of_migrations(of_operations(fleet))))
+    of_agents(of_trial_commands(of_migrations(of_operations(fleet))))
 }
 
 fn of_probes(all: DescribedRoutes) -> DescribedRoutes {
-    let text = || RouteDoc::of("The process answers").answers_text(&["text/plain"]);
+    let text = || RouteDoc::of("The process runs").answers_text(&["text/plain"]);
     all.get("/healthz", health::alive, text())
         .get(
             "/readyz",
             health::ready,
-            RouteDoc::of("Store, schema and leader are as they must be; with verbose each of them")
+            RouteDoc::of("The controller is ready: it reaches the store, the schema has its version, and a controller leads")
                 .query(
                     "verbose",
                     "string",
-                    "With any value: each thing that was looked at.",
+                    "With any value: return the result of each check.",
                 )
                 .answers::<Readiness>()
                 .answers_text(&["text/plain"]),
@@ -82,18 +82,18 @@ fn of_probes(all: DescribedRoutes) -> DescribedRoutes {
         .get(
             "/version",
             health::version,
-            RouteDoc::of("Version, protocols of agents, and the store")
+            RouteDoc::of("The versions of the program and of the agents' protocol, and the id of the store")
                 .answers::<ControllerVersion>(),
         )
         .get(
             "/api/v1/health",
             health::health,
-            RouteDoc::of("Who leads, under which term").answers::<LeadershipHealth>(),
+            RouteDoc::of("Which controller leads, and under which term").answers::<LeadershipHealth>(),
         )
         .get(
             "/metrics",
             inspections::metrics,
-            RouteDoc::of("Metrics; docs/metrics.md says what each means")
+            RouteDoc::of("Metrics; docs/metrics.md describes them")
                 .answers_text(&["application/openmetrics-text"]),
         )
         .get(
@@ -103,6 +103,7 @@ fn of_probes(all: DescribedRoutes) -> DescribedRoutes {
         )
 }
 
+/// Returns the document itself.
 async fn show() -> Json<&'static Value> {
     Json(document())
 }
@@ -129,19 +130,19 @@ fn of_shards(all: DescribedRoutes) -> DescribedRoutes {
     .patch(
         name,
         shards::change,
-        RouteDoc::of("Change connection string, labels or capacity of a shard")
+        RouteDoc::of("Change the connection string, labels, capacity or space of a shard")
             .takes::<ShardChange>()
             .answers::<ShardRecord>(),
     )
     .delete(
         name,
         shards::remove,
-        RouteDoc::of("Forget a shard that no map names").may_take::<migrations::CommandReason>(),
+        RouteDoc::of("Remove a shard that no map in force names").may_take::<migrations::CommandReason>(),
     )
     .post(
         "/api/v1/shards/{name}/directory",
         inspections::directory,
-        RouteDoc::of("Read keys and their shards from a table of a shard, by its name and those of its columns")
+        RouteDoc::of("Read keys and their shards from a table of a shard; the body names the table and its columns")
             .takes::<DirectoryRequest>()
             .answers::<Directory>(),
     )
@@ -151,14 +152,14 @@ fn of_fleet(all: DescribedRoutes) -> DescribedRoutes {
     all.post(
         "/api/v1/doctor",
         doctor::examine,
-        RouteDoc::of("Everything that stands in the way of moves")
+        RouteDoc::of("Everything that prevents moves")
             .may_take::<DoctorRequest>()
             .answers::<Diagnosis>(),
     )
     .get(
         "/api/v1/fleet",
         fleet::show,
-        RouteDoc::of("What the last looks at the shards showed").answers::<FleetReport>(),
+        RouteDoc::of("The results of the last probes of the shards").answers::<FleetReport>(),
     )
     .post(
         "/api/v1/fleet/reconcile",
@@ -170,41 +171,41 @@ fn of_fleet(all: DescribedRoutes) -> DescribedRoutes {
     .post(
         "/api/v1/fleet/cleanup",
         fleet::cleanup,
-        RouteDoc::of("List what no live migration explains, and remove it where it is ordered")
+        RouteDoc::of("List objects on the shards that belong to no unfinished migration, and remove them if requested")
             .may_take::<CleanupRequest>()
             .answers::<CleanupReport>(),
     )
     .get(
         "/api/v1/audit",
         operations::audit,
-        RouteDoc::of("Orders and changes, newest first")
+        RouteDoc::of("The audit trail: commands and changes, newest first")
             .pages()
             .answers::<Vec<AuditLine>>(),
     )
     .post(
         "/api/v1/tokens",
         tokens::create,
-        RouteDoc::of("Make a token; it is shown in this answer alone")
+        RouteDoc::of("Create a token; only this response contains it")
             .takes::<NewToken>()
             .creates::<IssuedToken>(),
     )
     .get(
         "/api/v1/tokens",
         tokens::list,
-        RouteDoc::of("All tokens, revoked ones too, without their secrets")
+        RouteDoc::of("All tokens, including revoked ones, without their secrets")
             .answers::<Vec<TokenRecord>>(),
     )
     .delete(
         "/api/v1/tokens/{name}",
         tokens::revoke,
-        RouteDoc::of("Take a token back")
+        RouteDoc::of("Revoke a token")
             .may_take::<migrations::CommandReason>()
             .answers::<TokenRecord>(),
     )
     .post(
         "/api/v1/sign-in-codes",
         tokens::sign_in_code,
-        RouteDoc::of("Make a code by which your browser signs in once, within five minutes")
+        RouteDoc::of("Create a link with which a browser signs in once, within five minutes")
             .answers::<SignInCode>(),
     )
 }
@@ -212,8 +213,8 @@ fn of_fleet(all: DescribedRoutes) -> DescribedRoutes {
 fn of_plans(all: DescribedRoutes) -> DescribedRoutes {
     all.post(
         "/api/v1/plans",
-        plan::make,
-        RouteDoc::of("Make a plan of a request; nothing is changed")
+        plan::create,
+        RouteDoc::of("Create a plan from a request; nothing is changed")
             .takes_as::<Request>(TEXTS)
             .answers::<Plan>(),
     )
@@ -231,13 +232,17 @@ fn of_operations(all: DescribedRoutes) -> DescribedRoutes {
             .query(
                 "queue",
                 "boolean",
-                "Also while others move some of its keys.",
+                "Accept the plan even if other migrations first move some of its keys.",
             )
             .creates::<OperationView>()
     };
     let report = || {
-        RouteDoc::of("The evidence of an operation")
-            .query_one_of("format", &["json", "md", "html"], "JSON without it.")
+        RouteDoc::of("The report of an operation")
+            .query_one_of(
+                "format",
+                &["json", "md", "html"],
+                "The format; JSON by default.",
+            )
             .answers::<OperationReport>()
             .answers_text(&["text/markdown", "text/html"])
     };
@@ -265,7 +270,7 @@ fn of_operations(all: DescribedRoutes) -> DescribedRoutes {
             "/api/v1/operations/{id}/events",
             operations::events,
             RouteDoc::of(
-                "The journals of all its migrations by time; or its view whenever it changes",
+                "The journals of all migrations of the operation, by time; or, as events, the operation after each change",
             )
             .answers::<Vec<operations::JournalLine>>()
             .feeds(),
@@ -283,7 +288,7 @@ fn of_operations(all: DescribedRoutes) -> DescribedRoutes {
         .post(
             "/api/v1/operations/{id}/{command}",
             operations::command,
-            RouteDoc::of("Give an order to every migration of an operation that can take it")
+            RouteDoc::of("Send a command to every migration of an operation for which it is possible")
                 .may_take::<migrations::CommandReason>()
                 .answers::<OperationView>(),
         )
@@ -307,54 +312,54 @@ fn of_migrations(all: DescribedRoutes) -> DescribedRoutes {
         "/api/v1/migrations/{id}/events",
         migrations::events,
         RouteDoc::of(
-            "Its journal; or, as server-sent events, each line and each change of its view",
+            "The journal of a migration; or, as events, each new line and the migration after each change",
         )
-        .query("after", "integer", "Only lines behind this number.")
+        .query("after", "integer", "Only lines with a number greater than this.")
         .answers::<Vec<Event>>()
         .feeds(),
     )
     .get(
         "/api/v1/migrations/{id}/course",
         migrations::course,
-        RouteDoc::of("How far it was over time").answers::<Vec<FigureReading>>(),
+        RouteDoc::of("The progress figures of a migration over time").answers::<Vec<FigureReading>>(),
     )
     .get(
         "/api/v1/migrations/{id}/cleanup",
         migrations::cleanup,
-        RouteDoc::of("What it made on the shards").answers::<Vec<CleanupRecord>>(),
+        RouteDoc::of("The objects that a migration created on the shards").answers::<Vec<CleanupRecord>>(),
     )
     .post(
         "/api/v1/migrations/{id}/limits",
         migrations::limit,
-        RouteDoc::of("Change what it may take of its shards")
+        RouteDoc::of("Change a limit of the load that a migration causes on its shards")
             .takes::<LimitChange>()
             .answers::<MigrationView>(),
     )
     .post(
         verify,
         verify::schedule,
-        RouteDoc::of("Compare both copies again, now")
+        RouteDoc::of("Compare both copies of a migration again, now")
             .may_take::<verify::VerifyRequest>()
             .answers::<ScheduledComparison>(),
     )
     .get(
         verify,
         verify::report,
-        RouteDoc::of("What the last comparisons found; keys of rows that differ are in it")
+        RouteDoc::of("The results of the last comparisons, with the keys of rows that differ")
             .answers::<Vec<DifferenceReport>>(),
     )
     .post(
         "/api/v1/migrations/{id}/{command}",
         migrations::command,
-        RouteDoc::of("Give an order to a migration")
+        RouteDoc::of("Send a command to a migration")
             .may_take::<migrations::CommandReason>()
             .answers::<MigrationView>(),
     )
 }
 
 /// Adds routes that check whether a command is possible, without carrying it out.
-fn of_tries(all: DescribedRoutes) -> DescribedRoutes {
-    let about = || RouteDoc::of("Whether an order could be given now; nothing is changed");
+fn of_trial_commands(all: DescribedRoutes) -> DescribedRoutes {
+    let about = || RouteDoc::of("Check whether a command is possible now; nothing is changed");
     all.get(
         "/api/v1/operations/{id}/{command}",
         operations::try_command,
@@ -369,40 +374,40 @@ fn of_tries(all: DescribedRoutes) -> DescribedRoutes {
 
 /// Adds the routes for agents. The messages have the form of the protocol version that `/version` returns.
 fn of_agents(all: DescribedRoutes) -> DescribedRoutes {
-    let documented = |summary| RouteDoc::of(summary).takes::<Value>();
+    let with_json_body = |summary| RouteDoc::of(summary).takes::<Value>();
     all.get(
         "/api/v1/agents",
         agents::list,
-        RouteDoc::of("Agents that have spoken").answers::<Vec<AgentRecord>>(),
+        RouteDoc::of("All agents that have sent a request").answers::<Vec<AgentRecord>>(),
     )
     .post(
         "/api/v1/agents/claim",
         agents::claim,
-        documented("An agent asks for work").answers::<Value>(),
+        with_json_body("An agent requests work").answers::<Value>(),
     )
     .post(
         "/api/v1/agents/heartbeat",
         agents::heartbeat,
-        documented("An agent tells how far it is").answers::<Value>(),
+        with_json_body("An agent sends a heartbeat").answers::<Value>(),
     )
     .post(
         "/api/v1/agents/report",
         agents::report,
-        documented("An agent tells what came of a step"),
+        with_json_body("An agent reports the outcome of a step or an inspection"),
     )
     .post(
         "/api/v1/agents/cutover",
         agents::cutover,
-        documented("An agent asks for a part of a cutover").answers::<Value>(),
+        with_json_body("An agent requests the next part of a cutover").answers::<Value>(),
     )
     .post(
         "/api/v1/migrations/{id}/cleanup-records",
         agents::record_cleanup,
-        documented("An agent tells what it is about to make"),
+        with_json_body("An agent records objects that it is about to create"),
     )
     .post(
         "/api/v1/migrations/{id}/cleanup-records/done",
         agents::cleanup_done,
-        documented("An agent tells what is gone"),
+        with_json_body("An agent reports that objects are removed"),
     )
 }

@@ -18,8 +18,8 @@ pub(super) async fn add(
     body: Bytes,
 ) -> Result<super::migrations::CreatedResponse<ShardRecord>, ApiError> {
     let shard: NewShard = json(&body)?;
-    let made = controller.add_shard(&shard, actor(&headers)).await?;
-    Ok(super::migrations::created(made))
+    let record = controller.add_shard(&shard, actor(&headers)).await?;
+    Ok(super::migrations::created(record))
 }
 
 /// Returns all shards.
@@ -45,10 +45,10 @@ pub(super) async fn change(
     body: Bytes,
 ) -> Result<Json<ShardRecord>, ApiError> {
     let change: ShardChange = json(&body)?;
-    let changed = controller
+    let record = controller
         .change_shard(&ShardName(name), change, actor(&headers))
         .await?;
-    Ok(Json(changed))
+    Ok(Json(record))
 }
 
 /// Removes a shard that no map in force names.
@@ -58,8 +58,8 @@ pub(super) async fn remove(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<(), ApiError> {
-    let reason: CommandReason = json_or_default(&body)?;
-    let (name, reason) = (ShardName(name), reason.reason.as_deref());
+    let parameters: CommandReason = json_or_default(&body)?;
+    let (name, reason) = (ShardName(name), parameters.reason.as_deref());
     Ok(controller
         .remove_shard(&name, actor(&headers), reason)
         .await?)

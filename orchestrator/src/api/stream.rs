@@ -15,13 +15,13 @@ use tokio::sync::watch;
 
 /// A stream of server-sent events.
 pub(super) type EventFeed = Sse<KeepAliveStream<BoxStream<'static, Result<Event, Infallible>>>>;
-/// A stream of the versions of a map.
+/// A stream of events with a map.
 pub(super) type MapFeed = EventFeed;
 
 /// The shortest time between two reads of the store.
 const PAUSE: Duration = Duration::from_millis(250);
 /// The pause after an error of the store.
-const AFTER_ERROR: Duration = Duration::from_secs(1);
+const PAUSE_AFTER_ERROR: Duration = Duration::from_secs(1);
 /// The maximum number of events in one read.
 const BATCH: i64 = 500;
 
@@ -37,13 +37,15 @@ pub(super) fn last_event_id(headers: &HeaderMap) -> Option<i64> {
     id.to_str().ok()?.parse().ok()
 }
 
+/// Reads a map from the controller, and returns an event after each change.
 struct MapReader {
     controller: Controller,
     name: MapName,
     changes: watch::Receiver<u64>,
     /// The version that the client had when it reconnected.
-    known: Option<i64>,
-    sent: Option<MarkedMap>,
+    client_version: Option<i64>,
+    /// The map that was last sent.
+    last_sent: Option<MarkedMap>,
 }
 
 /// Sends the event `map` now and after each change. Its data is the whole map, and its id is the version.
@@ -52,8 +54,8 @@ pub(super) fn feed_map(controller: Controller, name: MapName, headers: &HeaderMa
         changes: controller.changes(),
         controller,
         name,
-        known: last_event_id(headers),
-        sent: None,
+        client_version: last_event_id(headers),
+        last_sent: None,
     };
     feed(unfold(reader, |mut reader| async {
         let event = reader.next().await?;
@@ -62,22 +64,23 @@ pub(super) fn feed_map(controller: Controller, name: MapName, headers: &HeaderMa
 }
 
 impl MapReader {
+    /// Waits for the next event; `None` if the controller ends.
     async fn next(&mut self) -> Option<Event> {
         loop {
             self.changes.borrow_and_update();
             match self.controller.marked_map(&self.name).await {
                 Ok(marked) => {
                     let version = marked.bare().version;
-                    let known = self.known.take() == Some(version.0);
-                    let fresh = self.sent.as_ref() != Some(&marked) && !known;
-                    self.sent = Some(marked);
-                    if let Some(marked) = self.sent.as_ref().filter(|_| fresh) {
+                    let client_has_version = self.client_version.take() == Some(version.0);
+                    let is_new = self.last_sent.as_ref() != Some(&marked) && !client_has_version;
+                    self.last_sent = Some(marked);
+                    if let Some(marked) = self.last_sent.as_ref().filter(|_| is_new) {
                         let (id, text) = (version.to_string(), map_text::text(marked).ok()?);
                         return Some(Event::default().event("map").id(id).data(text));
                     }
                 }
                 Err(_) => {
-                    tokio::time::sleep(AFTER_ERROR).await;
+                    tokio::time::sleep(PAUSE_AFTER_ERROR).await;
                     continue;
                 }
             }
@@ -86,11 +89,15 @@ impl MapReader {
     }
 }
 
+/// Reads the journal and the view of a migration, and returns an event for each new line and each change.
 struct MigrationReader {
     controller: Controller,
     id: MigrationId,
+    /// The number of the last journal line that was sent.
     after: i64,
-    sent: String,
+    /// The view that was last sent, as JSON.
+    last_sent: String,
+    /// Events that were read and not sent yet.
     queue: VecDeque<Event>,
     changes: watch::Receiver<u64>,
     beats: watch::Receiver<u64>,
@@ -105,7 +112,7 @@ pub(super) fn feed_migration(controller: Controller, id: MigrationId, after: i64
         controller,
         id,
         after,
-        sent: String::new(),
+        last_sent: String::new(),
         queue: VecDeque::new(),
     };
     feed(unfold(reader, |mut reader| async {
@@ -115,6 +122,7 @@ pub(super) fn feed_migration(controller: Controller, id: MigrationId, after: i64
 }
 
 impl MigrationReader {
+    /// Waits for the next event; `None` if the controller ends.
     async fn next(&mut self) -> Option<Event> {
         loop {
             if let Some(event) = self.queue.pop_front() {
@@ -123,7 +131,7 @@ impl MigrationReader {
             self.changes.borrow_and_update();
             self.beats.borrow_and_update();
             if self.poll().await.is_err() {
-                tokio::time::sleep(AFTER_ERROR).await;
+                tokio::time::sleep(PAUSE_AFTER_ERROR).await;
                 continue;
             }
             if !self.queue.is_empty() {
@@ -137,6 +145,7 @@ impl MigrationReader {
         }
     }
 
+    /// Reads new journal lines and the view, and adds the events to the queue.
     async fn poll(&mut self) -> Result<(), ControlError> {
         let store = self.controller.store();
         for event in store.events(&self.id, self.after, BATCH).await? {
@@ -147,20 +156,22 @@ impl MigrationReader {
         }
         let snapshot = self.controller.load(&self.id).await?;
         let text = serde_json::to_string(&view(&self.controller, &snapshot)).unwrap_or_default();
-        if text != self.sent {
+        if text != self.last_sent {
             self.queue
                 .push_back(Event::default().event("view").data(text.clone()));
-            self.sent = text;
+            self.last_sent = text;
         }
         Ok(())
     }
 }
 
+/// Reads the view of an operation, and returns an event after each change.
 struct OperationReader {
     controller: Controller,
     id: MigrationId,
     changes: watch::Receiver<u64>,
-    sent: String,
+    /// The view that was last sent, as JSON.
+    last_sent: String,
 }
 
 /// Sends the event `view` with the operation, now and after each change.
@@ -169,7 +180,7 @@ pub(super) fn feed_operation(controller: Controller, id: MigrationId) -> EventFe
         changes: controller.changes(),
         controller,
         id,
-        sent: String::new(),
+        last_sent: String::new(),
     };
     feed(unfold(reader, |mut reader| async {
         let event = reader.next().await?;
@@ -178,19 +189,20 @@ pub(super) fn feed_operation(controller: Controller, id: MigrationId) -> EventFe
 }
 
 impl OperationReader {
+    /// Waits for the next event; `None` if the controller ends.
     async fn next(&mut self) -> Option<Event> {
         loop {
             self.changes.borrow_and_update();
             match super::operations::view(&self.controller, &self.id).await {
                 Ok(view) => {
                     let text = serde_json::to_string(&view).ok()?;
-                    if text != self.sent {
-                        self.sent.clone_from(&text);
+                    if text != self.last_sent {
+                        self.last_sent.clone_from(&text);
                         return Some(Event::default().event("view").data(text));
                     }
                 }
                 Err(_) => {
-                    tokio::time::sleep(AFTER_ERROR).await;
+                    tokio::time::sleep(PAUSE_AFTER_ERROR).await;
                     continue;
                 }
             }

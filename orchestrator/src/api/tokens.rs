@@ -3,7 +3,7 @@
 use super::extract::Path;
 use super::migrations::{CommandReason, created};
 use super::{ApiError, actor, json, json_or_default};
-use crate::access::Visitor;
+use crate::access::Caller;
 use crate::controller::Controller;
 use crate::store::TokenRecord;
 use axum::body::Bytes;
@@ -15,8 +15,8 @@ use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Forbids caches to store a response that contains a secret.
-const NOT_KEPT: [(HeaderName, &str); 1] = [(header::CACHE_CONTROL, "no-store")];
+/// The header that forbids caches to store a response. It is for responses that contain a secret.
+const NO_STORE: [(HeaderName, &str); 1] = [(header::CACHE_CONTROL, "no-store")];
 
 /// A token that was just created. No other response contains the secret.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -34,15 +34,15 @@ pub(super) async fn create(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<impl IntoResponse, ApiError> {
-    let made = controller
+    let created_token = controller
         .create_token(&json(&body)?, actor(&headers))
         .await?;
-    let (record, secret) = made;
+    let (record, secret) = created_token;
     let issued = created(IssuedToken {
         record,
         token: secret.reveal().to_owned(),
     });
-    Ok((NOT_KEPT, issued))
+    Ok((NO_STORE, issued))
 }
 
 /// A link with which a browser signs in without a typed token.
@@ -58,10 +58,10 @@ pub struct SignInCode {
 /// Creates a sign-in link for a client with a person's token.
 pub(super) async fn sign_in_code(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
 ) -> Result<impl IntoResponse, ApiError> {
-    let made = controller.sign_in_code(&visitor).await?;
-    let code = match made {
+    let created_code = controller.sign_in_code(&caller).await?;
+    let code = match created_code {
         Some((code, ends_at)) => SignInCode {
             path: format!("/sign-in?code={}", code.reveal()),
             ends_at: Some(ends_at),
@@ -71,7 +71,7 @@ pub(super) async fn sign_in_code(
             ends_at: None,
         },
     };
-    Ok((NOT_KEPT, Json(code)))
+    Ok((NO_STORE, Json(code)))
 }
 
 /// Returns all tokens, including revoked ones.
@@ -88,8 +88,8 @@ pub(super) async fn revoke(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Json<TokenRecord>, ApiError> {
-    let reason: CommandReason = json_or_default(&body)?;
-    let reason = reason.reason.as_deref();
+    let parameters: CommandReason = json_or_default(&body)?;
+    let reason = parameters.reason.as_deref();
     let revoked = controller.revoke_token(&name, actor(&headers), reason);
     Ok(Json(revoked.await?))
 }

@@ -8,12 +8,12 @@ use tracing::Instrument;
 
 /// The header with the id.
 const HEADER: HeaderName = HeaderName::from_static("x-request-id");
-/// A longer id of the client is not used.
-const LONGEST: usize = 64;
+/// The longest id of a client that is used.
+const MAX_ID: usize = 64;
 
-/// Handles the request in its span. If the client sends an id, it is used.
+/// Handles the request in its span. The id is that of the client if it sends a valid one, otherwise a new one.
 pub(super) async fn trace(request: Request, next: Next) -> Response {
-    let id = named(&request).unwrap_or_else(|| uuid::Uuid::now_v7().to_string());
+    let id = client_id(&request).unwrap_or_else(|| uuid::Uuid::now_v7().to_string());
     let route = request.extensions().get::<MatchedPath>();
     let span = tracing::info_span!(
         "http.request",
@@ -28,9 +28,10 @@ pub(super) async fn trace(request: Request, next: Next) -> Response {
     response
 }
 
-fn named(request: &Request) -> Option<String> {
+/// Returns the id that the client sent, if it has a valid form.
+fn client_id(request: &Request) -> Option<String> {
     let header = request.headers().get(HEADER)?.to_str().ok()?;
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    let fits = (1..=LONGEST).contains(&header.len()) && header.chars().all(plain);
-    fits.then(|| header.to_owned())
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let is_valid = (1..=MAX_ID).contains(&header.len()) && header.chars().all(is_allowed);
+    is_valid.then(|| header.to_owned())
 }

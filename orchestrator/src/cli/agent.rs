@@ -9,7 +9,7 @@ use clap::Subcommand;
 /// Agents.
 #[derive(Debug, Subcommand)]
 pub(super) enum AgentCommand {
-    /// List the agents that have spoken.
+    /// List all agents that have ever sent a request.
     List {
         #[command(flatten)]
         output: Output,
@@ -22,10 +22,10 @@ impl AgentCommand {
         let agents: Vec<AgentRecord> = client.get("/api/v1/agents").await?;
         output.print(&agents, |agents| {
             let row = |a: &AgentRecord| {
-                let last_heard = a
+                let last_seen = a
                     .last_seen
                     .to_rfc3339_opts(chrono::SecondsFormat::Secs, true);
-                vec![a.name.to_string(), a.instance.to_string(), last_heard]
+                vec![a.name.to_string(), a.instance.to_string(), last_seen]
             };
             TextTable::new(
                 &["NAME", "INSTANCE", "LAST SEEN"],

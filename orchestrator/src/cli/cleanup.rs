@@ -13,24 +13,24 @@ use plans::inspection::sweep::{Leftover, SweepVerdict};
 use std::collections::BTreeSet;
 
 /// What --apply does.
-const WHAT: &str = "Removes what `shardwright cleanup` lists without --apply as to be removed, and closes what it lists as to be refused for good.";
+const APPLY_EFFECT: &str = "Removes the objects that `shardwright cleanup` lists with the verdict `remove`, and makes shards refuse writes permanently where the verdict is `refuse for good`.";
 
-/// List what Shardwright left on the shards and no live migration explains; remove it with --apply.
+/// List objects of Shardwright on the shards that belong to no unfinished migration; remove them with --apply.
 #[derive(Debug, Args)]
 pub(super) struct Cleanup {
-    /// Only this shard; may be given several times.
+    /// Examine only this shard; may be given several times.
     #[arg(long = "shard", value_name = "NAME")]
     shards: Vec<String>,
-    /// A shard that is not registered, as NAME=CONNECTION STRING; may be given several times.
+    /// Also examine a shard that is not registered: NAME=CONNECTION STRING; may be given several times.
     #[arg(long = "dsn", value_name = "NAME=DSN")]
-    others: Vec<String>,
-    /// Remove what may be removed.
+    unregistered: Vec<String>,
+    /// Remove the objects whose verdict is `remove`.
     #[arg(long)]
     apply: bool,
-    /// The owner of the keys of a map that are closed somewhere, where no map in force has them; needs --reason.
+    /// The shard that owns keys which are closed on a shard, and which no map in force contains; needs --reason.
     #[arg(long = "owner", value_name = "MAP=SHARD", value_parser = pair, requires = "reason")]
     owners: Vec<(String, String)>,
-    /// Why, for the audit trail.
+    /// The reason, for the audit trail.
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
     #[command(flatten)]
@@ -41,23 +41,23 @@ pub(super) struct Cleanup {
 
 impl Cleanup {
     pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
-        let other = |(name, dsn): (String, String)| UnregisteredShard {
+        let unregistered_shard = |(name, dsn): (String, String)| UnregisteredShard {
             name: ShardName(name),
             dsn,
         };
         let owner = |(map, shard): (String, String)| (MapName(map), ShardName(shard));
         let mut request = CleanupRequest {
             shards: self.shards.into_iter().map(ShardName).collect(),
-            unregistered: named_dsns("--dsn", &self.others)?
+            unregistered: named_dsns("--dsn", &self.unregistered)?
                 .into_iter()
-                .map(other)
+                .map(unregistered_shard)
                 .collect(),
             apply: self.apply,
             owners: self.owners.into_iter().map(owner).collect(),
             reason: self.reason,
         };
         if request.apply {
-            request.apply = self.consent.is_confirmed(WHAT, "cleanup")?;
+            request.apply = self.consent.is_confirmed(APPLY_EFFECT, "cleanup")?;
         }
         let report: CleanupReport = client
             .post("/api/v1/fleet/cleanup", json(&request)?)
@@ -67,13 +67,13 @@ impl Cleanup {
         for line in &report.failed {
             report!("not done: {line}");
         }
-        let open = |leftover: &Leftover| match leftover.verdict {
+        let needs_action = |leftover: &Leftover| match leftover.verdict {
             SweepVerdict::Remove | SweepVerdict::Close => !request.apply,
             SweepVerdict::Decide => true,
             SweepVerdict::Keep => false,
         };
-        let clean = report.failed.is_empty() && !report.leftovers.iter().any(open);
-        Ok(if clean { 0 } else { DEFECTS })
+        let is_clean = report.failed.is_empty() && !report.leftovers.iter().any(needs_action);
+        Ok(if is_clean { 0 } else { DEFECTS })
     }
 }
 
@@ -85,7 +85,7 @@ fn text(report: &CleanupReport, wide: bool) -> String {
     let listed = report.leftovers.iter().filter(|found| !is_kept(found));
     let rows: Vec<_> = listed.map(row).collect();
     if report.leftovers.is_empty() {
-        text.push_str("nothing of Shardwright is on these shards\n");
+        text.push_str("these shards have no objects of Shardwright\n");
     } else if rows.is_empty() {
         text.push_str("nothing to remove\n");
     } else {

@@ -14,14 +14,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 /// How many times a command is sent if its connection is lost, and the pause before it is sent again.
-const TRIES: u32 = 4;
-const AGAIN: Duration = Duration::from_millis(500);
+const MAX_SENDS: u32 = 4;
+const RESEND_PAUSE: Duration = Duration::from_millis(500);
 
 /// The controllers at a list of URLs.
 #[derive(Debug, Clone)]
 pub(super) struct Client {
     urls: Vec<String>,
-    caller: ControllerClient,
+    http: ControllerClient,
     keys: Arc<IdempotencyKeys>,
 }
 
@@ -29,7 +29,9 @@ pub(super) struct Client {
 /// again.
 #[derive(Debug)]
 struct IdempotencyKeys {
+    /// The key that the user chose.
     chosen: Option<String>,
+    /// How many keys were used.
     used: AtomicU32,
 }
 
@@ -48,11 +50,11 @@ impl Client {
     /// Creates a client for the controllers at `urls`, separated by commas. Does not send anything.
     ///
     /// `key` is the idempotency key of the first request. Without it, each request has a random key.
-    pub(super) fn new(urls: &str, caller: ControllerClient, key: Option<String>) -> Self {
+    pub(super) fn new(urls: &str, http: ControllerClient, key: Option<String>) -> Self {
         let urls = urls.split(',').map(|url| url.trim().trim_end_matches('/'));
         Self {
             urls: urls.map(str::to_owned).collect(),
-            caller,
+            http,
             keys: Arc::new(IdempotencyKeys {
                 chosen: key,
                 used: AtomicU32::new(0),
@@ -78,8 +80,8 @@ impl Client {
     ) -> Result<(Vec<T>, bool), CliError> {
         let path = format!("{path}?limit={limit}");
         let answer = self.send(Method::GET, &path, |r| r).await?;
-        let more = answer.headers().contains_key("link");
-        Ok((self.read(answer).await?, more))
+        let has_more = answer.headers().contains_key("link");
+        Ok((self.read(answer).await?, has_more))
     }
 
     /// Sends a GET request and returns the text of the answer.
@@ -103,7 +105,7 @@ impl Client {
     }
 
     /// Sends a POST request with this text, and with the reason outside of the body, for bodies without a field for it.
-    pub(super) async fn post_because<T: DeserializeOwned>(
+    pub(super) async fn post_with_reason<T: DeserializeOwned>(
         &self,
         path: &str,
         body: String,
@@ -111,14 +113,14 @@ impl Client {
     ) -> Result<T, CliError> {
         let header = reason.map(|text| {
             HeaderValue::from_bytes(text.as_bytes())
-                .map_err(|_| CliError::Usage("a reason is one line of text".to_owned()))
+                .map_err(|_| CliError::Usage("a reason must be one line of text".to_owned()))
         });
         let header = header.transpose()?;
-        let fill = |request: RequestBuilder| match &header {
+        let add_reason = |request: RequestBuilder| match &header {
             Some(value) => request.header(REASON_HEADER, value),
             None => request,
         };
-        let sent = self.send(Method::POST, path, |r| fill(r).body(body.clone()));
+        let sent = self.send(Method::POST, path, |r| add_reason(r).body(body.clone()));
         self.read(sent.await?).await
     }
 
@@ -159,17 +161,17 @@ impl Client {
         }
         let key = self.keys.next();
         let fill = |request: RequestBuilder| fill(request).header(IDEMPOTENCY_HEADER, &key);
-        for _ in 1..TRIES {
+        for _ in 1..MAX_SENDS {
             let sent = self.send_once(&method, path, &fill).await;
-            let again = match &sent {
+            let must_send_again = match &sent {
                 Err(CliError::Unreachable { .. }) => true,
                 Err(CliError::Problem(problem)) => problem.code == IN_PROGRESS,
                 Ok(_) | Err(_) => false,
             };
-            if !again {
+            if !must_send_again {
                 return sent;
             }
-            tokio::time::sleep(AGAIN).await;
+            tokio::time::sleep(RESEND_PAUSE).await;
         }
         self.send_once(&method, path, &fill).await
     }
@@ -182,25 +184,25 @@ impl Client {
         path: &str,
         fill: &impl Fn(RequestBuilder) -> RequestBuilder,
     ) -> Result<Response, CliError> {
-        let mut last = CliError::Usage("no controller is named".to_owned());
+        let mut last = CliError::Usage("no URL of a controller is named".to_owned());
         for url in &self.urls {
-            let mut request = self.caller.request(method.clone(), format!("{url}{path}"));
+            let mut request = self.http.request(method.clone(), format!("{url}{path}"));
             if let Ok(user) = std::env::var("USER")
                 && !user.is_empty()
             {
                 request = request.header(crate::api::ACTOR_HEADER, user);
             }
-            let response = match self.caller.send(fill(request)).await {
+            let response = match self.http.send(fill(request)).await {
                 Ok(response) if response.status().is_success() => return Ok(response),
                 Ok(response) => response,
                 Err(error) if error.is_connect() => {
-                    last = unreachable(url, &error);
+                    last = unreachable_error(url, &error);
                     continue;
                 }
-                Err(error) => return Err(unreachable(url, &error)),
+                Err(error) => return Err(unreachable_error(url, &error)),
             };
-            let error = refusal(url, response).await;
-            if !matches!(&error, CliError::Problem(problem) if problem.is_elsewhere()) {
+            let error = error_of_response(url, response).await;
+            if !matches!(&error, CliError::Problem(problem) if problem.is_not_leading()) {
                 return Err(error);
             }
             last = error;
@@ -208,6 +210,7 @@ impl Client {
         Err(last)
     }
 
+    /// Parses the JSON of a response.
     async fn read<T: DeserializeOwned>(&self, response: Response) -> Result<T, CliError> {
         let url = response.url().origin().ascii_serialization();
         response.json().await.map_err(|error| CliError::Answer {
@@ -224,25 +227,25 @@ fn takes_key(method: &Method, path: &str) -> bool {
         .as_object()
         .and_then(|paths| {
             let mut patterns = paths.keys();
-            patterns.find(|pattern| meets(pattern, path))
+            patterns.find(|pattern| matches_pattern(pattern, path))
         });
     pattern.is_some_and(|pattern| crate::api::takes_key(method.as_str(), pattern))
 }
 
 /// Returns whether the path matches the pattern. A `{part}` of the pattern matches any segment.
-fn meets(pattern: &str, path: &str) -> bool {
-    let (mut wanted, mut parts) = (pattern.split('/'), path.split('/'));
+fn matches_pattern(pattern: &str, path: &str) -> bool {
+    let (mut pattern_parts, mut parts) = (pattern.split('/'), path.split('/'));
     loop {
-        match (wanted.next(), parts.next()) {
+        match (pattern_parts.next(), parts.next()) {
             (None, None) => return true,
-            (Some(wanted), Some(part)) if wanted == part || wanted.starts_with('{') => {}
+            (Some(expected), Some(part)) if expected == part || expected.starts_with('{') => {}
             (Some(_) | None, _) => return false,
         }
     }
 }
 
 /// Returns the error for a connection that was lost or could not be opened.
-fn unreachable(url: &str, error: &reqwest::Error) -> CliError {
+fn unreachable_error(url: &str, error: &reqwest::Error) -> CliError {
     let causes = std::iter::successors(Some(error as &dyn std::error::Error), |e| e.source());
     let reason = causes.last().map_or_else(String::new, ToString::to_string);
     CliError::Unreachable {
@@ -251,7 +254,8 @@ fn unreachable(url: &str, error: &reqwest::Error) -> CliError {
     }
 }
 
-async fn refusal(url: &str, response: Response) -> CliError {
+/// Returns the error in a response.
+async fn error_of_response(url: &str, response: Response) -> CliError {
     let status = response.status();
     let text = response.text().await.unwrap_or_default();
     let problem: Result<Problem, _> = serde_json::from_str(&text);

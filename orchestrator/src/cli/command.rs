@@ -1,6 +1,7 @@
-//! Commands to a migration or an operation: described, confirmed, sent.
+//! Commands to a migration or an operation: the program prints the effect, asks for confirmation, and sends the
+//! command.
 //!
-//! A dry run queries the controller whether the command is possible now, and sends none.
+//! A dry run only asks the controller whether the command is possible now.
 
 use super::client::Client;
 use super::consent::{Consent, DryRun};
@@ -14,7 +15,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-/// A command that another one undoes.
+/// The arguments of a command that another command can undo.
 #[derive(Debug, Args)]
 pub(super) struct CommandArgs {
     #[command(flatten)]
@@ -23,7 +24,7 @@ pub(super) struct CommandArgs {
     dry: DryRun,
 }
 
-/// A command that is not undone easily.
+/// The arguments of a command that cannot be undone easily.
 #[derive(Debug, Args)]
 pub(super) struct ConfirmedCommandArgs {
     #[command(flatten)]
@@ -32,12 +33,12 @@ pub(super) struct ConfirmedCommandArgs {
     consent: Consent,
 }
 
-/// What every command has.
+/// The arguments of every command.
 #[derive(Debug, Args)]
 struct CommandTarget {
     /// The operation or migration.
     id: String,
-    /// Why; kept in the journal.
+    /// The reason, for the journal.
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
     #[command(flatten)]
@@ -47,7 +48,7 @@ struct CommandTarget {
 impl CommandArgs {
     pub(super) async fn send(self, client: &Client, command: Command) -> Result<u8, CliError> {
         let dry = self.dry;
-        let confirm = |what: &str| Ok(dry.goes_on(what));
+        let confirm = |what: &str| Ok(dry.proceed_or_print(what));
         self.target.send(client, command, dry, confirm).await
     }
 }
@@ -72,27 +73,31 @@ impl CommandTarget {
     ) -> Result<u8, CliError> {
         if operation::with_moves(client, &self.id).await?.is_some() {
             let path = format!("{}/{command}", operation::path(&self.id));
-            let possible = self.tried(client, &path, dry).await?;
+            let tried = self.try_if_dry(client, &path, dry).await?;
             let consented = confirm(effect_on_all(command))?;
-            let view: OperationView = self.answer(client, &path, consented, possible).await?;
+            let view: OperationView = self.send_or_show(client, &path, consented, tried).await?;
             return self.output.print(&view, |view| format!("{}\n", view.state));
         }
         let migration = format!("/api/v1/migrations/{}", self.id);
         let path = format!("{migration}/{command}");
-        let possible = self.tried(client, &path, dry).await?;
+        let tried = self.try_if_dry(client, &path, dry).await?;
         let m: MigrationView = client.get(&migration).await?;
-        let back = m.summary.map_version.back.is_some();
-        let consented = confirm(&effect(command, &m.plan, m.cancel.as_ref(), back))?;
-        let view: MigrationView = self.answer(client, &path, consented, possible).await?;
-        if let Some(wait) = view.waits.first().filter(|_| more_wanted(command, &view)) {
-            eprintln!("it {wait}");
+        let is_rolled_back = m.summary.map_version.back.is_some();
+        let consented = confirm(&effect(command, &m.plan, m.cancel.as_ref(), is_rolled_back))?;
+        let view: MigrationView = self.send_or_show(client, &path, consented, tried).await?;
+        if let Some(wait) = view
+            .waits
+            .first()
+            .filter(|_| needs_more_approvals(command, &view))
+        {
+            eprintln!("the migration {wait}");
         }
         self.output
             .print(&view, |view| format!("{}\n", view.summary.state))
     }
 
-    /// The controller's answer to a command that is only tried.
-    async fn tried<V: DeserializeOwned>(
+    /// In a dry run, asks the controller whether the command is possible, and returns its answer.
+    async fn try_if_dry<V: DeserializeOwned>(
         &self,
         client: &Client,
         path: &str,
@@ -104,8 +109,8 @@ impl CommandTarget {
         }
     }
 
-    /// The view after the command, or the one that was tried.
-    async fn answer<V: DeserializeOwned + Serialize>(
+    /// Sends the command and returns the view after it. If the user did not consent, returns `tried`.
+    async fn send_or_show<V: DeserializeOwned + Serialize>(
         &self,
         client: &Client,
         path: &str,
@@ -122,7 +127,7 @@ impl CommandTarget {
     }
 }
 
-/// True when an approval was taken that is not enough.
-fn more_wanted(command: Command, view: &MigrationView) -> bool {
+/// Returns whether an approval was accepted and more approvals are needed.
+fn needs_more_approvals(command: Command, view: &MigrationView) -> bool {
     command == Command::Approve && !view.approved && !view.approvals.is_empty()
 }

@@ -1,5 +1,6 @@
-//! Where the controller is, and which token is shown to it: flags, the environment, a context of the config file, defaults; in that order,
-//! but a context that is named on the command line goes before the environment.
+//! Determines the controller, the token file and the CA file. Each setting comes from the first of these that has it:
+//! flags, the environment, a context of the config file, the default. A context that is named on the command line has
+//! precedence over the environment.
 
 use super::error::CliError;
 use crate::cli::out::report;
@@ -11,45 +12,46 @@ use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Where a controller listens by default.
-const DEFAULT: &str = "http://127.0.0.1:7432";
-const CONTROLLER: &str = "SHARDWRIGHT_CONTROLLER";
-const TOKEN_FILE: &str = "SHARDWRIGHT_TOKEN_FILE";
-const CA_FILE: &str = "SHARDWRIGHT_CA_FILE";
-const CONTEXT: &str = "SHARDWRIGHT_CONTEXT";
+/// The URL of a controller with default settings.
+const DEFAULT_URL: &str = "http://127.0.0.1:7432";
+const CONTROLLER_VARIABLE: &str = "SHARDWRIGHT_CONTROLLER";
+const TOKEN_FILE_VARIABLE: &str = "SHARDWRIGHT_TOKEN_FILE";
+const CA_FILE_VARIABLE: &str = "SHARDWRIGHT_CA_FILE";
+const CONTEXT_VARIABLE: &str = "SHARDWRIGHT_CONTEXT";
 
-/// The options by which a controller is found.
+/// The options that select the controller.
 #[derive(Debug, Clone, Default, Args)]
 pub(super) struct Options {
-    /// Where the controller is; of several, separated by commas, whichever leads is found. Without it
-    /// `SHARDWRIGHT_CONTROLLER`, then the context, then `http://127.0.0.1:7432`.
+    /// The URL of the controller; with several, separated by commas, the leader is found. The default is that of
+    /// `SHARDWRIGHT_CONTROLLER`, else of the context, else `http://127.0.0.1:7432`.
     #[arg(long, global = true, help_heading = "Controller", value_name = "URL")]
     controller: Option<String>,
-    /// The file of your token, where the controller requires one; also `SHARDWRIGHT_TOKEN_FILE`.
+    /// The file with your token, if the controller requires one; also `SHARDWRIGHT_TOKEN_FILE`.
     #[arg(long, global = true, help_heading = "Controller", value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// PEM file of the authorities that vouch for the controller; without it those of the system; also
-    /// `SHARDWRIGHT_CA_FILE`.
+    /// The PEM file with the certificate authorities for the controller's certificate; by default those of the system;
+    /// also `SHARDWRIGHT_CA_FILE`.
     #[arg(long, global = true, help_heading = "Controller", value_name = "FILE")]
     ca_file: Option<PathBuf>,
-    /// The context of the config file to use, whatever the environment has; also `SHARDWRIGHT_CONTEXT`.
+    /// The context of the config file. It has precedence over the environment; also `SHARDWRIGHT_CONTEXT`.
     #[arg(long, global = true, help_heading = "Controller", value_name = "NAME")]
     context: Option<String>,
-    /// Key of the command: with the same key it is answered as before and not carried out again; random without it.
+    /// The idempotency key. A command that is sent again with the same key gets the earlier answer and is not carried
+    /// out again. By default the key is random.
     #[arg(long, global = true, help_heading = "Controller", value_name = "KEY")]
     pub(super) idempotency_key: Option<String>,
 }
 
-/// A controller that has a name.
+/// A context: the settings for a controller.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NamedController {
-    /// Its addresses, separated by commas.
+    /// The URLs of the controllers, separated by commas.
     pub(super) controller: String,
-    /// The file of the token; the token itself is never kept here.
+    /// The file with the token. The config file does not contain the token itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) token_file: Option<PathBuf>,
-    /// The authorities that vouch for it.
+    /// The file with the certificate authorities.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) ca_file: Option<PathBuf>,
 }
@@ -58,10 +60,10 @@ pub(super) struct NamedController {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Config {
-    /// The context that is used where none is named.
+    /// The context that is used if none is named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) current: Option<String>,
-    /// By name.
+    /// The contexts, by name.
     #[serde(default)]
     pub(super) contexts: BTreeMap<String, NamedController>,
 }
@@ -69,16 +71,16 @@ pub(super) struct Config {
 /// A setting, and where it comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Setting {
-    /// Its name.
+    /// The name of the setting.
     pub(super) name: &'static str,
-    /// What it is; none: it is not set.
+    /// The value; `None`: the setting has none.
     pub(super) value: Option<String>,
-    /// flag, environment, context, or default.
+    /// Where the value comes from: a flag, a variable of the environment, a context, or `default`.
     pub(super) origin: String,
 }
 
 impl Config {
-    /// Where the file is: `SHARDWRIGHT_CONFIG`, or in the user's folder of settings.
+    /// Returns the path of the file: `SHARDWRIGHT_CONFIG`, or a file in the user's config folder.
     pub(super) fn path() -> Option<PathBuf> {
         let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
         if let Some(path) = set("SHARDWRIGHT_CONFIG") {
@@ -89,10 +91,10 @@ impl Config {
         folder.map(|folder| folder.join("shardwright/config.yaml"))
     }
 
-    /// The file; one that is not there is empty.
+    /// Reads the file. If it does not exist, the config is empty.
     ///
     /// # Errors
-    /// A file that cannot be read or understood, with the place.
+    /// The file cannot be read or parsed. The error has the position.
     pub(super) fn read() -> Result<Self, CliError> {
         let Some(path) = Self::path() else {
             return Ok(Self::default());
@@ -118,14 +120,14 @@ impl Config {
         })
     }
 
-    /// Writes the file, which its owner alone may read; what was there is replaced as a whole.
+    /// Replaces the file atomically. Only its owner can read it.
     ///
     /// # Errors
-    /// A folder or file that cannot be written.
+    /// The folder or the file cannot be written.
     pub(super) fn write(&self) -> Result<PathBuf, CliError> {
         let path = Self::path().ok_or_else(|| {
             CliError::Usage(
-                "there is no place for a config file: set SHARDWRIGHT_CONFIG".to_owned(),
+                "no folder for the config file is known: set SHARDWRIGHT_CONFIG".to_owned(),
             )
         })?;
         let text = super::files::yaml(self)?;
@@ -146,16 +148,17 @@ impl Config {
         }
     }
 
-    /// The context called `name`.
+    /// Returns the context with this name.
     ///
     /// # Errors
-    /// None has the name; those that are there are named.
+    /// No context has this name. The error lists the names that exist.
     pub(super) fn context(&self, name: &str) -> Result<&NamedController, CliError> {
         self.contexts.get(name).ok_or_else(|| {
             let known: Vec<&str> = self.contexts.keys().map(String::as_str).collect();
             let known = match known.as_slice() {
-                [] => "there is none yet: shardwright context set NAME --controller URL".to_owned(),
-                known => format!("there are {}", known.join(", ")),
+                [] => "there are no contexts yet: shardwright context set NAME --controller URL"
+                    .to_owned(),
+                known => format!("the contexts are {}", known.join(", ")),
             };
             CliError::NotFound(format!("there is no context {name}; {known}"))
         })
@@ -163,41 +166,42 @@ impl Config {
 }
 
 impl Options {
-    /// What a context of these options would be; the options that were given replace what `before` has.
-    pub(super) fn context_over(
+    /// Returns a context with the values of these options, and with those of `before` for options that were not given.
+    pub(super) fn updated_context(
         &self,
         before: Option<&NamedController>,
     ) -> Result<NamedController, CliError> {
         let before = before.cloned();
         let controller = self.controller.clone();
         let controller = controller.or_else(|| before.as_ref().map(|b| b.controller.clone()));
-        let missing = || CliError::Usage("a new context takes --controller URL".to_owned());
-        let of = |option: &Option<PathBuf>, kept: Option<PathBuf>| option.clone().or(kept);
+        let missing = || CliError::Usage("a new context needs --controller URL".to_owned());
+        let merged =
+            |option: &Option<PathBuf>, previous: Option<PathBuf>| option.clone().or(previous);
         Ok(NamedController {
             controller: controller.ok_or_else(missing)?,
-            token_file: of(
+            token_file: merged(
                 &self.token_file,
                 before.as_ref().and_then(|b| b.token_file.clone()),
             ),
-            ca_file: of(&self.ca_file, before.and_then(|b| b.ca_file)),
+            ca_file: merged(&self.ca_file, before.and_then(|b| b.ca_file)),
         })
     }
 
-    /// Where the controller is, what is shown to it, and what vouches for it, each with its origin.
+    /// Returns the URLs of the controllers, the token file and the CA file, each with its origin.
     ///
     /// # Errors
-    /// A config file that cannot be read, or a context that is not there.
+    /// The config file cannot be read, or a context does not exist.
     pub(super) fn settings(&self) -> Result<[Setting; 3], CliError> {
         let config = Config::read()?;
         let environment = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let named = self.context.clone();
         let chosen = named
             .clone()
-            .or_else(|| environment(CONTEXT))
+            .or_else(|| environment(CONTEXT_VARIABLE))
             .or_else(|| config.current.clone());
         let context = chosen.as_deref().map(|name| config.context(name));
         let context = context.transpose()?;
-        let shown = |path: &PathBuf| path.display().to_string();
+        let path_text = |path: &PathBuf| path.display().to_string();
         let of_context = |value: Option<String>| {
             value.map(|value| {
                 (
@@ -216,12 +220,12 @@ impl Options {
             let variable =
                 environment(variable).map(|value| (value, format!("environment {variable}")));
             let of_file = of_context(of_file);
-            let found = match named {
+            let configured = match named {
                 Some(_) => flag.or(of_file).or(variable),
                 None => flag.or(variable).or(of_file),
             };
             let default = default.map(str::to_owned);
-            let (value, origin) = match found {
+            let (value, origin) = match configured {
                 Some((value, origin)) => (Some(value), origin),
                 None => (default, "default".to_owned()),
             };
@@ -234,58 +238,58 @@ impl Options {
         let controller = setting(
             "controller",
             "controller",
-            CONTROLLER,
+            CONTROLLER_VARIABLE,
             self.controller.clone(),
             context.map(|c| c.controller.clone()),
-            Some(DEFAULT),
+            Some(DEFAULT_URL),
         );
-        // The token of a context is for its own controller alone.
+        // The token of a context must be sent only to the controller of this context.
         let context = context.filter(|_| controller.origin.starts_with("context "));
         let token_file = setting(
             "token_file",
             "token-file",
-            TOKEN_FILE,
-            self.token_file.as_ref().map(shown),
-            context.and_then(|c| c.token_file.as_ref().map(shown)),
+            TOKEN_FILE_VARIABLE,
+            self.token_file.as_ref().map(path_text),
+            context.and_then(|c| c.token_file.as_ref().map(path_text)),
             None,
         );
         let ca_file = setting(
             "ca_file",
             "ca-file",
-            CA_FILE,
-            self.ca_file.as_ref().map(shown),
-            context.and_then(|c| c.ca_file.as_ref().map(shown)),
+            CA_FILE_VARIABLE,
+            self.ca_file.as_ref().map(path_text),
+            context.and_then(|c| c.ca_file.as_ref().map(path_text)),
             None,
         );
         Ok([controller, token_file, ca_file])
     }
 
-    /// The controller's addresses, and what is shown to it.
+    /// Returns the URLs of the controllers, and the token and the authorities to use.
     ///
     /// # Errors
-    /// As [`Options::settings`].
+    /// The errors of [`Options::settings`].
     pub(super) fn resolve(&self) -> Result<(String, Identity), CliError> {
         let [controller, token_file, ca_file] = self.settings()?;
         let token_file = token_file.value.map(PathBuf::from);
         if let Some(path) = &token_file {
-            warn_of_readers(path);
+            warn_if_others_can_read(path);
         }
         let identity = Identity {
             token_file,
             ca_file: ca_file.value.map(PathBuf::from),
         };
         Ok((
-            controller.value.unwrap_or_else(|| DEFAULT.to_owned()),
+            controller.value.unwrap_or_else(|| DEFAULT_URL.to_owned()),
             identity,
         ))
     }
 }
 
-/// A token that others of this machine can read is theirs too.
-fn warn_of_readers(path: &Path) {
+/// Prints a warning if other accounts can read the token file.
+fn warn_if_others_can_read(path: &Path) {
     let mode = std::fs::metadata(path).map(|found| found.permissions().mode());
     if mode.is_ok_and(|mode| mode & 0o044 != 0) {
         let shown = path.display();
-        report!("warning: other accounts can read the token in {shown}; chmod 600 {shown}");
+        report!("warning: other accounts can read the token in {shown}; run chmod 600 {shown}");
     }
 }

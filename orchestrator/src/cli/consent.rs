@@ -11,12 +11,12 @@ use std::io::{BufRead, IsTerminal};
 /// The option of every command that changes something.
 #[derive(Debug, Clone, Copy, Args)]
 pub(super) struct DryRun {
-    /// Report what would be done, and change nothing.
+    /// Print what would be done, and change nothing.
     #[arg(long)]
     dry_run: bool,
 }
 
-/// The options of a command that is not undone easily.
+/// The options of a command that cannot be undone easily.
 #[derive(Debug, Clone, Copy, Args)]
 pub(super) struct Consent {
     /// Do it without confirmation.
@@ -33,7 +33,7 @@ impl DryRun {
     }
 
     /// Returns whether the command must make its change. If not, prints `what`, the change that it would make.
-    pub(super) fn goes_on(self, what: &str) -> bool {
+    pub(super) fn proceed_or_print(self, what: &str) -> bool {
         if self.dry_run {
             report!("dry run, nothing was changed. What would be done: {what}");
         }
@@ -52,7 +52,7 @@ impl Consent {
     /// # Errors
     /// Wrong usage if there is no terminal. A refusal if the user types something else.
     pub(super) fn is_confirmed(self, what: &str, name: &str) -> Result<bool, CliError> {
-        if !self.dry.goes_on(what) {
+        if !self.dry.proceed_or_print(what) {
             return Ok(false);
         }
         if self.yes {
@@ -60,22 +60,22 @@ impl Consent {
         }
         if !std::io::stdin().is_terminal() {
             return Err(CliError::Usage(format!(
-                "nothing was changed: there is no terminal to type {name} on; --yes needs no confirmation"
+                "nothing was changed: a confirmation is required and there is no terminal; with --yes no confirmation is required"
             )));
         }
-        super::out::write_message(format_args!("{what}\nType {name} to go on: "));
-        is_typed(name, std::io::stdin().lock()).map(|()| true)
+        super::out::write_message(format_args!("{what}\nType {name} to continue: "));
+        read_confirmation(name, std::io::stdin().lock()).map(|()| true)
     }
 }
 
-fn is_typed(name: &str, mut from: impl BufRead) -> Result<(), CliError> {
+fn read_confirmation(name: &str, mut from: impl BufRead) -> Result<(), CliError> {
     let mut line = String::new();
     from.read_line(&mut line)?;
     if line.trim() == name {
         return Ok(());
     }
     Err(CliError::Refused(format!(
-        "nothing was changed: {name} was not typed"
+        "nothing was changed: you did not type {name}"
     )))
 }
 
@@ -85,9 +85,9 @@ mod tests {
 
     #[test]
     fn only_the_name_itself_is_consent() {
-        assert!(is_typed("m1", &b"m1\n"[..]).is_ok());
+        assert!(read_confirmation("m1", &b"m1\n"[..]).is_ok());
         for typed in ["", "\n", "y\n", "m12\n"] {
-            let refused = is_typed("m1", typed.as_bytes()).unwrap_err();
+            let refused = read_confirmation("m1", typed.as_bytes()).unwrap_err();
             assert_eq!(refused.exit_code(), 4, "{typed:?}");
         }
     }

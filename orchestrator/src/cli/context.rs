@@ -1,4 +1,4 @@
-//! `shardwright context`: controllers that have a name.
+//! `shardwright context`: manages contexts. A context is a name for a controller, with its token file and CA file.
 
 use super::config::{Config, Options, Setting};
 use super::error::CliError;
@@ -15,24 +15,24 @@ pub(super) enum ContextCommand {
         #[command(flatten)]
         output: Output,
     },
-    /// Show the controller in use, the token, and where each of these settings comes from.
+    /// Show the controller and the token file in use, and where each of these settings comes from.
     Show {
         #[command(flatten)]
         output: Output,
     },
-    /// Use a context from now on, where none is named.
+    /// Make a context the default.
     Use {
-        /// Its name.
+        /// The name of the context.
         name: String,
     },
-    /// Make or change a context, of --controller, --token-file and --ca-file.
+    /// Create or change a context, with the values of --controller, --token-file and --ca-file.
     Set {
-        /// Its name.
+        /// The name of the context.
         name: String,
     },
-    /// Forget a context; its files stay.
+    /// Remove a context; its token file and CA file stay.
     Remove {
-        /// Its name.
+        /// The name of the context.
         name: String,
     },
 }
@@ -70,7 +70,7 @@ impl ContextCommand {
                 Ok(())
             }),
             Self::Set { name } => change(|config| {
-                let context = options.context_over(config.contexts.get(&name))?;
+                let context = options.updated_context(config.contexts.get(&name))?;
                 config.current.get_or_insert_with(|| name.clone());
                 config.contexts.insert(name, context);
                 Ok(())
@@ -85,6 +85,7 @@ impl ContextCommand {
     }
 }
 
+/// Changes the config file.
 fn change(edit: impl FnOnce(&mut Config) -> Result<(), CliError>) -> Result<u8, CliError> {
     let mut config = Config::read()?;
     edit(&mut config)?;
@@ -94,14 +95,14 @@ fn change(edit: impl FnOnce(&mut Config) -> Result<(), CliError>) -> Result<u8, 
 }
 
 fn list_text(lines: &[ContextLine]) -> TextTable {
-    let shown = |path: &std::path::PathBuf| path.display().to_string();
+    let path_text = |path: &std::path::PathBuf| path.display().to_string();
     let row = |line: &ContextLine| {
         vec![
             if line.current { "*" } else { "" }.to_owned(),
             line.name.clone(),
             line.context.controller.clone(),
-            or_dash(line.context.token_file.as_ref().map(shown).as_ref()),
-            or_dash(line.context.ca_file.as_ref().map(shown).as_ref()),
+            or_dash(line.context.token_file.as_ref().map(path_text).as_ref()),
+            or_dash(line.context.ca_file.as_ref().map(path_text).as_ref()),
         ]
     };
     let head = ["", "NAME", "CONTROLLER", "TOKEN FILE", "CA FILE"];

@@ -1,4 +1,4 @@
-//! `shardwright dashboard`: a link that signs a browser in.
+//! `shardwright dashboard`: prints a link with which a browser signs in.
 
 use super::client::Client;
 use super::error::CliError;
@@ -8,10 +8,10 @@ use crate::cli::out::report;
 
 pub(super) async fn run(client: &Client) -> Result<u8, CliError> {
     let path = "/api/v1/sign-in-codes";
-    let made: SignInCode = client.post(path, String::new()).await?;
-    if made.ends_at.is_some() {
-        report!("it signs in once, within five minutes, the browser that opens it first");
+    let code: SignInCode = client.post(path, String::new()).await?;
+    if code.ends_at.is_some() {
+        report!("the link works once, within five minutes, for the first browser that opens it");
     }
-    out::print(format!("{}{}\n", client.url(), made.path));
+    out::print(format!("{}{}\n", client.url(), code.path));
     Ok(0)
 }

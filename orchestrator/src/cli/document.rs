@@ -1,4 +1,5 @@
-//! The documents that commands read: which kind a text is, and which command reads that kind.
+//! The kinds of documents that commands read. If a file has another kind than the command expects, the error names the
+//! command for it.
 
 use super::error::CliError;
 use super::files::read;
@@ -21,10 +22,11 @@ pub enum DocumentKind {
 }
 
 impl DocumentKind {
-    /// The text of a file that should be of this kind.
+    /// Reads a file that should be of this kind.
     ///
     /// # Errors
-    /// A file that cannot be read, or one of another kind. A text of no known kind is left to its own parser.
+    /// The file cannot be read, or is of another kind. A text of no known kind is returned; its parser reports the
+    /// error.
     pub(super) fn read(self, path: &Path) -> Result<String, CliError> {
         let text = read(path)?;
         match Self::of(&text).filter(|found| *found != self) {
@@ -37,7 +39,7 @@ impl DocumentKind {
         }
     }
 
-    /// The kind, by the fields that only it has.
+    /// Determines the kind of a text from the fields that only this kind has.
     fn of(text: &str) -> Option<Self> {
         let fields: BTreeMap<String, IgnoredAny> = serde_saphyr::from_str(text).ok()?;
         let has = |field: &str| fields.contains_key(field);
@@ -54,7 +56,7 @@ impl DocumentKind {
         }
     }
 
-    /// What to do with a file of this kind.
+    /// Returns what the user can do with a file of this kind.
     pub(super) fn command(self, path: &str) -> String {
         match self {
             Self::Request => format!(
@@ -83,7 +85,7 @@ mod tests {
     use super::DocumentKind as D;
 
     #[test]
-    fn a_document_is_known_by_its_fields() {
+    fn the_kind_of_a_document_is_determined_by_its_fields() {
         for (text, kind) in [
             ("operation: split\nmap: m\n", Some(D::Request)),
             (

@@ -16,14 +16,14 @@ use std::path::PathBuf;
 pub const USAGE: u8 = 64;
 /// The migration failed, was aborted or rolled back.
 pub(super) const MIGRATION_FAILED: u8 = 8;
-/// A check found defects, or could not probe everywhere; a repair failed.
+/// A check found defects or could not examine everything, or a repair failed.
 pub(super) const DEFECTS: u8 = 9;
 /// The exit code after Ctrl-C.
 pub(super) const INTERRUPTED: u8 = 130;
-const NEWER_STORE: &str = "a newer controller has brought it forward: start that version, or restore a backup of before the upgrade (docs/upgrades.md)";
+const NEWER_STORE: &str = "a newer controller has upgraded the store: start that version, or restore a backup from before the upgrade (docs/upgrades.md)";
 const ERROR: u8 = 1;
 const MISSING: u8 = 3;
-/// Well-formed, and refused: something must be fixed first.
+/// The input is valid, but refused: something must be fixed first.
 pub(super) const REFUSED: u8 = 4;
 const TIMEOUT: u8 = 6;
 const CONFLICT: u8 = 7;
@@ -46,7 +46,7 @@ pub enum CliError {
     #[error("{}", .0.detail)]
     Problem(Box<Problem>),
     /// The controller's answer is not of the expected form.
-    #[error("the answer of {url} was not understood: {reason}")]
+    #[error("{url} sent an answer of an unexpected form: {reason}")]
     Answer {
         /// The URL that was requested.
         url: String,
@@ -54,7 +54,7 @@ pub enum CliError {
         reason: String,
     },
     /// A file could not be read or written.
-    #[error("could not {action} {}: {}", path.display(), reason(source))]
+    #[error("could not {action} {}: {}", path.display(), file_error_text(source))]
     File {
         /// `read` or `write`.
         action: &'static str,
@@ -64,7 +64,7 @@ pub enum CliError {
         #[source]
         source: std::io::Error,
     },
-    /// A file holds another kind of document than the command reads.
+    /// A file contains another kind of document than the command reads.
     #[error("{path} is {found}, not {wanted}")]
     OtherDocument {
         /// The file.
@@ -88,7 +88,7 @@ pub enum CliError {
     Timeout {
         /// The migration.
         id: String,
-        /// Where it is.
+        /// The state of the migration.
         state: String,
         /// The time for which the command waited.
         waited: String,
@@ -100,7 +100,7 @@ pub enum CliError {
     Ended {
         /// The migration.
         id: String,
-        /// Where it is.
+        /// The state of the migration.
         state: String,
         /// The exit code.
         code: u8,
@@ -109,10 +109,10 @@ pub enum CliError {
     #[error(transparent)]
     Cluster(#[from] cluster::ClusterError),
     /// The store could not be opened.
-    #[error("the control store could not be opened: {}", chain(.0))]
+    #[error("the control store could not be opened: {}", error_chain(.0))]
     Store(#[from] OpenError),
     /// The server could not listen.
-    #[error("{}", chain(.0))]
+    #[error("{}", error_chain(.0))]
     Serve(#[from] ServeError),
     /// The file of hooks cannot be used.
     #[error(transparent)]
@@ -132,7 +132,7 @@ pub enum CliError {
         #[source]
         source: std::io::Error,
     },
-    /// Databases for which there is no proposal.
+    /// No fleet file could be proposed for the databases.
     #[error(transparent)]
     Adopt(#[from] DiscoverError),
     /// An error of the operating system.
@@ -157,28 +157,28 @@ impl CliError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Unreachable { .. } => Some(
-                "start it with `shardwright serve`, or name another one with --controller or SHARDWRIGHT_CONTROLLER"
+                "start the controller with `shardwright serve`, or name another one with --controller or SHARDWRIGHT_CONTROLLER"
                     .to_owned(),
             ),
             Self::Problem(problem) => problem.hint.clone(),
             Self::OtherDocument { path, found, .. } => Some(found.command(path)),
             Self::External { .. } => Some(
-                "it must be in the folder of this program or in PATH; in a checkout `cargo build --release --bins` builds all programs"
+                "the program must be in the folder of this program or in PATH; in a checkout `cargo build --release --bins` builds all programs"
                     .to_owned(),
             ),
             Self::Adopt(error) => error.hint().map(str::to_owned),
             Self::Serve(ServeError::NotLoopback { .. }) => {
-                Some("name --admin-token-file FILE, or listen on 127.0.0.1 and reach it through ssh -L".to_owned())
+                Some("use --admin-token-file FILE, or listen on 127.0.0.1 and connect through ssh -L".to_owned())
             }
             Self::Serve(ServeError::NoTls { .. }) => Some(
-                "name --tls-cert and --tls-key, or pass --plain-http where something in front of it speaks TLS"
+                "use --tls-cert and --tls-key, or --plain-http if a proxy in front of the controller uses TLS"
                     .to_owned(),
             ),
             Self::Serve(ServeError::NoName { .. }) => {
-                Some("name the address that others use: --advertise https://NAME:PORT".to_owned())
+                Some("name the URL that other hosts use: --advertise https://NAME:PORT".to_owned())
             }
             Self::Serve(ServeError::Certificate { .. }) => {
-                Some("both are PEM files, which the controller's user can read".to_owned())
+                Some("certificate and key must be PEM files that the controller's account can read".to_owned())
             }
             Self::Serve(ServeError::Listen { .. }) => {
                 Some("name another address with --listen".to_owned())
@@ -272,7 +272,7 @@ fn problem_exit_code(problem: &Problem) -> u8 {
 }
 
 impl From<ControlError> for CliError {
-    /// Converts an error that the command line finds itself into the answer that the controller would return.
+    /// Converts an error that the command line has found itself into the answer that the controller would send.
     fn from(error: ControlError) -> Self {
         let (_, problem) = ApiError::from(error).into_parts();
         Self::Problem(Box::new(problem))
@@ -289,14 +289,16 @@ fn report_findings(findings: &[Finding]) {
     }
     let number = findings.iter().filter(|f| f.fix.is_some()).count();
     if number > 0 {
-        report!("SQL fixes {number} of these: shardwright doctor REQUEST --script FILE writes it");
+        report!(
+            "SQL fixes {number} of these: shardwright doctor REQUEST --script FILE writes the SQL"
+        );
     }
 }
 
 /// Returns a text for an error of the operating system about a file.
-fn reason(error: &std::io::Error) -> String {
+fn file_error_text(error: &std::io::Error) -> String {
     if error.kind() == ErrorKind::InvalidData {
-        "it is not text in UTF-8".to_owned()
+        "the file is not UTF-8 text".to_owned()
     } else if error.kind() == ErrorKind::NotFound {
         "there is no such file or directory".to_owned()
     } else {
@@ -305,7 +307,7 @@ fn reason(error: &std::io::Error) -> String {
 }
 
 /// Returns an error with its causes on one line.
-fn chain(error: &dyn std::error::Error) -> String {
+fn error_chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     let texts: Vec<String> = causes.map(ToString::to_string).collect();
     texts.join(": ")

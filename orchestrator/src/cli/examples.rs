@@ -1,8 +1,9 @@
-//! Examples under the help of each verb; a test holds each line to the parser, and each verb to have one.
+//! Examples for the help of each command. Tests check that each command has an example, and that each example can be
+//! parsed.
 
 use clap::Command;
 
-/// Verbs with their nouns before them, and lines as one would type them.
+/// The commands, such as `map show`, and for each of them command lines as a user types them.
 const EXAMPLES: &[(&str, &[&str])] = &[
     (
         "serve",
@@ -327,14 +328,15 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The command with examples under the help of each verb, below its other texts.
-pub(super) fn under(command: Command) -> Command {
-    put(command, "")
+/// Returns the command with examples at the end of the help of each subcommand.
+pub(super) fn with_examples(command: Command) -> Command {
+    add_examples(command, "")
 }
 
-fn put(command: Command, path: &str) -> Command {
+/// Adds examples to the subcommands of `command`, whose own name is `path`.
+fn add_examples(command: Command, path: &str) -> Command {
     command.mut_subcommands(|verb| {
-        // The long form of a verb is explained as the short one.
+        // The long form, such as `migration show`, has the examples of the short form.
         let path = match verb.get_name() {
             "migration" => String::new(),
             name => format!("{path}{name} "),
@@ -348,7 +350,7 @@ fn put(command: Command, path: &str) -> Command {
             Some(lines) => verb.after_help(before.unwrap_or_default() + &lines),
             None => verb,
         };
-        put(verb, &path)
+        add_examples(verb, &path)
     })
 }
 
@@ -358,7 +360,7 @@ mod tests {
     use crate::cli::{Cli, command};
     use clap::{Command, Parser};
 
-    /// Each verb with the examples under its help.
+    /// Collects each command with the examples in its help.
     fn verbs(command: &Command, path: &str, all: &mut Vec<(String, String)>) {
         for verb in command.get_subcommands() {
             let path = format!("{path}{} ", verb.get_name());
@@ -371,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn every_verb_has_an_example_of_itself() {
+    fn every_command_has_an_example() {
         let mut all = Vec::new();
         verbs(&command(), "", &mut all);
         assert!(all.len() > 70, "{}", all.len());
@@ -391,8 +393,8 @@ mod tests {
                 0 => part.split_whitespace().collect::<Vec<_>>(),
                 _ => vec![part],
             });
-            let read = Cli::try_parse_from(words);
-            assert!(read.is_ok(), "{line}: {}", read.unwrap_err());
+            let parsed = Cli::try_parse_from(words);
+            assert!(parsed.is_ok(), "{line}: {}", parsed.unwrap_err());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Commands of a program of their own, as with git and cargo: `shardwright demo` runs `shardwright-demo`.
+//! Commands that another program carries out: `shardwright demo` runs `shardwright-demo demo`.
 
 use super::error::CliError;
 use clap::Args;
@@ -14,7 +14,7 @@ const PROGRAM: &str = "shardwright-demo";
 #[derive(Debug, Args)]
 #[command(disable_help_flag = true)]
 pub(super) struct External {
-    /// Passed on as they are.
+    /// The options of the program.
     #[arg(
         trailing_var_arg = true,
         allow_hyphen_values = true,
@@ -24,11 +24,11 @@ pub(super) struct External {
 }
 
 impl External {
-    /// Replaces this process by the program, which is in the folder of this one or in PATH; signals and the exit code are the
-    /// program's.
+    /// Replaces this process by the program, so that signals and the exit code are those of the program. It must be in
+    /// the folder of this program, or in PATH.
     pub(super) fn run(self, command: &str) -> Result<u8, CliError> {
-        let same_folder = std::env::current_exe().map(|own| own.with_file_name(PROGRAM));
-        let program = same_folder.ok().filter(|same_folder| same_folder.is_file());
+        let beside = std::env::current_exe().map(|path| path.with_file_name(PROGRAM));
+        let program = beside.ok().filter(|path| path.is_file());
         let program = program.unwrap_or_else(|| PathBuf::from(PROGRAM));
         let source = Command::new(&program)
             .arg(command)

@@ -1,4 +1,4 @@
-//! Files that commands read and write; `-` is stdin.
+//! Reads and writes files for commands.
 
 use super::error::CliError;
 use std::fs::{DirBuilder, OpenOptions};
@@ -6,7 +6,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-/// The text of a file.
+/// Returns the text of a file; the path `-` is stdin.
 pub(super) fn read(path: &Path) -> Result<String, CliError> {
     let text = if path == Path::new("-") {
         let mut text = String::new();
@@ -21,7 +21,7 @@ pub(super) fn read(path: &Path) -> Result<String, CliError> {
     })
 }
 
-/// Writes a file, replacing what was there.
+/// Writes a file. An existing file is overwritten.
 pub(super) fn write(path: &Path, text: &str) -> Result<(), CliError> {
     std::fs::write(path, text).map_err(|source| CliError::File {
         action: "write",
@@ -30,20 +30,22 @@ pub(super) fn write(path: &Path, text: &str) -> Result<(), CliError> {
     })
 }
 
-/// Writes a file at once: who reads it meanwhile has the old one whole. A link stays one, and a pipe is written to.
+/// Replaces a file atomically: a program that reads it meanwhile gets the complete old content. If the path is a
+/// symbolic link, the file to which it leads is replaced. If it is not a regular file, for example a pipe, the text is
+/// written to it.
 pub(super) fn replace(path: &Path, text: &str) -> Result<(), CliError> {
-    let there = std::fs::canonicalize(path);
-    let path = there.as_deref().unwrap_or(path);
-    if std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+    let resolved = std::fs::canonicalize(path);
+    let path = resolved.as_deref().unwrap_or(path);
+    if std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
         return write(path, text);
     }
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}", std::process::id()));
-    let other = path.with_file_name(name);
-    let written = std::fs::write(&other, text).and_then(|()| std::fs::rename(&other, path));
+    let temporary = path.with_file_name(name);
+    let written = std::fs::write(&temporary, text).and_then(|()| std::fs::rename(&temporary, path));
     written.map_err(|source| {
-        // A file that is half written is of no use.
-        let _ = std::fs::remove_file(&other);
+        // The temporary file may be incomplete.
+        let _ = std::fs::remove_file(&temporary);
         CliError::File {
             action: "write",
             path: path.to_owned(),
@@ -52,7 +54,7 @@ pub(super) fn replace(path: &Path, text: &str) -> Result<(), CliError> {
     })
 }
 
-/// Writes to the file, or prints where none is named.
+/// Writes to the file, or prints the text if no file is named.
 pub(super) fn write_or_print(path: Option<&Path>, text: &str) -> Result<(), CliError> {
     match path {
         Some(path) => write(path, text),
@@ -63,19 +65,20 @@ pub(super) fn write_or_print(path: Option<&Path>, text: &str) -> Result<(), CliE
     }
 }
 
-/// A document in YAML.
+/// Returns a value as YAML.
 pub(super) fn yaml<T: serde::Serialize>(value: &T) -> Result<String, CliError> {
     serde_saphyr::to_string(value).map_err(|error| CliError::Usage(error.to_string()))
 }
 
-/// The secret in a file that only its owner reads; where it is not there it is made, whole at once, with its folder.
-pub(super) fn read_or_make_secret(
+/// Returns the secret in a file. If the file does not exist, creates it with a new secret, so that only its owner can
+/// read it; also creates its folder.
+pub(super) fn read_or_create_secret(
     path: &Path,
     secret: impl FnOnce() -> String,
 ) -> Result<String, CliError> {
     if !path.exists() {
-        let made = make_secret(path, &secret());
-        made.map_err(|source| CliError::File {
+        let created = create_secret(path, &secret());
+        created.map_err(|source| CliError::File {
             action: "write",
             path: path.to_owned(),
             source,
@@ -84,24 +87,25 @@ pub(super) fn read_or_make_secret(
     read(path)
 }
 
-/// Refuses a secret that other accounts may read: only its owner, or the group of one that root owns.
+/// Fails if accounts other than the owner can read the file. If root owns the file, its group may read it too.
 pub(super) fn check_private(path: &Path) -> Result<(), CliError> {
-    let found = std::fs::metadata(path).map_err(|source| CliError::File {
+    let metadata = std::fs::metadata(path).map_err(|source| CliError::File {
         action: "read",
         path: path.to_owned(),
         source,
     })?;
-    let foreign = if found.uid() == 0 { 0o037 } else { 0o077 };
-    if found.mode() & foreign == 0 {
+    let forbidden_bits = if metadata.uid() == 0 { 0o037 } else { 0o077 };
+    if metadata.mode() & forbidden_bits == 0 {
         return Ok(());
     }
     let shown = path.display();
     Err(CliError::Usage(format!(
-        "other accounts may read the token in {shown}: chmod 600 {shown}, and replace it if they did"
+        "other accounts can read the token in {shown}: run chmod 600 {shown}, and replace the token if another account may have read it"
     )))
 }
 
-fn make_secret(path: &Path, secret: &str) -> std::io::Result<()> {
+/// Creates the file with the secret, unless it exists by then. Its content is complete as soon as the file exists.
+fn create_secret(path: &Path, secret: &str) -> std::io::Result<()> {
     if let Some(folder) = path.parent() {
         DirBuilder::new()
             .recursive(true)
@@ -110,34 +114,35 @@ fn make_secret(path: &Path, secret: &str) -> std::io::Result<()> {
     }
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}", std::process::id()));
-    let other = path.with_file_name(name);
-    let _ = std::fs::remove_file(&other);
-    make(&other, &format!("{secret}\n"), 0o600)?;
-    // A link is made only where there is nothing yet: of two that start at once the second takes the first one's.
-    let linked = std::fs::hard_link(&other, path);
-    std::fs::remove_file(&other)?;
+    let temporary = path.with_file_name(name);
+    let _ = std::fs::remove_file(&temporary);
+    create(&temporary, &format!("{secret}\n"), 0o600)?;
+    // A link is never created over an existing file. So if two controllers start together, both use the first secret.
+    let linked = std::fs::hard_link(&temporary, path);
+    std::fs::remove_file(&temporary)?;
     match linked {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
         linked => linked,
     }
 }
 
-/// Makes a file; one that is there is left alone.
+/// Creates a file. Fails if it exists.
 pub(super) fn write_new(path: &Path, text: &str) -> Result<(), CliError> {
-    make(path, text, 0o666).map_err(|source| CliError::File {
+    create(path, text, 0o666).map_err(|source| CliError::File {
         action: "write",
         path: path.to_owned(),
         source,
     })
 }
 
-fn make(path: &Path, text: &str, mode: u32) -> std::io::Result<()> {
-    let made = OpenOptions::new()
+/// Creates a file with this mode. Fails if it exists.
+fn create(path: &Path, text: &str, mode: u32) -> std::io::Result<()> {
+    let opened = OpenOptions::new()
         .write(true)
         .create_new(true)
         .mode(mode)
         .open(path);
-    made.and_then(|mut file| file.write_all(text.as_bytes()))
+    opened.and_then(|mut file| file.write_all(text.as_bytes()))
 }
 
 #[cfg(test)]
@@ -145,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_replaced_behind_its_link() {
+    fn the_file_behind_a_link_is_replaced() {
         let folder = std::env::temp_dir().join(format!("shardwright-files-{}", std::process::id()));
         std::fs::create_dir(&folder).unwrap();
         let (link, file) = (folder.join("link"), folder.join("file"));

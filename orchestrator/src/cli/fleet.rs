@@ -29,10 +29,11 @@ pub(super) enum Fleet {
 
 /// Add and change shards and maps until they match a file.
 ///
-/// What the file does not name stays as it is. Keys never change hands here: that is for `shardwright plan`.
+/// What the file does not name stays unchanged. The command never gives keys to another shard; use `shardwright plan`
+/// for this.
 #[derive(Debug, Args)]
 pub(super) struct FleetApplyArgs {
-    /// The file in YAML or JSON: shards and maps, each as `shard add` and `map create` have them; `-` is stdin.
+    /// The file in YAML or JSON: shards and maps, with the fields of `shard add` and `map create`; `-` is stdin.
     file: PathBuf,
     #[command(flatten)]
     consent: Consent,
@@ -68,7 +69,7 @@ struct FleetPart {
 
 /// The result for a shard or a map.
 #[derive(Debug, Serialize)]
-struct Done {
+struct AppliedPart {
     kind: &'static str,
     name: String,
     done: &'static str,
@@ -85,25 +86,25 @@ impl Fleet {
 impl FleetApplyArgs {
     async fn run(self, client: &Client) -> Result<u8, CliError> {
         let text = DocumentKind::Fleet.read(&self.file)?;
-        let wrong = |error: serde_saphyr::Error| {
+        let parse_error = |error: serde_saphyr::Error| {
             CliError::Usage(format!("{} cannot be read: {error}", self.file.display()))
         };
-        let file: FleetFile = serde_saphyr::from_str(&text).map_err(wrong)?;
+        let file: FleetFile = serde_saphyr::from_str(&text).map_err(parse_error)?;
         // The file is parsed again without a type, to find out which fields it contains.
-        let named: Value = serde_saphyr::from_str(&text).map_err(wrong)?;
-        let parts = differences::compare(client, file, &named).await?;
+        let fields: Value = serde_saphyr::from_str(&text).map_err(parse_error)?;
+        let parts = differences::compare(client, file, &fields).await?;
         let what: Vec<String> = parts.iter().filter_map(FleetPart::description).collect();
         let what = match what.is_empty() {
-            true => "Nothing: everything matches the file.".to_owned(),
+            true => "Nothing: shards and maps already match the file.".to_owned(),
             false => what.join("\n"),
         };
         // Only a change of something that exists requires a confirmation.
-        let goes_on = if parts.iter().any(|part| part.change.alters()) {
+        let proceeds = if parts.iter().any(|part| part.change.changes_existing()) {
             self.consent.is_confirmed(&what, "fleet")?
         } else {
-            self.consent.dry().goes_on(&what)
+            self.consent.dry().proceed_or_print(&what)
         };
-        if !goes_on {
+        if !proceeds {
             return Ok(0);
         }
         let mut done = Vec::with_capacity(parts.len());
@@ -111,7 +112,7 @@ impl FleetApplyArgs {
             done.push(part.send(client).await?);
         }
         self.output.print(&done, |done| {
-            let row = |done: &Done| {
+            let row = |done: &AppliedPart| {
                 vec![
                     done.kind.to_owned(),
                     done.name.clone(),
@@ -125,7 +126,7 @@ impl FleetApplyArgs {
 
 impl FleetChange {
     /// Returns whether the request changes something that exists.
-    fn alters(&self) -> bool {
+    fn changes_existing(&self) -> bool {
         matches!(self, Self::SetShard(_) | Self::SetMap(_))
     }
 }
@@ -137,7 +138,7 @@ impl FleetPart {
         match &self.change {
             FleetChange::None => None,
             FleetChange::AddShard(_) => Some(format!("Registers shard {name}.")),
-            FleetChange::MakeMap(_) => Some(format!("Makes version 1 of map {name}.")),
+            FleetChange::MakeMap(_) => Some(format!("Creates version 1 of map {name}.")),
             FleetChange::SetShard(change) => {
                 let fields = differences::shard_fields(change).join(", ");
                 Some(format!("Changes {kind} {name}: {fields}."))
@@ -152,7 +153,8 @@ impl FleetPart {
         }
     }
 
-    async fn send(self, client: &Client) -> Result<Done, CliError> {
+    /// Sends the request, if there is one, and returns the result.
+    async fn send(self, client: &Client) -> Result<AppliedPart, CliError> {
         let name = &self.name;
         let done = match &self.change {
             FleetChange::None => "unchanged",
@@ -175,7 +177,7 @@ impl FleetPart {
                 "changed"
             }
         };
-        Ok(Done {
+        Ok(AppliedPart {
             kind: self.kind,
             name: self.name,
             done,

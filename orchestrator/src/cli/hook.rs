@@ -11,13 +11,13 @@ use std::path::PathBuf;
 /// What can be done with hooks.
 #[derive(Debug, Subcommand)]
 pub(super) enum HookCommand {
-    /// Check a file of hooks, and list them.
+    /// Check a file of hooks, and list the hooks.
     List(HookListArgs),
-    /// Call a hook once with a sample, as a controller would; its answer is printed.
+    /// Call a hook once with a sample message, as a controller would, and print its answer.
     Test(HookTestArgs),
 }
 
-/// Which file.
+/// The option that names the file.
 #[derive(Debug, Args)]
 struct HooksFile {
     /// The file of hooks, as `serve --hooks` takes it.
@@ -37,8 +37,8 @@ pub(super) struct HookListArgs {
 pub(super) struct HookTestArgs {
     /// The hook.
     name: String,
-    /// The phase of the sample; without it the first of the hook.
-    #[arg(long, value_parser = phase)]
+    /// The phase in the sample message. By default the first phase for which the hook is called.
+    #[arg(long, value_parser = parse_phase)]
     phase: Option<MigrationPhase>,
     #[command(flatten)]
     file: HooksFile,
@@ -99,13 +99,13 @@ impl HookTestArgs {
     }
 }
 
-fn phase(name: &str) -> Result<MigrationPhase, String> {
+fn parse_phase(name: &str) -> Result<MigrationPhase, String> {
     let phase = MigrationPhase::ALL
         .into_iter()
         .find(|phase| phase.name() == name);
     phase.ok_or_else(|| {
         format!(
-            "it is one of {}",
+            "must be one of {}",
             MigrationPhase::ALL.map(MigrationPhase::name).join(", ")
         )
     })

@@ -1,6 +1,6 @@
-//! `shardwright init`: a first fleet file, from databases that no controller knows yet.
+//! `shardwright init`: proposes a first fleet file for databases that no controller knows yet.
 //!
-//! Data is the file, on stdout or in `--out`; the reasons are talk. Nothing is written on a shard.
+//! The file goes to stdout or to `--out`, and the reasons for the proposal to stderr. Nothing is written on a shard.
 
 use super::error::CliError;
 use super::files::{write_new, yaml};
@@ -17,36 +17,38 @@ use serde::Serialize;
 use std::io::{BufRead, IsTerminal};
 use std::path::PathBuf;
 
-const HEAD: &str = "\
+const FILE_HEADER: &str = "\
 # Written by `shardwright init`. Read it, correct it, then:
 #   shardwright fleet apply FILE --dry-run
 #   shardwright fleet apply FILE
 ";
 
-/// Look at databases and write a first fleet file for them; nothing is changed, no controller is needed.
+/// Examine databases and write a first fleet file for them. Changes nothing, and needs no controller.
 #[derive(Debug, Args)]
 pub(super) struct Init {
-    /// A shard and its connection string, the password as ${file:/path} or ${env:NAME}; may be given several times.
+    /// A shard and its connection string, with the password as ${file:/path} or ${env:NAME}; may be given several
+    /// times.
     #[arg(long = "shard", value_name = "NAME=DSN", required = true)]
     shards: Vec<String>,
-    /// Name of the map.
+    /// The name of the map.
     #[arg(long, default_value = "main")]
     map: String,
-    /// The key: a column, or table and column (users.id); without it you choose on the terminal, or it is the one that ties most tables.
+    /// The shard key: a column, or table and column (users.id). By default you choose it on the terminal; without a
+    /// terminal, the key with the best score is used.
     #[arg(long, value_name = "COLUMN")]
     key: Option<String>,
-    /// Print every key that the tables could have, with its score.
+    /// Print every possible key with its score.
     #[arg(long)]
     explain: bool,
-    /// How keys are divided: range, hash or list; without it what fits the keys that are there.
+    /// How keys are divided: range, hash or list. By default this depends on the keys that exist.
     #[arg(long, value_parser = strategy)]
     strategy: Option<Strategy>,
-    /// Where to write the file, which must not be there yet; without it, it is printed.
+    /// Write to this file, which must not exist yet. By default the file is printed.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
 
-/// What is written; `fleet apply` reads more.
+/// The content of the file: a subset of what `fleet apply` reads.
 #[derive(Debug, Serialize)]
 struct FleetDraft {
     shards: Vec<ShardEntry>,
@@ -61,13 +63,13 @@ struct ShardEntry {
 
 impl Init {
     pub(super) async fn run(self) -> Result<u8, CliError> {
-        let shards = self.read()?;
-        let wish = ProposalRequest {
+        let shards = self.parse_shards()?;
+        let request = ProposalRequest {
             map: MapName(self.map),
             key: self.key,
             strategy: self.strategy,
         };
-        let proposed = propose(&shards, &wish, choose).await?;
+        let proposed = propose(&shards, &request, choose_key).await?;
         let Proposal {
             map,
             reasons,
@@ -96,7 +98,7 @@ impl Init {
                 mappings: map.mappings.into_iter().map(new_mapping).collect(),
             }],
         };
-        let text = format!("{HEAD}{}\n", yaml(&document)?.trim_end());
+        let text = format!("{FILE_HEADER}{}\n", yaml(&document)?.trim_end());
         match &self.out {
             Some(path) => {
                 write_new(path, &text)?;
@@ -108,15 +110,15 @@ impl Init {
         Ok(0)
     }
 
-    /// The shards; what is wrong in the arguments is found before any database is examined.
-    fn read(&self) -> Result<Vec<(ShardName, Dsn)>, CliError> {
+    /// Parses the shards, and checks all arguments before any database is examined.
+    fn parse_shards(&self) -> Result<Vec<(ShardName, Dsn)>, CliError> {
         let mut shards: Vec<(ShardName, Dsn)> = Vec::with_capacity(self.shards.len());
-        for (text, place) in self.shards.iter().zip(1..) {
-            let (name, dsn) = shard(text)
-                .map_err(|reason| CliError::Usage(format!("--shard number {place}: {reason}")))?;
+        for (text, number) in self.shards.iter().zip(1..) {
+            let (name, dsn) = parse_shard(text)
+                .map_err(|reason| CliError::Usage(format!("--shard number {number}: {reason}")))?;
             if dsn.has_inline_password() {
                 return Err(CliError::Usage(format!(
-                    "the password of shard {name} is in its connection string, and would be in the file: write password=${{env:NAME}} or password=${{file:/path}}"
+                    "the connection string of shard {name} contains a password, which would be written to the file: use password=${{env:NAME}} or password=${{file:/path}}"
                 )));
             }
             if shards.iter().any(|(other, _)| other == &name) {
@@ -126,7 +128,7 @@ impl Init {
         }
         match &self.out {
             Some(path) if path.exists() => Err(CliError::Refused(format!(
-                "{} is there already, and may have been edited: name another file",
+                "{} exists already, and may have been edited: name another file",
                 path.display()
             ))),
             Some(_) | None => Ok(shards),
@@ -134,21 +136,21 @@ impl Init {
     }
 }
 
-/// Asks on a terminal which of several keys it is; elsewhere it is the first.
-fn choose(best: &[KeyCandidate]) -> usize {
+/// Asks on a terminal which of several keys to use, and returns its index. Without a terminal it is the first.
+fn choose_key(best: &[KeyCandidate]) -> usize {
     if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
         return 0;
     }
     for (candidate, number) in best.iter().zip(1..) {
         report!("{number}. {}", candidate.reason());
     }
-    chosen(best.len(), std::io::stdin().lock())
+    read_choice(best.len(), std::io::stdin().lock())
 }
 
-/// The place that is typed, from 1 on; the first where nothing is.
-fn chosen(count: usize, mut from: impl BufRead) -> usize {
+/// Reads a number from 1 to `count`, and returns the index. If nothing is typed, it is the first.
+fn read_choice(count: usize, mut from: impl BufRead) -> usize {
     loop {
-        super::out::write_message(format_args!("Which is the key? [1] "));
+        super::out::write_message(format_args!("Which of these is the shard key? [1] "));
         let mut line = String::new();
         if !from.read_line(&mut line).is_ok_and(|read| read > 0) {
             return 0;
@@ -163,8 +165,8 @@ fn chosen(count: usize, mut from: impl BufRead) -> usize {
     }
 }
 
-/// A shard and where it is.
-fn shard(text: &str) -> Result<(ShardName, Dsn), String> {
+/// Parses the name and the connection string of a shard.
+fn parse_shard(text: &str) -> Result<(ShardName, Dsn), String> {
     let (name, dsn) = named_dsn(text)?;
     let dsn = Dsn::parse(dsn).map_err(|error| error.to_string())?;
     Ok((ShardName::from(name), dsn))
@@ -172,12 +174,12 @@ fn shard(text: &str) -> Result<(ShardName, Dsn), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::chosen;
+    use super::read_choice;
 
     #[test]
-    fn a_number_is_asked_for_until_it_is_one_of_them() {
-        for (typed, place) in [("2\n", 1), ("\n", 0), ("", 0), ("4\nx\n0\n3\n", 2)] {
-            assert_eq!(chosen(3, typed.as_bytes()), place, "{typed:?}");
+    fn the_question_is_repeated_until_the_answer_is_valid() {
+        for (typed, index) in [("2\n", 1), ("\n", 0), ("", 0), ("4\nx\n0\n3\n", 2)] {
+            assert_eq!(read_choice(3, typed.as_bytes()), index, "{typed:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Keys and key sets as a command line has them.
+//! Parses keys and key sets of the command line.
 
 use super::error::CliError;
 use plans::key::{Key, KeyType};
@@ -6,24 +6,24 @@ use plans::key_set::{BucketRange, Buckets, KeyRange, KeySet};
 use plans::shard_map::Selection;
 use plans::shard_map::Strategy;
 
-/// How a map divides keys, as far as reading keys needs it.
+/// The properties of a map that are needed to parse its keys.
 #[derive(Debug, Clone)]
 pub(super) struct KeyShape {
-    /// How.
+    /// How the map divides keys.
     pub(super) strategy: Strategy,
-    /// Types of the key's columns.
+    /// The types of the key's columns.
     pub(super) key: Vec<KeyType>,
-    /// Virtual shards of a hash map.
+    /// The number of virtual shards of a hash map; 0 for other maps.
     pub(super) buckets: u32,
 }
 
 impl KeyShape {
-    /// A key: one value, or one for each column with commas between.
+    /// Parses a key: one value, or one value for each column, separated by commas.
     pub(super) fn key(&self, text: &str) -> Result<Key, CliError> {
-        let wrong =
+        let type_error =
             |text: &str, kind: KeyType| CliError::Usage(format!("{text:?} is not a {kind}"));
         if let [only] = self.key.as_slice() {
-            return only.read(text).ok_or_else(|| wrong(text, *only));
+            return only.read(text).ok_or_else(|| type_error(text, *only));
         }
         let texts: Vec<&str> = text.split(',').map(str::trim).collect();
         if texts.len() != self.key.len() {
@@ -33,14 +33,15 @@ impl KeyShape {
             )));
         }
         let values = texts.iter().zip(&self.key);
-        let values = values.map(|(text, kind)| kind.read(text).ok_or_else(|| wrong(text, *kind)));
+        let values =
+            values.map(|(text, kind)| kind.read(text).ok_or_else(|| type_error(text, *kind)));
         Ok(Key::Row(values.collect::<Result<_, _>>()?))
     }
 
-    /// `FROM..TO` of keys, or of virtual shards on a hash map; either end may be missing.
+    /// Parses `FROM..TO`: keys, or numbers of virtual shards of a hash map. Either end may be missing.
     pub(super) fn range(&self, text: &str) -> Result<KeySet, CliError> {
-        let form = || CliError::Usage(format!("{text:?} is not of the form FROM..TO"));
-        let (from, to) = text.split_once("..").ok_or_else(form)?;
+        let form_error = || CliError::Usage(format!("{text:?} is not of the form FROM..TO"));
+        let (from, to) = text.split_once("..").ok_or_else(form_error)?;
         match self.strategy {
             Strategy::Range => Ok(KeySet::Range(vec![KeyRange {
                 from: self.bound(from)?,
@@ -54,12 +55,12 @@ impl KeyShape {
                 }],
             })),
             Strategy::List => Err(CliError::Usage(
-                "a list map names its keys one by one: --shard-of KEY=SHARD".to_owned(),
+                "a list map has no ranges: name each key with --shard-of KEY=SHARD".to_owned(),
             )),
         }
     }
 
-    /// Keys as a request names them: `{...}` in YAML, or `FROM..TO`, or on a list map keys with commas between.
+    /// Parses keys as in a request: `{...}` in YAML; `FROM..TO`; or keys of a list map, separated by commas.
     pub(super) fn selection(&self, text: &str) -> Result<Selection, CliError> {
         if text.trim_start().starts_with('{') {
             return serde_saphyr::from_str(text)
@@ -83,6 +84,7 @@ impl KeyShape {
         Ok(selection)
     }
 
+    /// Parses one end of a range; `None` if the text is empty.
     fn bound(&self, text: &str) -> Result<Option<Key>, CliError> {
         match text {
             "" => Ok(None),
@@ -91,72 +93,75 @@ impl KeyShape {
     }
 }
 
-fn bucket(text: &str, open: u32) -> Result<u32, CliError> {
+/// Parses the number of a virtual shard. An empty text is `default`.
+fn bucket(text: &str, default: u32) -> Result<u32, CliError> {
     if text.is_empty() {
-        return Ok(open);
+        return Ok(default);
     }
-    let wrong = |_| CliError::Usage(format!("{text:?} is not the number of a virtual shard"));
-    text.parse().map_err(wrong)
+    let number_error =
+        |_| CliError::Usage(format!("{text:?} is not the number of a virtual shard"));
+    text.parse().map_err(number_error)
 }
 
-/// `A=B`, cut at the last equals sign.
+/// Parses `A=B`. The last equals sign divides the text.
 pub(super) fn pair(text: &str) -> Result<(String, String), String> {
-    let form = || format!("{text:?} is not of the form A=B");
-    let (left, right) = text.rsplit_once('=').ok_or_else(form)?;
+    let form_error = || format!("{text:?} is not of the form A=B");
+    let (left, right) = text.rsplit_once('=').ok_or_else(form_error)?;
     if left.is_empty() || right.is_empty() {
-        return Err(form());
+        return Err(form_error());
     }
     Ok((left.to_owned(), right.to_owned()))
 }
 
-/// `NAME=DSN`, cut at the first equals sign. It may hold a password: what is wrong is reported without it.
+/// Parses `NAME=DSN`. The first equals sign divides the text. The error does not contain the text, which may contain a
+/// password.
 pub(super) fn named_dsn(text: &str) -> Result<(&str, &str), String> {
-    let form = "it is not of the form NAME=DSN, the name with an equals sign before the connection string: \
+    let form = "the value is not of the form NAME=DSN (a name, an equals sign and the connection string), for example \
                 s1=host=10.0.0.1 dbname=shop, or s1=postgres://10.0.0.1/shop";
     let (name, dsn) = text.split_once('=').ok_or(form)?;
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-    if name.is_empty() || dsn.is_empty() || !name.chars().all(plain) {
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    if name.is_empty() || dsn.is_empty() || !name.chars().all(is_allowed) {
         return Err(form.to_owned());
     }
     Ok((name, dsn))
 }
 
-/// `NAME=DSN` of an option that may be given several times.
+/// Parses each `NAME=DSN` of an option that may be given several times.
 pub(super) fn named_dsns(
     option: &str,
     texts: &[String],
 ) -> Result<Vec<(String, String)>, CliError> {
     let numbered = texts.iter().zip(1..);
-    let named = numbered.map(|(text, place)| {
-        let wrong = |reason| CliError::Usage(format!("{option} number {place}: {reason}"));
-        let (name, dsn) = named_dsn(text).map_err(wrong)?;
+    let named = numbered.map(|(text, number)| {
+        let usage_error = |reason| CliError::Usage(format!("{option} number {number}: {reason}"));
+        let (name, dsn) = named_dsn(text).map_err(usage_error)?;
         Ok((name.to_owned(), dsn.to_owned()))
     });
     named.collect()
 }
 
-/// `FROM..TO=SHARD`; either end may be missing.
-pub(super) fn range_of(text: &str) -> Result<(String, String), String> {
-    let form = || format!("{text:?} is not of the form FROM..TO=SHARD");
-    let (range, shard) = text.rsplit_once('=').ok_or_else(form)?;
+/// Parses `FROM..TO=SHARD`; either end may be missing.
+pub(super) fn range_and_shard(text: &str) -> Result<(String, String), String> {
+    let form_error = || format!("{text:?} is not of the form FROM..TO=SHARD");
+    let (range, shard) = text.rsplit_once('=').ok_or_else(form_error)?;
     if !range.contains("..") || shard.is_empty() {
-        return Err(form());
+        return Err(form_error());
     }
     Ok((range.to_owned(), shard.to_owned()))
 }
 
-/// A key type by its name.
+/// Parses the name of a key type.
 pub(super) fn key_type(name: &str) -> Result<KeyType, String> {
     let known = || {
         let names: Vec<_> = KeyType::ALL.iter().map(|kind| kind.sql_name()).collect();
-        format!("{name:?} is none of {}", names.join(", "))
+        format!("{name:?} is not one of {}", names.join(", "))
     };
     KeyType::parse(name.trim()).ok_or_else(known)
 }
 
-/// A strategy by its name.
+/// Parses the name of a strategy.
 pub(super) fn strategy(name: &str) -> Result<Strategy, String> {
-    Strategy::parse(name).ok_or_else(|| format!("{name:?} is none of range, hash, list"))
+    Strategy::parse(name).ok_or_else(|| format!("{name:?} is not one of range, hash, list"))
 }
 
 #[cfg(test)]
@@ -178,7 +183,7 @@ mod tests {
         assert_eq!(keys("-5..7"), "[-5, 7)");
         assert_eq!(keys(".."), "all keys");
         assert!(shape.range("1..x").is_err());
-        assert!(range_of("1-2=a").is_err());
+        assert!(range_and_shard("1-2=a").is_err());
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! What a rebalance balances by, as it is typed.
+//! Parses the measure of load on the command line.
 
 use plans::request::Measure;
 
-/// rows, bytes, writes, or a query.
+/// Parses a measure: `rows`, `bytes`, `writes`, or a query.
 pub(super) fn measure(text: &str) -> Result<Measure, String> {
     match text {
         "rows" => Ok(Measure::Rows),
@@ -12,7 +12,7 @@ pub(super) fn measure(text: &str) -> Result<Measure, String> {
             Ok(Measure::Query(query.to_owned()))
         }
         other => Err(format!(
-            "{other:?} is none of rows, bytes, writes, and no SELECT"
+            "{other:?} is neither rows, bytes or writes, nor a SELECT"
         )),
     }
 }

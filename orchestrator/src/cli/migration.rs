@@ -1,4 +1,4 @@
-//! `shardwright migration VERB ID`, and the same verbs without the noun.
+//! `shardwright migration COMMAND ID`, and the same commands without `migration`.
 
 use super::client::Client;
 use super::command::{CommandArgs, ConfirmedCommandArgs};
@@ -20,7 +20,7 @@ use plans::wire::StreamStatus;
 pub(super) enum MigrationCommand {
     /// List the operations with their moves, newest first.
     List {
-        /// How many, at most 10000.
+        /// The number of operations, at most 10000.
         #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=10_000))]
         limit: u32,
         #[command(flatten)]
@@ -37,29 +37,29 @@ pub(super) enum MigrationCommand {
     Watch(watch::Watch),
     /// Wait until an operation or a migration is in a state.
     Wait(wait::WaitArgs),
-    /// Let the cutover begin; after a roll back, once more.
+    /// Approve the cutover; after a rollback, another cutover.
     Approve(ConfirmedCommandArgs),
-    /// Let the agent cancel the writers that it named, which keep the cutover from starting.
+    /// Permit the agent to end the listed transactions, which prevent the cutover.
     ApproveCancel(ConfirmedCommandArgs),
-    /// Go on without the hooks that hold it up; --reason is needed, and kept.
+    /// Continue without the hooks that hold the migration; --reason is required, and recorded.
     Overrule(ConfirmedCommandArgs),
     /// Stop at the next safe point.
     Pause(CommandArgs),
-    /// Go on after a pause or a failure.
+    /// Continue after a pause or a failure.
     Resume(CommandArgs),
-    /// Try a step again at once.
+    /// Retry a step at once.
     Retry(CommandArgs),
     /// Remove everything that the migration created; possible until the flip.
     Abort(ConfirmedCommandArgs),
     /// Return the keys to the source; possible from the flip to `finish`.
     Rollback(ConfirmedCommandArgs),
-    /// End the hold: the old rows go; after a roll back, the copy.
+    /// End the hold, and delete the old rows; after a rollback, delete the copy.
     Finish(ConfirmedCommandArgs),
-    /// Set how much of its shards a migration may use, while it runs: rate, streams, latency, hours and others.
+    /// Change a limit of the load that a migration causes, while it runs: rate, streams, latency, hours and others.
     Set(set::SetArgs),
-    /// Compare both copies again, now; print what the last comparison found; repair the copy.
+    /// Compare both copies again now, print the results of the last comparisons, or repair the copy.
     Verify(verify::Verify),
-    /// Print the evidence of an operation or a migration, or write it to a file.
+    /// Print the report of an operation or a migration, or write it to a file.
     Report(report::ReportArgs),
 }
 
@@ -70,7 +70,7 @@ impl MigrationCommand {
                 let newest = client.newest::<OperationView>("/api/v1/operations", limit);
                 let (all, more) = newest.await?;
                 if more {
-                    report!("there are older ones: --limit shows more");
+                    report!("there are older operations: --limit shows more");
                 }
                 output.print(&all, |all| operation::list_text(all))
             }
@@ -99,12 +99,12 @@ impl MigrationCommand {
     }
 }
 
-/// A state by its name.
+/// Parses the name of a state.
 pub(super) fn state(name: &str) -> Result<OperationState, String> {
     OperationState::parse(name).ok_or_else(|| format!("{name:?} is not a state of a migration"))
 }
 
-/// The migration with its steps, for people.
+/// Returns the migration with its steps as text.
 pub(super) fn show_text(view: &MigrationView) -> String {
     let m = &view.summary;
     let mut text = format!(
@@ -143,13 +143,13 @@ pub(super) fn show_text(view: &MigrationView) -> String {
         );
     }
     if !view.leftovers.is_empty() {
-        text += "hint: `shardwright cleanup` lists what of it is Shardwright's, and removes it with --apply\n";
+        text += "hint: `shardwright cleanup` lists these objects, and removes them with --apply\n";
     }
     let rows: Vec<_> = view.steps.iter().map(step_row).collect();
     text + "\n" + &table(&["STEP", "STATE", "ATTEMPT", "TOOK", ""], &rows)
 }
 
-/// The lag of a stream, and how much log its upstream keeps for it.
+/// Returns the lag of a stream, and how much log the upstream shard retains for it.
 fn stream_line(stream: &StreamStatus) -> String {
     let mut line = format!(
         "{} {}: {} ms and {} behind; {}",
@@ -161,17 +161,17 @@ fn stream_line(stream: &StreamStatus) -> String {
     );
     let log = &stream.retained;
     if !log.wal_status.is_empty() {
-        let (now, most) = (bytes(log.bytes), bytes(log.peak_bytes));
-        line += &format!("; log kept {now}, at most {most} ({})", log.wal_status);
+        let (now, peak) = (bytes(log.bytes), bytes(log.peak_bytes));
+        line += &format!("; log retained {now}, at most {peak} ({})", log.wal_status);
     }
     line + "\n"
 }
 
 fn step_row(step: &StepView) -> Vec<String> {
     let seconds = |span: TimeDelta| format!("{:.1} s", span.num_milliseconds() as f64 / 1e3);
-    let idle = step.idle().map(seconds);
+    let idle = step.idle_time().map(seconds);
     let idle = idle.map_or_else(String::new, |idle| format!(", idle {idle}"));
-    let took = step.worked().map(|worked| seconds(worked) + &idle);
+    let time = step.work_time().map(|worked| seconds(worked) + &idle);
     let remark = match (&step.failure, &step.progress) {
         (Some(failure), _) => failure.message.clone(),
         (None, Some(progress)) => progress.message.clone(),
@@ -181,7 +181,7 @@ fn step_row(step: &StepView) -> Vec<String> {
         step.id.to_string(),
         step.state.to_string(),
         step.attempt.to_string(),
-        or_dash(took.as_ref()),
+        or_dash(time.as_ref()),
         remark,
     ]
 }

@@ -1,6 +1,7 @@
 //! The command line: one file per noun, data on stdout, messages on stderr.
 //!
-//! Every command but `serve` is one or two calls of the API; nothing here decides.
+//! Most commands send requests to the API and print the answers. `serve`, `init`, `hook` and others do not need a
+//! controller.
 #![deny(clippy::print_stdout)]
 
 mod agent;
@@ -52,9 +53,9 @@ use futures::future::LocalBoxFuture;
 const EXIT_CODES: &str = "\
 Exit codes:
   0   done
-  1   machinery failed: network, disk, an agent or a server
+  1   a technical failure: network, disk, an agent or a server
   3   the named object does not exist
-  4   well-formed, but refused: findings to fix, keys that move already, a plan that is stale, edited or applied
+  4   the input is valid, but refused: findings to fix, keys that already move, a plan that is stale, edited or applied
   6   timeout
   7   not possible in this state
   8   the migration failed, was aborted or rolled back, or ended otherwise than requested
@@ -63,7 +64,7 @@ Exit codes:
   130 interrupted; the migration continues
   141 the reader of the output has closed it
 
-Output: -o table, wide, json, jsonl, yaml or name, or SHARDWRIGHT_OUTPUT; data on stdout, talk on stderr
+Output: -o table, wide, json, jsonl, yaml or name, or SHARDWRIGHT_OUTPUT; data on stdout, messages on stderr
 (for `plan` use --output, because its -o names the plan's file).";
 
 /// Moves shards of a live PostgreSQL fleet.
@@ -82,11 +83,11 @@ enum CliCommand {
     Serve(serve::Serve),
     /// Run an operation under load on private shards of this machine, and print a report.
     Demo(external::External),
-    /// Break the parts of migrations on this machine, one in each run, and count what is survived.
+    /// Run migrations on this machine, inject one fault in each run, and count the runs that survive it.
     Torture(external::External),
     /// Examine databases and write a first fleet file for them; nothing is changed.
     Init(init::Init),
-    /// The whole fleet: apply a file.
+    /// The fleet: apply a file with shards and maps.
     #[command(subcommand)]
     Fleet(fleet::Fleet),
     /// Shards: add, set, list, show, remove.
@@ -95,16 +96,16 @@ enum CliCommand {
     /// Shard maps: create, import, show, change, check, measure.
     #[command(subcommand)]
     Map(map::Map),
-    /// Make a plan of a request or of flags, print it, and write it to a file.
+    /// Create a plan from a request or from flags, print it, and write it to a file.
     Plan(plan::Plan),
-    /// Submit a plan; prints the operation's id.
+    /// Submit a plan, and print the id of the operation.
     Apply(plan::ApplyArgs),
     /// Report everything that prevents moves: on all shards, on one, of a map, or of a request.
     Doctor(doctor::Doctor),
     /// Tokens of people, applications and agents: create, list, revoke.
     #[command(subcommand)]
     Token(token::TokenCommand),
-    /// Controllers that have a name: list, show, use, set, remove.
+    /// Contexts (named controllers): list, show, use, set, remove.
     #[command(subcommand)]
     Context(context::ContextCommand),
     /// Print a link to the dashboard that signs your browser in.
@@ -114,7 +115,7 @@ enum CliCommand {
     /// Agents: list.
     #[command(subcommand)]
     Agent(agent::AgentCommand),
-    /// List what was left on the shards and no live migration explains; remove it with --apply.
+    /// List objects on the shards that belong to no unfinished migration; remove them with --apply.
     Cleanup(cleanup::Cleanup),
     /// Probe every shard now, compare it with the map, and repair a store that is older than the fleet.
     Reconcile(reconcile::Reconcile),
@@ -132,24 +133,25 @@ enum CliCommand {
     Verb(migration::MigrationCommand),
 }
 
-/// The command line's description, with examples.
+/// Returns the description of the command line, with examples.
 pub(crate) fn command() -> clap::Command {
-    examples::under(Cli::command())
+    examples::with_examples(Cli::command())
 }
 
 impl Cli {
     /// Reads the command line of this process.
     ///
     /// # Errors
-    /// Clap's error; also where help or the version was requested.
+    /// The error of clap, also if the user requested help or the version.
     pub fn read() -> Result<Self, clap::Error> {
         Self::from_arg_matches(&command().try_get_matches()?)
     }
-    /// Runs the command; returns the exit code. The future is boxed, so that this crate compiles it, and not the program.
-    /// Runs the command; returns the exit code.
+
+    /// Runs the command, and returns the exit code. The future is boxed, so that it is compiled in this crate and not
+    /// again in the program.
     ///
     /// # Errors
-    /// [`CliError`], which knows its exit code.
+    /// A [`CliError`], which has an exit code.
     pub fn run(self) -> LocalBoxFuture<'static, Result<u8, CliError>> {
         Box::pin(self.execute())
     }

@@ -1,4 +1,5 @@
-//! Operations with several moves, as the verbs show and follow them. One with a single move is its migration.
+//! Operations with several moves: how commands show and follow them. An operation with a single move is treated as its
+//! migration.
 
 use super::client::Client;
 use super::error::{CliError, MIGRATION_FAILED};
@@ -8,7 +9,7 @@ use crate::controller::operations::OperationState;
 use crate::view::{MoveView, OperationView};
 use plans::request::Hold;
 
-/// The operation, if the id is that of one with several moves.
+/// Returns the operation if the id is that of an operation with several moves.
 pub(super) async fn with_moves(
     client: &Client,
     id: &str,
@@ -20,13 +21,13 @@ pub(super) async fn with_moves(
     }
 }
 
-/// Where the API has an operation.
+/// Returns the path of an operation in the API.
 pub(super) fn path(id: &str) -> String {
     format!("/api/v1/operations/{id}")
 }
 
-/// The exit code of `watch`, if there is nothing to wait for.
-pub(super) fn end(view: &OperationView, until: &[OperationState]) -> Option<u8> {
+/// Returns the exit code of `watch`, if there is nothing more to wait for.
+pub(super) fn watch_exit_code(view: &OperationView, until: &[OperationState]) -> Option<u8> {
     use OperationState as S;
     if until.contains(&view.state) {
         return Some(0);
@@ -44,20 +45,20 @@ pub(super) fn end(view: &OperationView, until: &[OperationState]) -> Option<u8> 
     (until.is_empty() && waits).then_some(0)
 }
 
-/// What the operator has to do, where it waits for one.
-pub(super) fn report_end(view: &OperationView) {
+/// If the operation waits for the operator, prints what the operator has to do.
+pub(super) fn report_next_command(view: &OperationView) {
     match view.state {
         OperationState::Waiting => {
             report!("waiting for approval: shardwright approve {}", view.id);
         }
         OperationState::Flipped => {
-            // What was moved offline keeps no stream back.
-            let or = if view.mode == "offline" {
+            // An offline move has no reverse stream, so a rollback is impossible.
+            let alternative = if view.mode == "offline" {
                 ""
             } else {
                 " (or rollback)"
             };
-            report!("end the hold: shardwright finish {}{or}", view.id);
+            report!("end the hold: shardwright finish {}{alternative}", view.id);
         }
         OperationState::Paused => report!("then: shardwright resume {}", view.id),
         OperationState::Failed => {
@@ -86,7 +87,7 @@ pub(super) fn report_end(view: &OperationView) {
     }
 }
 
-/// State and moves on one line.
+/// Returns the state and the moves on one line.
 pub(super) fn headline(view: &OperationView) -> String {
     let moves = view.moves.iter().map(|moved| {
         let m = &moved.migration;
@@ -102,7 +103,7 @@ pub(super) fn headline(view: &OperationView) -> String {
         .join(" · ")
 }
 
-/// The operation with its moves, for people.
+/// Returns the operation with its moves as text.
 pub(super) fn show_text(view: &OperationView) -> String {
     let mut text = format!(
         "operation {}: {} of map {}, {} moves, {}\nstate {}: {} flipped, {} ended, {} failed\n",
@@ -147,11 +148,11 @@ pub(super) fn show_text(view: &OperationView) -> String {
     text + "\n" + &table(&head, &rows)
 }
 
-/// A line for each operation, and under it one for each of several moves.
+/// Returns a table with a line for each operation, and below it a line for each move if there are several.
 pub(super) fn list_text(all: &[OperationView]) -> TextTable {
     let mut rows = Vec::new();
     for view in all {
-        let only = view.moves.first().filter(|_| view.moves.len() == 1);
+        let single_move = view.moves.first().filter(|_| view.moves.len() == 1);
         let shards = |m: &MoveView| format!("{} -> {}", m.migration.source, m.migration.target);
         let count = format!("{} moves", view.moves.len());
         rows.push(vec![
@@ -159,14 +160,14 @@ pub(super) fn list_text(all: &[OperationView]) -> TextTable {
             view.state.to_string(),
             view.operation.clone(),
             view.map.to_string(),
-            only.map_or(count, shards),
-            only.map_or_else(String::new, |m| m.migration.keys.to_string()),
+            single_move.map_or(count, shards),
+            single_move.map_or_else(String::new, |m| m.migration.keys.to_string()),
             view.created_at
                 .to_rfc3339_opts(chrono::SecondsFormat::Secs, true),
             view.mode.clone(),
             view.submitted_by.clone(),
         ]);
-        for moved in view.moves.iter().filter(|_| only.is_none()) {
+        for moved in view.moves.iter().filter(|_| single_move.is_none()) {
             let m = &moved.migration;
             rows.push(vec![
                 format!("  {}", m.id),

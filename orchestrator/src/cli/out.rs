@@ -23,7 +23,7 @@ pub(super) fn print(data: impl AsRef<[u8]>) {
     let mut stdout = std::io::stdout().lock();
     let written = stdout.write_all(data.as_ref());
     if let Err(error) = written.and_then(|()| stdout.flush()) {
-        end(&error);
+        exit_after_write_error(&error);
     }
 }
 
@@ -32,12 +32,12 @@ pub(crate) fn write_message(text: Arguments<'_>) {
     let text = text.to_string();
     let _ = std::io::stderr()
         .lock()
-        .write_all(harmless(&text).as_bytes());
+        .write_all(escape_control(&text).as_bytes());
 }
 
 /// Returns text of other users or programs in a form that is safe to print: control characters of terminals, and
 /// characters that change the direction of text, are escaped.
-pub(super) fn harmless(text: &str) -> Cow<'_, str> {
+pub(super) fn escape_control(text: &str) -> Cow<'_, str> {
     if !text.contains(is_disruptive) {
         return Cow::Borrowed(text);
     }
@@ -56,7 +56,8 @@ pub(super) fn is_disruptive(c: char) -> bool {
     plans::render::is_disruptive(c) && c != '\n' && c != '\t'
 }
 
-fn end(error: &Error) -> ! {
+/// Ends the program, because stdout cannot be written.
+fn exit_after_write_error(error: &Error) -> ! {
     if error.kind() == ErrorKind::BrokenPipe {
         std::process::exit(READER_GONE);
     }
@@ -73,15 +74,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_steers_a_terminal_is_written_out() {
-        for (text, shown) in [
+    fn control_characters_of_terminals_are_escaped() {
+        for (text, escaped) in [
             ("plain → text\n\tnext", "plain → text\n\tnext"),
             ("\x1b]0;title\x07", "\\u{1b}]0;title\\u{7}"),
             ("over\rwritten", "over\\u{d}written"),
             ("\u{9b}2J", "\\u{9b}2J"),
             ("abc\u{202e}cba", "abc\\u{202e}cba"),
         ] {
-            assert_eq!(harmless(text), shown);
+            assert_eq!(escape_control(text), escaped);
         }
     }
 }

@@ -8,15 +8,15 @@ pub(super) use table::{TextTable, or_dash, table};
 
 use super::error::CliError;
 use super::files::yaml;
-use crate::cli::out::{harmless, report};
+use crate::cli::out::{escape_control, report};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use serde_json::Value;
 
-/// The environment variable with the output format. An option has precedence over it.
+/// The environment variable with the output format. The option `-o` has precedence over it.
 const VARIABLE: &str = "SHARDWRIGHT_OUTPUT";
 
-/// The form of what is printed.
+/// The output format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(super) enum OutputFormat {
     /// For people.
@@ -26,29 +26,29 @@ pub(super) enum OutputFormat {
     Wide,
     /// One document of JSON.
     Json,
-    /// A line of JSON for each thing.
+    /// A line of JSON for each object.
     Jsonl,
     /// One document of YAML.
     Yaml,
-    /// The name or the id of each thing, one a line.
+    /// The name or the id of each object, one per line.
     Name,
 }
 
 /// The options of every command that prints data.
 #[derive(Debug, Clone, Copy, Args)]
 pub(super) struct Output {
-    /// Form of what is printed.
+    /// The output format.
     #[arg(short = 'o', long = "output", value_enum, default_value_t, env = VARIABLE)]
     format: OutputFormat,
-    /// Leave the head of a list's table out.
+    /// Print a list's table without its header.
     #[arg(long)]
     no_headers: bool,
 }
 
-/// The form of what is printed, of a command whose `-o` names a file.
+/// The output option of a command whose `-o` names a file.
 #[derive(Debug, Clone, Copy, Args)]
 pub(super) struct LongOutput {
-    /// Form of what is printed.
+    /// The output format.
     #[arg(long = "output", value_enum, default_value_t, env = VARIABLE)]
     format: OutputFormat,
 }
@@ -101,21 +101,21 @@ impl Output {
         text: impl FnOnce(&T) -> X,
     ) -> Result<u8, CliError> {
         let printed = self.render(value, text)?;
-        if printed.is_empty() && self.format == OutputFormat::Name && !things(value)?.is_empty() {
-            report!("nothing of this has a name: choose another form with -o");
+        if printed.is_empty() && self.format == OutputFormat::Name && !elements(value)?.is_empty() {
+            report!("these objects have no name: choose another format with -o");
         }
         super::out::print(printed);
         Ok(0)
     }
 
     /// Returns the text for one of a series of values, in the output format. In JSON it is a single line.
-    pub(super) fn change<T: Serialize>(
+    pub(super) fn render_change<T: Serialize>(
         self,
         value: &T,
         text: impl FnOnce(&T) -> String,
     ) -> Result<String, CliError> {
         match self.format {
-            OutputFormat::Json | OutputFormat::Jsonl => line(value),
+            OutputFormat::Json | OutputFormat::Jsonl => json_line(value),
             OutputFormat::Yaml => Ok(format!("---\n{}", yaml(value)?)),
             OutputFormat::Table | OutputFormat::Wide | OutputFormat::Name => {
                 self.render(value, text)
@@ -123,6 +123,7 @@ impl Output {
         }
     }
 
+    /// Returns the text for `value` in the output format.
     fn render<T: Serialize, X: Into<Text>>(
         self,
         value: &T,
@@ -136,38 +137,41 @@ impl Output {
                         table.text(!self.no_headers, self.format == OutputFormat::Wide)
                     }
                 };
-                Ok(harmless(&text).into_owned())
+                Ok(escape_control(&text).into_owned())
             }
             OutputFormat::Json => Ok(json(value)? + "\n"),
-            OutputFormat::Jsonl => things(value)?.iter().map(line).collect(),
+            OutputFormat::Jsonl => elements(value)?.iter().map(json_line).collect(),
             OutputFormat::Yaml => yaml(value),
             OutputFormat::Name => {
-                let things = things(value)?;
-                let names = things.iter().filter_map(name);
-                Ok(names.map(|n| harmless(&n).into_owned() + "\n").collect())
+                let elements = elements(value)?;
+                let names = elements.iter().filter_map(object_name);
+                Ok(names
+                    .map(|n| escape_control(&n).into_owned() + "\n")
+                    .collect())
             }
         }
     }
 }
 
-/// Returns the name or id of an object: the value of the first known field, or the name of its migration or operation.
-fn name(of: &Value) -> Option<String> {
+/// Returns the name or id of an object: the value of the first of these fields that it has, or the name of its
+/// migration or operation.
+fn object_name(object: &Value) -> Option<String> {
     for field in ["id", "name", "map", "version", "shard", "object"] {
-        match &of[field] {
+        match &object[field] {
             Value::String(name) => return Some(name.clone()),
             Value::Number(number) => return Some(number.to_string()),
             Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => {}
         }
     }
-    let inner = ["migration", "operation"].map(|field| &of[field]);
+    let inner = ["migration", "operation"].map(|field| &object[field]);
     inner
         .into_iter()
         .find(|inner| inner.is_object())
-        .and_then(name)
+        .and_then(object_name)
 }
 
 /// Returns the elements of a list, or a list with the value if it is not a list.
-fn things<T: Serialize>(value: &T) -> Result<Vec<Value>, CliError> {
+fn elements<T: Serialize>(value: &T) -> Result<Vec<Value>, CliError> {
     let tree = serde_json::to_value(value).map_err(|error| CliError::Usage(error.to_string()))?;
     Ok(if let Value::Array(all) = tree {
         all
@@ -176,7 +180,8 @@ fn things<T: Serialize>(value: &T) -> Result<Vec<Value>, CliError> {
     })
 }
 
-fn line<T: Serialize>(value: &T) -> Result<String, CliError> {
+/// Returns one line of JSON.
+fn json_line<T: Serialize>(value: &T) -> Result<String, CliError> {
     let line = serde_json::to_string(value).map_err(|error| CliError::Usage(error.to_string()))?;
     Ok(line + "\n")
 }
@@ -191,18 +196,19 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn printed(format: OutputFormat, no_headers: bool, value: &Value) -> String {
+    fn rendered(format: OutputFormat, no_headers: bool, value: &Value) -> String {
         let output = Output { format, no_headers };
         let text = |value: &Value| {
             let rows = value.as_array().into_iter().flatten();
-            let rows = rows.map(|v| vec![name(v).unwrap_or_default(), v["mode"].to_string()]);
+            let rows =
+                rows.map(|v| vec![object_name(v).unwrap_or_default(), v["mode"].to_string()]);
             TextTable::new(&["NAME", "MODE"], rows.collect()).wide(1)
         };
         output.render(value, text).unwrap()
     }
 
     #[test]
-    fn every_form_has_the_same_content() {
+    fn every_format_has_the_same_content() {
         let list = json!([{"name": "a", "mode": 1}, {"id": "m1", "mode": 2}]);
         for (format, no_headers, expected) in [
             (OutputFormat::Table, false, "NAME\na\nm1\n"),
@@ -215,38 +221,39 @@ mod tests {
             ),
             (OutputFormat::Name, false, "a\nm1\n"),
         ] {
-            assert_eq!(printed(format, no_headers, &list), expected, "{format:?}");
+            assert_eq!(rendered(format, no_headers, &list), expected, "{format:?}");
         }
-        let read: Value = serde_json::from_str(&printed(OutputFormat::Json, false, &list)).unwrap();
+        let read: Value =
+            serde_json::from_str(&rendered(OutputFormat::Json, false, &list)).unwrap();
         assert_eq!(read, list);
         let read: Value =
-            serde_saphyr::from_str(&printed(OutputFormat::Yaml, false, &list)).unwrap();
+            serde_saphyr::from_str(&rendered(OutputFormat::Yaml, false, &list)).unwrap();
         assert_eq!(read, list);
     }
 
     #[test]
     fn each_change_is_a_line() {
         let value = json!({"id": "m1", "state": "running"});
-        let shown = |format| {
+        let render = |format| {
             let output = Output {
                 format,
                 no_headers: false,
             };
             output
-                .change(&value, |_| "m1 running\n".to_owned())
+                .render_change(&value, |_| "m1 running\n".to_owned())
                 .unwrap()
         };
-        assert_eq!(shown(OutputFormat::Table), "m1 running\n");
-        assert_eq!(shown(OutputFormat::Json), shown(OutputFormat::Jsonl));
-        assert_eq!(shown(OutputFormat::Jsonl).lines().count(), 1);
-        assert_eq!(shown(OutputFormat::Name), "m1\n");
-        assert!(shown(OutputFormat::Yaml).starts_with("---\n"));
+        assert_eq!(render(OutputFormat::Table), "m1 running\n");
+        assert_eq!(render(OutputFormat::Json), render(OutputFormat::Jsonl));
+        assert_eq!(render(OutputFormat::Jsonl).lines().count(), 1);
+        assert_eq!(render(OutputFormat::Name), "m1\n");
+        assert!(render(OutputFormat::Yaml).starts_with("---\n"));
     }
 
     #[test]
-    fn a_report_is_called_as_what_it_is_about() {
+    fn the_name_of_a_report_is_that_of_its_migration() {
         let report = json!({"migration": {"id": "m1"}, "events": []});
-        assert_eq!(name(&report).as_deref(), Some("m1"));
-        assert_eq!(name(&json!({"operation": "split"})), None);
+        assert_eq!(object_name(&report).as_deref(), Some("m1"));
+        assert_eq!(object_name(&json!({"operation": "split"})), None);
     }
 }

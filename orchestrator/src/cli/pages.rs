@@ -1,4 +1,5 @@
-//! `shardwright completions` and `shardwright man`: what is made of the command line's own description.
+//! `shardwright completions` and `shardwright man`: completions and man pages, generated from the description of the
+//! command line.
 
 use super::error::CliError;
 use clap::Args;
@@ -16,7 +17,7 @@ pub(super) struct Completions {
 /// Write man pages.
 #[derive(Debug, Args)]
 pub(super) struct Man {
-    /// The folder for them; it is made where it is missing.
+    /// The folder for the pages. It is created if it does not exist.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
 }
@@ -50,8 +51,8 @@ mod tests {
 
     const MANUAL: &str = include_str!("../../../docs/cli.md");
 
-    /// Each command with its nouns before it, such as `map show`; the long forms of verbs are left out.
-    fn lines() -> Vec<String> {
+    /// Returns each command, such as `map show`, without the long forms `migration ...`.
+    fn commands() -> Vec<String> {
         let mut lines = Vec::new();
         for noun in command().get_subcommands() {
             let verbs = noun
@@ -68,10 +69,10 @@ mod tests {
 
     #[test]
     fn the_manual_names_every_command() {
-        for line in lines() {
+        for command_line in commands() {
             assert!(
-                MANUAL.contains(&format!("`{line}")),
-                "docs/cli.md lacks {line}"
+                MANUAL.contains(&format!("`{command_line}")),
+                "docs/cli.md lacks {command_line}"
             );
         }
     }
@@ -89,11 +90,11 @@ mod tests {
     }
 
     #[test]
-    fn every_command_has_a_man_page_and_the_first_says_the_exit_codes() {
+    fn every_command_has_a_man_page_and_the_first_lists_the_exit_codes() {
         let out = std::env::temp_dir().join(format!("shardwright-man-{}", std::process::id()));
         Man { out: out.clone() }.write().unwrap();
-        for line in lines() {
-            let page = out.join(format!("shardwright-{}.1", line.replace(' ', "-")));
+        for command_line in commands() {
+            let page = out.join(format!("shardwright-{}.1", command_line.replace(' ', "-")));
             assert!(page.exists(), "{}", page.display());
         }
         let first = std::fs::read_to_string(out.join("shardwright.1")).unwrap();

@@ -1,6 +1,6 @@
-//! What a dry run reports: the verdict of the controller's own rules on what the controller has now.
+//! Checks a change in a dry run, with the rules of the controller and the present state of the controller.
 //!
-//! Absent: rules that need a shard or a lock, such as which database a connection string leads to.
+//! Rules that need a shard or a lock are not checked, for example to which database a connection string leads.
 
 use super::client::Client;
 use super::error::CliError;
@@ -13,7 +13,7 @@ use plans::plan::{Plan, PlannedMove};
 use plans::shard_map::{MapSettings, ShardMap};
 use serde_json::Value;
 
-/// The names that are taken.
+/// The names that are in use.
 #[derive(Debug)]
 pub(super) struct KnownNames {
     shards: Vec<ShardName>,
@@ -34,7 +34,7 @@ impl KnownNames {
         }
     }
 
-    /// Checks a shard that is to be registered, and takes its name.
+    /// Checks a shard that is to be registered, and marks its name as used.
     pub(super) fn register(&mut self, new: &NewShard) -> Result<(), CliError> {
         check_new_shard(new)?;
         if self.shards.contains(&new.name) {
@@ -44,7 +44,7 @@ impl KnownNames {
         Ok(())
     }
 
-    /// Version 1 of a map that is to be created, whose name is taken from now on.
+    /// Checks a map that is to be created, and marks its name as used. Returns version 1 of the map.
     pub(super) fn create(&mut self, new: &NewMap) -> Result<ShardMap, CliError> {
         let map = new.clone().into_map(&self.shards)?;
         if self.maps.contains(&new.name) {
@@ -55,7 +55,7 @@ impl KnownNames {
     }
 }
 
-/// The change of a registered shard.
+/// Checks the change of a registered shard.
 pub(super) async fn shard_change(
     client: &Client,
     name: &str,
@@ -65,7 +65,7 @@ pub(super) async fn shard_change(
     Ok(check_shard_change(&ShardName::from(name), change)?)
 }
 
-/// The removal of a shard.
+/// Checks the removal of a shard.
 pub(super) async fn shard_removal(client: &Client, name: &str) -> Result<(), CliError> {
     let shard: ShardRecord = client.get(&format!("/api/v1/shards/{name}")).await?;
     let maps: Vec<ShardMap> = client.get("/api/v1/maps").await?;
@@ -82,12 +82,12 @@ pub(super) async fn shard_removal(client: &Client, name: &str) -> Result<(), Cli
     }
 }
 
-/// The settings of a map after a change.
+/// Returns the settings of a map after a change.
 pub(super) fn settings(map: &ShardMap, change: &Value) -> Result<MapSettings, CliError> {
     Ok(settings_after(map, change)?)
 }
 
-/// The map after an edit.
+/// Returns the map after an edit.
 pub(super) async fn edit(
     client: &Client,
     map: &ShardMap,
@@ -97,14 +97,14 @@ pub(super) async fn edit(
     Ok(edit.apply_to(map, &known.shards)?)
 }
 
-/// The plan of a text that the controller would admit, as far as the map shows it.
+/// Parses a plan, and checks whether the controller would accept it according to the map.
 pub(super) async fn plan(client: &Client, text: &str, queue: bool) -> Result<Plan, CliError> {
     let plan = Plan::parse(text).map_err(ControlError::from)?;
     let map: ShardMap = client.get(&format!("/api/v1/maps/{}", plan.map)).await?;
     let mut changed = Vec::new();
     if plan.incarnation != map.incarnation {
         changed.push(format!(
-            "it was made for the control store {}, this is {}",
+            "the plan was created for the control store {}, this is store {}",
             plan.incarnation, map.incarnation
         ));
     }
@@ -114,7 +114,7 @@ pub(super) async fn plan(client: &Client, text: &str, queue: bool) -> Result<Pla
     };
     if map.version != plan.map_version && !queue && !plan.moves.iter().all(owned) {
         changed.push(format!(
-            "map {} is at version {}, the plan was made for version {}",
+            "map {} is at version {}, the plan was created for version {}",
             map.name, map.version, plan.map_version
         ));
     }

@@ -1,4 +1,5 @@
-//! `shardwright reconcile`: whether shards and control store agree, and moving the store forward.
+//! `shardwright reconcile`: compares the shards with the control store, and repairs a store that is older than the
+//! shards.
 
 use super::client::Client;
 use super::consent::Consent;
@@ -10,16 +11,17 @@ use clap::Args;
 use plans::id::ShardName;
 use plans::inspection::reconcile::Contradiction;
 
-/// Look at every shard now, and compare it with the map.
+/// Probe every shard now, and compare it with the map.
 #[derive(Debug, Args)]
 pub(super) struct Reconcile {
-    /// Move a control store that is older than the fleet forward to what the shards prove.
+    /// Repair a control store that is older than the fleet: record the flips that the shards prove.
     #[arg(long)]
     apply: bool,
-    /// This shard's server is the right one, although it is another, or older, than it was; may be given several times.
+    /// Accept the server of this shard, although it is another server than before, or was restored from a backup; may
+    /// be given several times.
     #[arg(long, value_name = "SHARD")]
     accept: Vec<String>,
-    /// Why, for the audit trail.
+    /// The reason, for the audit trail.
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
     #[command(flatten)]
@@ -36,7 +38,9 @@ impl Reconcile {
             reason: self.reason,
         };
         if request.apply || !request.accept.is_empty() {
-            let confirmed = self.consent.is_confirmed(&what(&request), "reconcile")?;
+            let confirmed = self
+                .consent
+                .is_confirmed(&effect_text(&request), "reconcile")?;
             request.apply &= confirmed;
             request.accept.retain(|_| confirmed);
         }
@@ -52,25 +56,23 @@ impl Reconcile {
         for finding in &report.findings {
             report!("shard {}: {}", finding.shard, finding.hint);
         }
-        let reached = report.shards.iter().all(|probe| probe.failure.is_none());
-        let clean = reached && report.findings.is_empty();
-        Ok(if clean { 0 } else { DEFECTS })
+        let all_reached = report.shards.iter().all(|probe| probe.failure.is_none());
+        let is_clean = all_reached && report.findings.is_empty();
+        Ok(if is_clean { 0 } else { DEFECTS })
     }
 }
 
-/// What the request changes.
-fn what(request: &ReconcileRequest) -> String {
+/// Describes what the request changes.
+fn effect_text(request: &ReconcileRequest) -> String {
     let mut parts = Vec::new();
     if request.apply {
         parts.push(
-            "Moves the control store forward to what the shards prove, as `shardwright reconcile` lists it."
+            "Records in the control store the flips that the shards prove, as `shardwright reconcile` lists them."
                 .to_owned(),
         );
     }
     for shard in &request.accept {
-        parts.push(format!(
-            "Takes the server of shard {shard} as the right one, whatever it was before."
-        ));
+        parts.push(format!("Accepts the present server of shard {shard}."));
     }
     parts.join("\n")
 }

@@ -1,23 +1,23 @@
-//! `shardwright report`: the evidence of an operation or a migration.
+//! `shardwright report`: prints the report of an operation or a migration.
 
 use super::client::Client;
 use super::error::CliError;
 use super::files::write_or_print;
-use super::out::harmless;
+use super::out::escape_control;
 use super::output::Output;
 use crate::report::{OperationReport, ReportFormat};
 use clap::Args;
 use std::path::PathBuf;
 
-/// Print the evidence of an operation or a migration.
+/// Print the report of an operation or a migration.
 #[derive(Debug, Args)]
 pub(super) struct ReportArgs {
     /// The operation or migration.
     id: String,
-    /// As Markdown, as one HTML file, or as JSON; without it Markdown is printed, and HTML is written to a file.
+    /// The format: md (Markdown), html (one file) or json. By default md if the report is printed, and html with --to.
     #[arg(long = "format", value_name = "FORMAT", value_parser = form)]
     form: Option<ReportFormat>,
-    /// Write it to this file.
+    /// Write the report to this file.
     #[arg(long, value_name = "FILE")]
     to: Option<PathBuf>,
     #[command(flatten)]
@@ -36,12 +36,12 @@ fn form(name: &str) -> Result<ReportFormat, String> {
 impl ReportArgs {
     pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
         let path = format!("/api/v1/operations/{}/report", self.id);
-        let usual = match (&self.to, self.output.is_for_programs()) {
+        let default = match (&self.to, self.output.is_for_programs()) {
             (Some(_), _) => Some(ReportFormat::Html),
             (None, true) => None,
             (None, false) => Some(ReportFormat::Md),
         };
-        let Some(format) = self.form.or(usual) else {
+        let Some(format) = self.form.or(default) else {
             let report: OperationReport = client.get(&path).await?;
             return self.output.print(&report, |_| String::new());
         };
@@ -50,10 +50,10 @@ impl ReportArgs {
             ReportFormat::Md => "md",
             ReportFormat::Html => "html",
         };
-        let page = client.text(&format!("{path}?format={name}")).await?;
+        let text = client.text(&format!("{path}?format={name}")).await?;
         match (&self.to, format) {
-            (None, ReportFormat::Md) => super::out::print(harmless(&page).as_ref()),
-            (to, _) => write_or_print(to.as_deref(), &page)?,
+            (None, ReportFormat::Md) => super::out::print(escape_control(&text).as_ref()),
+            (to, _) => write_or_print(to.as_deref(), &text)?,
         }
         Ok(0)
     }

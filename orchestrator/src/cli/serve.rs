@@ -1,6 +1,7 @@
-//! `shardwright serve`: a controller, with a store of its own when none is named.
+//! `shardwright serve`: runs a controller, with a private control store if none is named.
 //!
-//! Of several over one store one leads; the others serve reads and take over when it is gone.
+//! Of several controllers with one store, one leads. The others answer requests that only read, and one of them takes
+//! over if the leader ends.
 
 mod listener;
 
@@ -23,22 +24,23 @@ use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
-/// Name of the private cluster inside the data folder.
+/// The name of the private cluster in the data folder.
 const PRIVATE_STORE: &str = "store";
 
 /// Run the controller.
 #[derive(Debug, Args)]
 pub(super) struct Serve {
-    /// Where to listen; beyond loopback only with tokens, and with TLS or --plain-http.
+    /// The address to listen on. Other addresses than loopback require tokens, and TLS or --plain-http.
     #[arg(long, env = "SHARDWRIGHT_LISTEN", default_value = "127.0.0.1:7432")]
     listen: SocketAddr,
-    /// The control store; without it a private PostgreSQL is kept in the data folder.
+    /// The connection string of the control store. By default the controller runs a private PostgreSQL in the data
+    /// folder.
     #[arg(long, env = "SHARDWRIGHT_STORE", hide_env_values = true)]
     store: Option<String>,
-    /// Where the other controllers, agents and people reach this one; the address that it listens on, unless it is named.
+    /// The URL at which other controllers, agents and users reach this controller. By default the address to listen on.
     #[arg(long, value_name = "URL", env = "SHARDWRIGHT_ADVERTISE")]
     advertise: Option<String>,
-    /// Other URLs by which it is called, as that of a load balancer; several with commas.
+    /// Other URLs of this controller, for example that of a load balancer; several are separated by commas.
     #[arg(
         long,
         value_name = "URL",
@@ -46,11 +48,11 @@ pub(super) struct Serve {
         value_delimiter = ','
     )]
     also_at: Vec<String>,
-    /// Folder of the private store.
+    /// The folder of the private store.
     #[arg(long, env = "SHARDWRIGHT_DATA_DIR", default_value_os_t = data_dir())]
     data_dir: PathBuf,
-    /// How often every shard is probed and compared with the map, in seconds; a shard that was restored from a
-    /// copy can take writes that it should not for this long. 0: never.
+    /// How often the controller lets agents probe every shard and compares it with the map, in seconds; 0: never. For
+    /// this time a shard that was restored from a backup can accept writes to keys that it no longer owns.
     #[arg(
         long,
         value_name = "SECONDS",
@@ -58,17 +60,17 @@ pub(super) struct Serve {
         default_value_t = 5
     )]
     reconcile_every: u64,
-    /// How many people approve each cutover at least (1 to 5); from 2 on who submits a plan does not approve it.
-    /// Requires a token of every client.
+    /// The least number of people who approve each cutover, 1 to 5. From 2 on the user who submits a plan cannot
+    /// approve it, and every client needs a token.
     #[arg(long, value_name = "NUMBER", env = "SHARDWRIGHT_APPROVALS", default_value_t = 1,
         value_parser = clap::value_parser!(u32).range(1..=5))]
     approvals: u32,
-    /// File of hooks: programs and URLs that permit phases of migrations, and are notified of them (docs/hooks.md).
+    /// The file of hooks: programs and URLs that permit phases of migrations, or are notified of them (docs/hooks.md).
     #[arg(long, value_name = "FILE", env = "SHARDWRIGHT_HOOKS")]
     hooks: Option<PathBuf>,
     #[command(flatten)]
     access: ListenerArgs,
-    /// Form of the log lines.
+    /// The format of log lines.
     #[arg(
         long,
         value_enum,
@@ -77,7 +79,7 @@ pub(super) struct Serve {
         default_value_t
     )]
     log_format: Format,
-    /// As --log-format json.
+    /// The same as --log-format json.
     #[arg(long, hide = true)]
     log_json: bool,
 }
@@ -94,7 +96,7 @@ impl Serve {
         fail_point::check()?;
         if self.approvals > 1 && self.access.rule() == AccessRule::Open {
             let what =
-                "--approvals needs tokens, by which those who approve are known: leave out --open";
+                "--approvals needs tokens, which identify the people who approve: leave out --open";
             return Err(CliError::Usage(what.to_owned()));
         }
         let tls = self.access.check(self.listen, self.advertise.as_deref())?;
@@ -113,7 +115,7 @@ impl Serve {
         let settings = ControllerSettings {
             reconcile_every: every,
             rule: self.access.rule(),
-            admin: self.access.admin()?,
+            admin: self.access.admin_digest()?,
             read_only: self.access.read_only,
             approvals: self.approvals,
             audit: self.access.audit,
@@ -131,7 +133,7 @@ impl Serve {
             &format!("{scheme}://{}", listener.local_addr()?),
             self.access.admin_file().as_deref(),
         );
-        manager.ready("is a candidate for the lead");
+        manager.ready("no role yet: the controller campaigns for the leadership");
         let mut terminate = signal(SignalKind::terminate())?;
         tokio::select! {
             served = server::serve(listener, controller.clone(), tls) => served?,
@@ -152,7 +154,7 @@ impl Serve {
     }
 }
 
-/// Reports where the controller is, and where the token is that it created.
+/// Prints the URL of the controller, and the file with its admin token.
 fn report_ready(format: Format, url: &str, token: Option<&Path>) {
     write_line(format, &format!("controller ready at {url}"));
     if let Some(path) = token {
@@ -166,7 +168,7 @@ fn report_ready(format: Format, url: &str, token: Option<&Path>) {
     }
 }
 
-/// Starts the private store that an earlier controller left, running or not, or a new one.
+/// Starts the private store: one that exists in the folder, whether it runs or not, or a new one.
 async fn private_store(dir: PathBuf) -> Result<Cluster, CliError> {
     let start = move || -> Result<Cluster, cluster::ClusterError> {
         let cluster = Cluster::open(cluster::Options::new(dir, PRIVATE_STORE).keep())?;
@@ -177,7 +179,8 @@ async fn private_store(dir: PathBuf) -> Result<Cluster, CliError> {
     Ok(started.map_err(std::io::Error::other)??)
 }
 
-/// `/var/lib` for root, because the server's account must reach it.
+/// Returns the default data folder. For root it is in `/var/lib`, because PostgreSQL runs as another account, which
+/// cannot read the home of root.
 fn data_dir() -> PathBuf {
     let home = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".local/share")));
@@ -187,12 +190,13 @@ fn data_dir() -> PathBuf {
     }
 }
 
+/// Returns the filter of log events: that of the environment, or the default.
 fn filter() -> EnvFilter {
     let filter = EnvFilter::try_from_default_env();
     filter.unwrap_or_else(|_| EnvFilter::new("info,sqlx=warn"))
 }
 
-/// Where every line is JSON, in the log.
+/// Prints a line for the user. If all lines must be JSON, writes it to the log instead.
 fn write_line(format: Format, what: &str) {
     match format {
         Format::Text => eprintln!("{what}"),
@@ -210,7 +214,7 @@ async fn notify_manager(manager: &ServiceManager, controller: &Controller) {
             LeadershipState::Follows(Some(leader)) => {
                 format!("follows the controller at {}", leader.url)
             }
-            LeadershipState::Follows(None) => "no controller leads for the moment".to_owned(),
+            LeadershipState::Follows(None) => "no controller leads at the moment".to_owned(),
         };
         manager.status(&status);
         if changes.changed().await.is_err() {

@@ -1,4 +1,4 @@
-//! `shardwright set LIMIT ID VALUE`: what a migration may take of its shards, changed while it runs.
+//! `shardwright set LIMIT ID VALUE`: changes a limit of the load that a migration causes, while it runs.
 
 use super::client::Client;
 use super::consent::DryRun;
@@ -12,17 +12,18 @@ use plans::throttle::Setting;
 
 const LIMITS: &str = "\
 Limits:
-  rate             bytes a second of the copy: 20MB/s, 512KiB/s
-  streams          COPY streams side by side, 1 to 16
-  latency          the application's p99 that is held, milliseconds, 25 or 2.5; it reports to /api/v1/maps/MAP/latency
-  hours            when heavy work may begin: 22:00-06:00, in UTC, or 22:00-06:00+02:00
-  replica-lag      how far a replica may be behind, seconds
-  active-sessions  sessions of others that may be active at one time
-  lock-waits       sessions of others that may wait for a lock at one time
-  commit           how long a commit may take on the source, milliseconds
-  wal              how much of its log a shard may write, MiB a second
-  checkpoint       how far apart checkpoints of a shard must begin, seconds
-The value `off` takes a limit away.";
+  rate             bytes per second of the copy: 20MB/s, 512KiB/s
+  streams          parallel COPY streams, 1 to 16
+  latency          the largest p99 latency of the application, milliseconds: 25 or 2.5; the application reports its
+                   latency to /api/v1/maps/MAP/latency
+  hours            the hours in which heavy work may begin: 22:00-06:00 (UTC), or 22:00-06:00+02:00
+  replica-lag      the largest lag of a replica, seconds
+  active-sessions  the largest number of active sessions of other users
+  lock-waits       the largest number of sessions of other users that wait for a lock
+  commit           the longest time of a commit on the source, milliseconds
+  wal              the largest rate at which a shard writes its log, MiB per second
+  checkpoint       the shortest time between the starts of two checkpoints of a shard, seconds
+The value `off` removes a limit.";
 
 /// Set a limit of an operation or a migration.
 #[derive(Debug, Args)]
@@ -33,9 +34,9 @@ pub(super) struct SetArgs {
     limit: Setting,
     /// The operation or migration.
     id: String,
-    /// The new value, or off.
+    /// The new value, or `off` to remove the limit.
     value: String,
-    /// Why; kept in the journal.
+    /// The reason, for the journal.
     #[arg(long)]
     reason: Option<String>,
     #[command(flatten)]
@@ -45,14 +46,14 @@ pub(super) struct SetArgs {
 }
 
 impl SetArgs {
-    /// Sets it for every move of the operation that has not ended.
+    /// Sets the limit of every move that has not ended.
     pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
         let moves = match operation::with_moves(client, &self.id).await? {
             None => vec![self.id.clone()],
             Some(view) => {
-                let open = view.moves.iter().map(|moved| &moved.migration);
-                let open = open.filter(|m| m.finished_at.is_none());
-                open.map(|m| m.id.to_string()).collect()
+                let unfinished = view.moves.iter().map(|moved| &moved.migration);
+                let unfinished = unfinished.filter(|m| m.finished_at.is_none());
+                unfinished.map(|m| m.id.to_string()).collect()
             }
         };
         let what = format!(
@@ -61,7 +62,7 @@ impl SetArgs {
             moves.join(", "),
             self.value
         );
-        if !self.dry.goes_on(&what) {
+        if !self.dry.proceed_or_print(&what) {
             return Ok(0);
         }
         let request = LimitChange {
@@ -81,19 +82,19 @@ impl SetArgs {
     }
 }
 
-/// The limits in force.
+/// Returns a line with the limits in force; an empty text if there are none.
 pub(super) fn limits_line(view: &MigrationView) -> String {
     let limits = view.limits.as_ref();
     limits.map_or_else(String::new, |limits| format!("limits: {limits}\n"))
 }
 
-/// The limit of that name.
+/// Parses the name of a limit.
 pub(super) fn setting(name: &str) -> Result<Setting, String> {
     let found = Setting::ALL
         .into_iter()
         .find(|setting| setting.name() == name);
     found.ok_or_else(|| {
         let known = Setting::ALL.map(Setting::name).join(", ");
-        format!("{name:?} is no limit; limits are {known}")
+        format!("{name:?} is not a limit; the limits are {known}")
     })
 }

@@ -26,16 +26,16 @@ pub(super) enum ShardCommand {
     },
     /// Show a shard.
     Show {
-        /// Its name.
+        /// The name of the shard.
         name: String,
         #[command(flatten)]
         output: Output,
     },
-    /// Forget a shard that no map in force names.
+    /// Remove a shard that no map in force names.
     Remove {
-        /// Its name.
+        /// The name of the shard.
         name: String,
-        /// Why, for the audit trail.
+        /// The reason, for the audit trail.
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
         #[command(flatten)]
@@ -46,21 +46,21 @@ pub(super) enum ShardCommand {
 /// Register a shard.
 #[derive(Debug, Args)]
 pub(super) struct ShardAddArgs {
-    /// Its name.
+    /// The name of the shard.
     name: String,
-    /// Connection string; the password as ${env:NAME}, ${file:/path} or ${credential:NAME}.
-    #[arg(required_unless_present = "dsn")]
-    place: Option<String>,
-    /// The same as an option.
-    #[arg(long, conflicts_with = "place")]
+    /// The connection string, with the password as ${env:NAME}, ${file:/path} or ${credential:NAME}.
+    #[arg(required_unless_present = "dsn", value_name = "DSN")]
+    positional_dsn: Option<String>,
+    /// The connection string, as an option.
+    #[arg(long, conflicts_with = "positional_dsn")]
     dsn: Option<String>,
     /// A label, for example region=eu; may be given several times.
     #[arg(long = "label", value_name = "LABEL=VALUE", value_parser = pair)]
     labels: Vec<(String, String)>,
-    /// How much load it should carry, relative to the others.
+    /// The capacity for load, relative to that of other shards.
     #[arg(long, default_value_t = DEFAULT_CAPACITY)]
     capacity: u32,
-    /// Bytes of rows that it can hold.
+    /// How many bytes of rows the shard can store.
     #[arg(long)]
     space: Option<u64>,
     #[command(flatten)]
@@ -72,7 +72,7 @@ pub(super) struct ShardAddArgs {
 /// Change a shard: labels, capacity, space, connection string.
 #[derive(Debug, Args)]
 pub(super) struct ShardSetArgs {
-    /// Its name.
+    /// The name of the shard.
     name: String,
     /// A label to set; may be given several times.
     #[arg(long = "label", value_name = "LABEL=VALUE", value_parser = pair)]
@@ -80,19 +80,20 @@ pub(super) struct ShardSetArgs {
     /// A label to remove; may be given several times.
     #[arg(long, value_name = "LABEL")]
     unlabel: Vec<String>,
-    /// How much load it should carry, relative to the others.
+    /// The capacity for load, relative to that of other shards.
     #[arg(long)]
     capacity: Option<u32>,
-    /// Bytes of rows that it can hold; 0: not limited.
+    /// How many bytes of rows the shard can store; 0: not limited.
     #[arg(long)]
     space: Option<u64>,
-    /// Another connection string; it must lead to the same database.
+    /// A new connection string. It must lead to the same database.
     #[arg(long)]
     dsn: Option<String>,
-    /// The shard is another database from now on, or was restored; no unfinished migration may use it.
+    /// Accept another database, or one that was restored from a backup, as this shard. No unfinished migration may use
+    /// the shard.
     #[arg(long, requires = "reason")]
     replaced: bool,
-    /// Why, for the audit trail.
+    /// The reason, for the audit trail.
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
     #[command(flatten)]
@@ -127,7 +128,8 @@ impl ShardCommand {
                 if consent.dry().is_dry() {
                     preview::shard_removal(client, &name).await?;
                 }
-                let what = format!("Forgets shard {name}; its rows stay where they are.");
+                let what =
+                    format!("Removes shard {name} from the fleet; its rows stay in its database.");
                 if consent.is_confirmed(&what, &name)? {
                     client.delete(&path, reason.as_deref()).await?;
                 }
@@ -141,7 +143,7 @@ impl ShardAddArgs {
     async fn run(self, client: &Client) -> Result<u8, CliError> {
         let new = NewShard {
             name: ShardName(self.name),
-            dsn: self.place.or(self.dsn).unwrap_or_default(),
+            dsn: self.positional_dsn.or(self.dsn).unwrap_or_default(),
             labels: self.labels.into_iter().collect(),
             capacity: self.capacity,
             space: self.space,
@@ -149,30 +151,34 @@ impl ShardAddArgs {
         if self.dry.is_dry() {
             KnownNames::read(client).await?.register(&new)?;
         }
-        if !self.dry.goes_on(&format!("Registers shard {}.", new.name)) {
+        if !self
+            .dry
+            .proceed_or_print(&format!("Registers shard {}.", new.name))
+        {
             return Ok(0);
         }
         let body = super::output::json(&new)?;
-        let made: ShardRecord = client.post("/api/v1/shards", body).await?;
-        if made.identity.is_none() {
+        let record: ShardRecord = client.post("/api/v1/shards", body).await?;
+        if record.identity.is_none() {
             eprintln!(
-                "shard {}: no agent has reached it yet; which database it is will be known once one has",
-                made.name
+                "shard {}: no agent has reached it yet; its database is identified when an agent reaches it",
+                record.name
             );
         }
-        self.output.print(&made, |made| format!("{}\n", made.name))
+        self.output
+            .print(&record, |record| format!("{}\n", record.name))
     }
 }
 
 impl ShardSetArgs {
     async fn run(self, client: &Client) -> Result<u8, CliError> {
-        let set = self
+        let set_labels = self
             .labels
             .into_iter()
             .map(|(label, value)| (label, Some(value)));
-        let taken = self.unlabel.into_iter().map(|label| (label, None));
+        let removed_labels = self.unlabel.into_iter().map(|label| (label, None));
         let change = ShardChange {
-            labels: set.chain(taken).collect(),
+            labels: set_labels.chain(removed_labels).collect(),
             capacity: self.capacity,
             space: self.space,
             dsn: self.dsn,
@@ -184,7 +190,7 @@ impl ShardSetArgs {
             preview::shard_change(client, &self.name, &change).await?;
         }
         let what = format!("Changes shard {}.", self.name);
-        if !self.dry.goes_on(&what) {
+        if !self.dry.proceed_or_print(&what) {
             return Ok(0);
         }
         let changed: ShardRecord = client.patch(&path, super::output::json(&change)?).await?;
@@ -195,7 +201,7 @@ impl ShardSetArgs {
     }
 }
 
-/// The last probes of the shards, for people.
+/// Reads the last probes of the shards. Formats for programs do not contain them.
 async fn probes(client: &Client, output: Output) -> Result<Vec<ShardProbe>, CliError> {
     if output.is_for_programs() {
         return Ok(Vec::new());
@@ -204,8 +210,8 @@ async fn probes(client: &Client, output: Output) -> Result<Vec<ShardProbe>, CliE
     Ok(report.shards)
 }
 
-/// Whether a shard was reached by its last probe.
-fn reached(shard: &ShardRecord, probes: &[ShardProbe]) -> String {
+/// Returns whether the last probe of a shard reached it, as text.
+fn reached_text(shard: &ShardRecord, probes: &[ShardProbe]) -> String {
     match probes.iter().find(|probe| probe.shard == shard.name) {
         Some(ShardProbe {
             failure: Some(failure),
@@ -234,7 +240,7 @@ fn list_text(shards: &[ShardRecord], probes: &[ShardProbe]) -> TextTable {
             shard.capacity.to_string(),
             or_dash(shard.space.as_ref()),
             or_dash(Some(&labels.join(",")).filter(|text| !text.is_empty())),
-            reached(shard, probes),
+            reached_text(shard, probes),
             shard.dsn.clone(),
             shard
                 .created_at

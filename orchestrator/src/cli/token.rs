@@ -15,18 +15,18 @@ use clap::{Args, Subcommand};
 /// Tokens.
 #[derive(Debug, Subcommand)]
 pub(super) enum TokenCommand {
-    /// Make a token, and print it: it is shown this once.
+    /// Create a token and print it. It is never shown again.
     Create(TokenCreateArgs),
     /// List the tokens.
     List {
         #[command(flatten)]
         output: Output,
     },
-    /// Take a token back; its holder is let in no more.
+    /// Revoke a token. The controller then refuses it.
     Revoke {
-        /// Its name.
+        /// The name of the token.
         name: String,
-        /// Why, for the audit trail.
+        /// The reason, for the audit trail.
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
         #[command(flatten)]
@@ -34,18 +34,18 @@ pub(super) enum TokenCommand {
     },
 }
 
-/// Make a token.
+/// Create a token.
 #[derive(Debug, Args)]
 pub(super) struct TokenCreateArgs {
-    /// What the journals call its holder; for an agent the agent's name.
+    /// The name of the user in the journal and the audit trail; for an agent the agent's name.
     name: String,
     /// viewer, operator, approver, admin, application or agent.
     #[arg(long)]
     role: Role,
-    /// For an agent: only migrations between shards with this label; may be given several times.
+    /// For an agent: permit only migrations between shards with this label; may be given several times.
     #[arg(long = "label", value_name = "LABEL=VALUE", value_parser = pair)]
     labels: Vec<(String, String)>,
-    /// Days until it ends; without it, it does not.
+    /// The number of days until the token expires; by default it does not expire.
     #[arg(long)]
     days: Option<u32>,
     #[command(flatten)]
@@ -67,7 +67,9 @@ impl TokenCommand {
                 reason,
                 consent,
             } => {
-                let what = format!("Lets the holder of token {name} in no more, for good.");
+                let what = format!(
+                    "Revokes the token {name} permanently: the controller refuses it from now on."
+                );
                 if consent.is_confirmed(&what, &name)? {
                     let path = format!("/api/v1/tokens/{name}");
                     client.delete(&path, reason.as_deref()).await?;
@@ -80,8 +82,11 @@ impl TokenCommand {
 
 impl TokenCreateArgs {
     async fn run(self, client: &Client) -> Result<u8, CliError> {
-        let what = format!("Makes a token for {}, a {}.", self.name, self.role);
-        if !self.dry.goes_on(&what) {
+        let what = format!(
+            "Creates a token for {} with the role {}.",
+            self.name, self.role
+        );
+        if !self.dry.proceed_or_print(&what) {
             return Ok(0);
         }
         let new = NewToken {
@@ -91,7 +96,7 @@ impl TokenCreateArgs {
             days: self.days,
         };
         let issued: IssuedToken = client.post("/api/v1/tokens", json(&new)?).await?;
-        report!("keep it now: it is not shown again");
+        report!("store the token now: it is not shown again");
         self.output
             .print(&issued, |issued| format!("{}\n", issued.token))
     }

@@ -1,6 +1,7 @@
-//! `shardwright top`: the fleet's migrations on one screen, first what waits for an operator, until `q` is typed.
+//! `shardwright top`: shows all migrations on one screen until the user types `q`. Migrations that wait for an operator
+//! come first.
 //!
-//! Where stdout is no terminal, one picture is printed and the command ends.
+//! If stdout is not a terminal, the command prints the screen once and ends.
 
 mod frame;
 mod screen;
@@ -18,21 +19,21 @@ use screen::{KeyPresses, TerminalScreen};
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Migrations that are requested, the newest of those that have not ended.
-const MOST_MIGRATIONS: usize = 60;
-/// Requests at a time.
-const AT_ONCE: usize = 8;
-/// What one picture shows where it is printed.
-const WIDTH: usize = 160;
-const HEIGHT: usize = 500;
+/// The maximum number of migrations that are shown: the newest that have not ended.
+const MAX_MIGRATIONS: usize = 60;
+/// The number of simultaneous requests.
+const PARALLEL_REQUESTS: usize = 8;
+/// The size of the screen in columns and rows, if it is printed.
+const PRINTED_COLUMNS: usize = 160;
+const PRINTED_ROWS: usize = 500;
 
 /// Watch all migrations.
 #[derive(Debug, Args)]
 pub(super) struct Top {
-    /// Between two queries.
+    /// The time between two queries.
     #[arg(long, default_value = "2s", value_name = "DURATION", value_parser = humantime::parse_duration)]
     every: Duration,
-    /// What comes first of those that do not wait for an operator.
+    /// The order of the migrations that do not wait for an operator.
     #[arg(long, value_enum, default_value_t)]
     sort: MigrationSort,
 }
@@ -42,7 +43,9 @@ impl Top {
         let term = Term::stdout();
         if !term.is_term() {
             let status = read_status(client).await?;
-            super::out::print(frame(&status, self.sort, (WIDTH, HEIGHT)).join("\n") + "\n");
+            super::out::print(
+                frame(&status, self.sort, (PRINTED_COLUMNS, PRINTED_ROWS)).join("\n") + "\n",
+            );
             return Ok(0);
         }
         self.show(client, term).await
@@ -71,7 +74,7 @@ impl Top {
                 _ = hang_up.recv() => return Ok(INTERRUPTED),
                 _ = ticks.tick() => match read_status(client).await {
                     Ok(fresh) => status = fresh,
-                    // The last status stays, with the error above it.
+                    // The last status stays on the screen, with the error above it.
                     Err(error) => status.stale = Some(error.to_string()),
                 },
             }
@@ -83,16 +86,16 @@ async fn read_status(client: &Client) -> Result<FleetStatus, CliError> {
     let health: LeadershipHealth = client.get("/api/v1/health").await?;
     let all: Vec<MigrationSummary> = client.get("/api/v1/migrations?limit=1000").await?;
     let agents: Vec<AgentRecord> = client.get("/api/v1/agents").await?;
-    let open = all.iter().filter(|m| m.finished_at.is_none());
-    let hidden = open.clone().count().saturating_sub(MOST_MIGRATIONS);
-    let views: Vec<_> = open
-        .take(MOST_MIGRATIONS)
+    let unfinished = all.iter().filter(|m| m.finished_at.is_none());
+    let hidden = unfinished.clone().count().saturating_sub(MAX_MIGRATIONS);
+    let views: Vec<_> = unfinished
+        .take(MAX_MIGRATIONS)
         .map(|m| async move {
             let path = format!("/api/v1/migrations/{}", m.id);
             client.get::<MigrationView>(&path).await
         })
         .collect();
-    let views = futures::stream::iter(views).buffered(AT_ONCE);
+    let views = futures::stream::iter(views).buffered(PARALLEL_REQUESTS);
     Ok(FleetStatus {
         health,
         at: chrono::Utc::now(),

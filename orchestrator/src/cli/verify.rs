@@ -1,7 +1,7 @@
-//! `shardwright verify`: both copies are compared again; the report names the rows that differ.
+//! `shardwright verify`: compares both copies again, and can repair rows that differ.
 //!
-//! Sequence: confirm a repair, request the comparison, wait for its report, print it.
-//! The report holds primary keys, which are values of rows: they are printed with --report alone.
+//! The report of a comparison contains primary keys of rows that differ. They are values of rows, so only `--report`
+//! prints them.
 
 use super::client::Client;
 use super::consent::Consent;
@@ -19,31 +19,31 @@ use serde_json::json;
 use std::time::Duration;
 use tokio::time::Instant;
 
-const REPAIR: &str =
+const REPAIR_EFFECT: &str =
     "Rows of the copy that differ are deleted, and written again from the shard that owns them.";
-/// Between two queries for the result.
+/// The pause between two queries for the result.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Compare both copies of a migration, whole, at an exact point while writes go on.
+/// Compare every row of both copies of a migration, as of one exact point, while writes continue.
 ///
-/// Possible while the migration waits for its approval, after it failed before the flip, and during the hold.
-/// Exit code 9: rows differ.
+/// This is possible while the migration waits for its approval, after it failed before the flip, and during the hold.
+/// The exit code is 9 if rows differ.
 #[derive(Debug, Args)]
 pub(super) struct Verify {
     /// The migration.
     id: String,
-    /// Print what the last comparison found, and compare nothing. Names rows by their primary keys, which
-    /// are values of your data.
+    /// Print the results of the last comparisons, and compare nothing. Rows are named by their primary keys, which are
+    /// values of your data.
     #[arg(long)]
     report: bool,
-    /// Write rows that differ again from the shard that owns them: on the target before the flip, on the
-    /// old copy during the hold. Never writes on the owner.
+    /// Repair the copy: write rows that differ again from the shard that owns them. Before the flip the copy is on the
+    /// target, during the hold on the source. The rows of the owner stay unchanged.
     #[arg(long, conflicts_with = "report")]
     repair: bool,
     /// How long to wait for the result, for example 30s or 5m.
     #[arg(long, default_value = "1h", value_parser = humantime::parse_duration)]
     timeout: Duration,
-    /// Why; kept in the journal.
+    /// The reason, for the journal.
     #[arg(long)]
     reason: Option<String>,
     #[command(flatten)]
@@ -70,15 +70,15 @@ impl Verify {
             return self.print_report(client).await;
         }
         let consented = match self.repair {
-            true => self.consent.is_confirmed(REPAIR, &self.id)?,
-            false => self.consent.dry().goes_on("Compares both copies."),
+            true => self.consent.is_confirmed(REPAIR_EFFECT, &self.id)?,
+            false => self.consent.dry().proceed_or_print("Compares both copies."),
         };
         if !consented {
             return Ok(0);
         }
         let body = json!({ "repair": self.repair, "reason": self.reason }).to_string();
-        let ordered: ScheduledComparison = client.post(&self.path(), body).await?;
-        let report = self.wait(client, ordered.run.number).await?;
+        let scheduled: ScheduledComparison = client.post(&self.path(), body).await?;
+        let report = self.wait(client, scheduled.run.number).await?;
         self.output.print(&report, summary)?;
         Ok(if report.different() == 0 { 0 } else { DEFECTS })
     }
@@ -93,14 +93,14 @@ impl Verify {
         self.output.print(&reports, |reports| {
             let texts: Vec<String> = reports.iter().map(details).collect();
             match texts.is_empty() {
-                true => "nothing was compared, or nothing is kept of it any more\n".to_owned(),
+                true => "there are no results of comparisons\n".to_owned(),
                 false => texts.join("\n"),
             }
         })?;
         Ok(if different { DEFECTS } else { 0 })
     }
 
-    /// Queries until the comparison has ended.
+    /// Queries the controller until the comparison has ended.
     async fn wait(&self, client: &Client, run: i64) -> Result<DifferenceReport, CliError> {
         let deadline = Instant::now() + self.timeout;
         loop {
@@ -136,18 +136,19 @@ impl Verify {
     }
 }
 
-fn what(direction: Direction) -> &'static str {
+/// Returns which copy is compared with which.
+fn compared_copies(direction: Direction) -> &'static str {
     match direction {
         Direction::Forward => "the target with the source",
         Direction::Reverse => "the old copy with the target",
     }
 }
 
-/// The result without any key.
+/// Returns the result without keys.
 fn summary(report: &DifferenceReport) -> String {
     let mut text = format!(
         "compared {}: {} rows in {} chunks at {}, {} different",
-        what(report.direction),
+        compared_copies(report.direction),
         report.rows(),
         report.chunks,
         or_dash(report.at.as_ref()),
@@ -160,7 +161,7 @@ fn summary(report: &DifferenceReport) -> String {
     let rows: Vec<_> = report.tables.iter().map(table_row).collect();
     text += &table(&["TABLE", "ROWS", "MISSING", "EXTRA", "CHANGED"], &rows);
     if report.different() > 0 {
-        text += "`verify ID --report` names the rows; `verify ID --repair` writes them again\n";
+        text += "`verify ID --report` lists the rows; `verify ID --repair` repairs them\n";
     }
     text
 }
@@ -175,7 +176,7 @@ fn table_row(table: &TableDifferences) -> Vec<String> {
     ]
 }
 
-/// The result with the keys of rows that differ.
+/// Returns the result with the keys of rows that differ.
 fn details(report: &DifferenceReport) -> String {
     let ended = match &report.finished_at {
         Some(at) => format!("ended {at}"),
@@ -187,7 +188,7 @@ fn details(report: &DifferenceReport) -> String {
     let mut text = format!(
         "comparison {} of {}, begun {}, {ended}\n",
         report.run,
-        what(report.direction),
+        compared_copies(report.direction),
         report.started_at
     );
     text += &summary(report);
@@ -197,9 +198,9 @@ fn details(report: &DifferenceReport) -> String {
             text += &format!("  {}\n", row_text(row));
         }
         let named = i64::try_from(table.named.len()).unwrap_or(i64::MAX);
-        let more = table.different() - named;
-        if more > 0 {
-            text += &format!("  and {more} more\n");
+        let unnamed = table.different() - named;
+        if unnamed > 0 {
+            text += &format!("  and {unnamed} more\n");
         }
     }
     text
@@ -253,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn the_report_names_rows_and_counts_the_rest() {
+    fn the_report_lists_rows_and_counts_the_others() {
         let text = details(&report());
         for line in [
             "compared the target with the source: 900 rows in 2 chunks at 0/16B3748, 1202 different",
@@ -267,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn the_summary_names_no_row() {
+    fn the_summary_contains_no_key() {
         assert!(!summary(&report()).contains("(100"));
     }
 }

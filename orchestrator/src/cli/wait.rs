@@ -2,7 +2,7 @@
 
 use super::client::Client;
 use super::error::{CliError, MIGRATION_FAILED};
-use super::follow::{detachable, follow, of_migration, of_operation};
+use super::follow::{follow, migration_stream, operation_stream, until_interrupted};
 use super::migration::state;
 use super::output::{Output, or_dash};
 use super::{operation, watch};
@@ -14,19 +14,19 @@ use std::cell::RefCell;
 use std::fmt;
 use std::time::Duration;
 
-/// Wait until an operation or a migration is in a state, is ready for its cutover, or has ended.
+/// Wait until an operation or a migration has reached a state, is ready for its cutover, or has ended.
 ///
-/// Exit codes: 0 reached; 6 timeout; 8 it failed, or ended in another way; 130 interrupted.
+/// Exit codes: 0 reached; 6 timeout; 8 the migration failed, or ended in another state; 130 interrupted.
 #[derive(Debug, Args)]
 pub(super) struct WaitArgs {
     /// The operation or migration.
     id: String,
-    /// A state (phase=STATE is the same); one that it has passed on its way counts, such as flipped once it is completed.
-    /// Or condition=ready: only the approval of its cutover is missing. Or finished: it is completed, and was neither
-    /// aborted nor rolled back.
+    /// A state (phase=STATE is the same). It also counts if the migration has passed this state, for example flipped if
+    /// the migration is completed. Or condition=ready: only the approval of the cutover is missing. Or finished: the
+    /// migration is completed, and was neither aborted nor rolled back.
     #[arg(long = "for", value_name = "WHAT", value_parser = Goal::parse)]
     goal: Goal,
-    /// How long, for example 30s or 5m.
+    /// How long to wait, for example 30s or 5m.
     #[arg(long, default_value = "1h", value_parser = humantime::parse_duration)]
     timeout: Duration,
     #[command(flatten)]
@@ -53,23 +53,25 @@ impl Goal {
         }
     }
 
-    /// Returns the exit code if the wait has ended.
-    fn reached(self, at: OperationState, ended: bool, ready: bool) -> Option<u8> {
-        let there = match self {
-            Self::State(wanted) => at == wanted || has_passed(wanted, at),
+    /// Returns the exit code if the wait has ended. `ready` and `ended` describe the operation or migration, which is
+    /// in the state `current`.
+    fn exit_code(self, current: OperationState, ended: bool, ready: bool) -> Option<u8> {
+        let is_reached = match self {
+            Self::State(wanted) => current == wanted || has_passed(wanted, current),
             Self::Ready => ready,
-            Self::Finished => ended && at == OperationState::Completed,
+            Self::Finished => ended && current == OperationState::Completed,
         };
-        let has_ended = ended || at == OperationState::Failed;
-        match there {
+        let has_ended = ended || current == OperationState::Failed;
+        match is_reached {
             true => Some(0),
             false => has_ended.then_some(MIGRATION_FAILED),
         }
     }
 }
 
-/// Returns whether something that is now in the state `at` has passed the state `wanted` and cannot return to it.
-fn has_passed(wanted: OperationState, at: OperationState) -> bool {
+/// Returns whether an operation or migration in the state `current` has passed the state `wanted` and cannot return to
+/// it.
+fn has_passed(wanted: OperationState, current: OperationState) -> bool {
     use OperationState as S;
     let rank = |state| match state {
         S::Planned => Some(0),
@@ -85,8 +87,8 @@ fn has_passed(wanted: OperationState, at: OperationState) -> bool {
         | S::Partial => None,
     };
     rank(wanted)
-        .zip(rank(at))
-        .is_some_and(|(wanted, at)| wanted < at)
+        .zip(rank(current))
+        .is_some_and(|(wanted, current)| wanted < current)
 }
 
 impl fmt::Display for Goal {
@@ -102,33 +104,33 @@ impl fmt::Display for Goal {
 impl WaitArgs {
     pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
         let id = self.id.clone();
-        detachable(&id, self.follow(client)).await
+        until_interrupted(&id, self.follow(client)).await
     }
 
     async fn follow(self, client: &Client) -> Result<u8, CliError> {
         if operation::with_moves(client, &self.id).await?.is_some() {
-            let path = of_operation(&self.id);
+            let path = operation_stream(&self.id);
             let (code, view) = self
                 .until(client, &path, |view: &OperationView| {
                     let ready = view.state == OperationState::Waiting;
                     let ended = view.finished_at.is_some();
-                    (self.goal.reached(view.state, ended, ready), view.state)
+                    (self.goal.exit_code(view.state, ended, ready), view.state)
                 })
                 .await?;
             self.output
                 .print(&view, |view| format!("{}\n", view.state))?;
             if code != 0 {
-                operation::report_end(&view);
+                operation::report_next_command(&view);
             }
             return Ok(code);
         }
-        let path = of_migration(&self.id);
+        let path = migration_stream(&self.id);
         let (code, view) = self
             .until(client, &path, |view: &MigrationView| {
                 let at = OperationState::from(view.summary.state);
                 let ready = at == OperationState::Waiting && view.cancel.is_none();
                 let ended = view.summary.finished_at.is_some();
-                (self.goal.reached(at, ended, ready), at)
+                (self.goal.exit_code(at, ended, ready), at)
             })
             .await?;
         self.output
@@ -137,16 +139,16 @@ impl WaitArgs {
         Ok(code)
     }
 
-    /// The exit code and the view that gave it.
+    /// Follows the stream at `path` until `evaluate` returns an exit code. Returns this code and the last view.
     async fn until<V: Clone + DeserializeOwned>(
         &self,
         client: &Client,
         path: &str,
-        judge: impl Fn(&V) -> (Option<u8>, OperationState),
+        evaluate: impl Fn(&V) -> (Option<u8>, OperationState),
     ) -> Result<(u8, V), CliError> {
         let last: RefCell<Option<(V, OperationState)>> = RefCell::default();
         let observe = |view: &V| {
-            let (code, state) = judge(view);
+            let (code, state) = evaluate(view);
             last.replace(Some((view.clone(), state)));
             code
         };
@@ -155,12 +157,12 @@ impl WaitArgs {
         let last = last.into_inner();
         match (ended, last) {
             (Ok(code), Some((view, _))) => Ok((code?, view)),
-            (Ok(code), None) => Err(code.err().unwrap_or_else(|| self.late(None))),
-            (Err(_), last) => Err(self.late(last.map(|(_, state)| state))),
+            (Ok(code), None) => Err(code.err().unwrap_or_else(|| self.timeout_error(None))),
+            (Err(_), last) => Err(self.timeout_error(last.map(|(_, state)| state))),
         }
     }
 
-    fn late(&self, state: Option<OperationState>) -> CliError {
+    fn timeout_error(&self, state: Option<OperationState>) -> CliError {
         CliError::Timeout {
             id: self.id.clone(),
             state: or_dash(state.as_ref()),
@@ -176,7 +178,7 @@ mod tests {
     use OperationState as S;
 
     #[test]
-    fn goals_are_reached_missed_or_still_ahead() {
+    fn goals_are_reached_missed_or_pending() {
         for (goal, at, ended, ready, code) in [
             ("phase=flipped", S::Flipped, false, false, Some(0)),
             ("flipped", S::Running, false, false, None),
@@ -197,7 +199,7 @@ mod tests {
             ("waiting", S::Completed, true, false, Some(8)),
         ] {
             let parsed = Goal::parse(goal).unwrap();
-            assert_eq!(parsed.reached(at, ended, ready), code, "{goal} at {at}");
+            assert_eq!(parsed.exit_code(at, ended, ready), code, "{goal} at {at}");
         }
         assert!(Goal::parse("condition=shiny").is_err());
     }

@@ -1,12 +1,12 @@
-//! `shardwright watch`: bars on a terminal, a line per change elsewhere.
+//! `shardwright watch`: shows progress bars on a terminal; otherwise prints a line for each change.
 
 use super::client::Client;
 use super::error::{CliError, MIGRATION_FAILED};
-use super::follow::{detachable, follow, of_migration, of_operation};
+use super::follow::{follow, migration_stream, operation_stream, until_interrupted};
 use super::migration::state;
 use super::operation;
 use super::output::Output;
-use crate::cli::out::{harmless, report};
+use crate::cli::out::{escape_control, report};
 use crate::controller::operations::OperationState;
 use crate::dual_write;
 use crate::view::{MigrationView, OperationView, StepView};
@@ -25,15 +25,16 @@ use std::io::IsTerminal;
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// Between two queries of moves that report nothing by themselves.
-const QUERY_AGAIN: Duration = Duration::from_secs(1);
+/// The longest time between two queries of the moves of an operation. The progress of a step is not an event of the
+/// operation.
+const QUERY_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Follow an operation or a migration.
 #[derive(Debug, Args)]
 pub(super) struct Watch {
     /// The operation or migration.
     id: String,
-    /// End in one of these states only (and when it ends or fails).
+    /// Stop only in one of these states, or if the migration ends or fails.
     #[arg(long, num_args = 1.., value_parser = state)]
     until: Vec<OperationState>,
     #[command(flatten)]
@@ -43,75 +44,75 @@ pub(super) struct Watch {
 impl Watch {
     pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
         let id = self.id.clone();
-        detachable(&id, self.follow(client)).await
+        until_interrupted(&id, self.follow(client)).await
     }
 
     async fn follow(self, client: &Client) -> Result<u8, CliError> {
         if operation::with_moves(client, &self.id).await?.is_some() {
-            return self.run_moves(client).await;
+            return self.follow_moves(client).await;
         }
-        let mut screen = screen(self.output, self.draws(), &MultiProgress::new());
-        let path = of_migration(&self.id);
+        let mut screen = new_screen(self.output, self.draws_bars(), &MultiProgress::new());
+        let path = migration_stream(&self.id);
         let code = follow(client, &path, |view: &MigrationView| {
             screen.show(view);
-            let code = end(view, &self.until)?;
+            let code = watch_exit_code(view, &self.until)?;
             screen.close();
-            report_end(view);
+            report_next_command(view);
             Some(code)
         });
         code.await
     }
 
-    /// Whether bars are drawn.
-    fn draws(&self) -> bool {
+    /// Returns whether progress bars are drawn.
+    fn draws_bars(&self) -> bool {
         !self.output.is_for_programs() && std::io::stderr().is_terminal()
     }
 
-    /// The operation, and for people each of its moves as if it were followed alone.
-    async fn run_moves(self, client: &Client) -> Result<u8, CliError> {
-        let draws = self.draws();
+    /// Follows an operation, and for users also each of its moves.
+    async fn follow_moves(self, client: &Client) -> Result<u8, CliError> {
+        let draws = self.draws_bars();
         let mut lines = Lines::new(self.output);
         let mut moves = MoveScreens::new(self.output, draws);
         let (sender, mut views) = watch::channel(None);
-        let path = of_operation(&self.id);
+        let path = operation_stream(&self.id);
         let following = follow(client, &path, |view: &OperationView| {
             if !draws {
                 lines.show(view, operation::headline);
             }
             sender.send_replace(Some(view.clone()));
-            operation::end(view, &self.until)
+            operation::watch_exit_code(view, &self.until)
         });
-        let shown = async {
+        let refresh = async {
             loop {
                 let view = views.borrow_and_update().clone();
                 if let Some(view) = view {
                     moves.show(client, &view).await;
                 }
                 // A step reports its progress without an event of the operation.
-                let _ = tokio::time::timeout(QUERY_AGAIN, views.changed()).await;
+                let _ = tokio::time::timeout(QUERY_INTERVAL, views.changed()).await;
             }
         };
         let code = tokio::select! {
             code = following => code?,
-            () = shown => return Ok(0),
+            () = refresh => return Ok(0),
         };
         let last = sender.borrow().clone();
         if let Some(view) = last {
             moves.show(client, &view).await;
             moves.close();
-            operation::report_end(&view);
+            operation::report_next_command(&view);
         }
         Ok(code)
     }
 }
 
-/// The moves of an operation for people, each on a screen of its own from its beginning to its end.
+/// The screens of an operation's moves. A move has a screen from its start to its end.
 struct MoveScreens {
     output: Output,
     draws: bool,
     all: MultiProgress,
     head: Option<ProgressBar>,
-    /// Of those that ended nothing is shown any more.
+    /// By migration; `None` after the migration has ended.
     screens: BTreeMap<MigrationId, Option<Box<dyn MigrationScreen>>>,
 }
 
@@ -126,7 +127,8 @@ impl MoveScreens {
         }
     }
 
-    /// Asks for those that go on; one that cannot be had is shown the next time.
+    /// Reads the moves that have started and not ended, and shows them. A move that cannot be read is shown the next
+    /// time.
     async fn show(&mut self, client: &Client, view: &OperationView) {
         if self.output.is_for_programs() {
             return;
@@ -146,13 +148,13 @@ impl MoveScreens {
                 continue;
             };
             let (output, draws, all) = (self.output, self.draws, &self.all);
-            let place = self.screens.entry(m.id.clone());
-            let place = place.or_insert_with(|| Some(screen(output, draws, all)));
-            let Some(shown) = place else { continue };
+            let entry = self.screens.entry(m.id.clone());
+            let screen = entry.or_insert_with(|| Some(new_screen(output, draws, all)));
+            let Some(shown) = screen else { continue };
             shown.show(&view);
             if view.summary.finished_at.is_some() {
                 shown.close();
-                *place = None;
+                *screen = None;
             }
         }
     }
@@ -168,7 +170,7 @@ impl MoveScreens {
     }
 }
 
-fn screen(output: Output, draws: bool, all: &MultiProgress) -> Box<dyn MigrationScreen> {
+fn new_screen(output: Output, draws: bool, all: &MultiProgress) -> Box<dyn MigrationScreen> {
     match draws {
         true => Box::new(Bars {
             all: all.clone(),
@@ -179,8 +181,8 @@ fn screen(output: Output, draws: bool, all: &MultiProgress) -> Box<dyn Migration
     }
 }
 
-/// The exit code, if there is nothing to wait for.
-fn end(view: &MigrationView, until: &[OperationState]) -> Option<u8> {
+/// Returns the exit code, if there is nothing more to wait for.
+fn watch_exit_code(view: &MigrationView, until: &[OperationState]) -> Option<u8> {
     let m = &view.summary;
     if until.contains(&m.state.into()) {
         return Some(0);
@@ -193,18 +195,19 @@ fn end(view: &MigrationView, until: &[OperationState]) -> Option<u8> {
         return Some(if reached { 0 } else { MIGRATION_FAILED });
     }
     let waits = matches!(m.state, MigrationState::Waiting | MigrationState::Paused);
-    (until.is_empty() && (waits || holds(view))).then_some(0)
+    (until.is_empty() && (waits || is_open_ended_hold(view))).then_some(0)
 }
 
-/// True while only the operator can end the hold.
-fn holds(view: &MigrationView) -> bool {
+/// Returns whether only an operator can end the running hold.
+fn is_open_ended_hold(view: &MigrationView) -> bool {
     let mut steps = view.steps.iter();
-    let holds = |kind| matches!(kind, StepKind::Hold | StepKind::HoldBack);
-    let running = steps.any(|s| holds(s.kind) && s.state == StepState::Running);
+    let is_hold = |kind| matches!(kind, StepKind::Hold | StepKind::HoldBack);
+    let running = steps.any(|s| is_hold(s.kind) && s.state == StepState::Running);
     running && view.hold_end.is_none() && view.plan.options.hold == Hold::UntilFinish
 }
 
-fn report_end(view: &MigrationView) {
+/// If the migration waits for the operator or has failed, prints what the operator has to do.
+fn report_next_command(view: &MigrationView) {
     let m = &view.summary;
     let approval = m
         .waiting_for
@@ -215,20 +218,20 @@ fn report_end(view: &MigrationView) {
             report!("waiting for {what}: shardwright approve-cancel {}", m.id);
         }
         Some(what) => report!("waiting for {what}: shardwright approve {}", m.id),
-        None if holds(view) && m.state == MigrationState::RolledBack => report!(
+        None if is_open_ended_hold(view) && m.state == MigrationState::RolledBack => report!(
             "the map names {} again; drop the copy: shardwright finish {} (or approve, for another cutover)",
             m.source,
             m.id
         ),
-        None if holds(view) => {
-            // What was moved offline keeps no stream back.
-            let or = if m.mode == Mode::Offline {
+        None if is_open_ended_hold(view) => {
+            // An offline move has no reverse stream, so a rollback is impossible.
+            let alternative = if m.mode == Mode::Offline {
                 ""
             } else {
                 " (or rollback)"
             };
             report!(
-                "the map names {}; end the hold: shardwright finish {}{or}",
+                "the map names {}; end the hold: shardwright finish {}{alternative}",
                 m.target,
                 m.id
             );
@@ -237,7 +240,7 @@ fn report_end(view: &MigrationView) {
     }
 }
 
-/// Says why a migration failed, and what to do.
+/// If the migration has failed, prints why, and what to do.
 pub(super) fn report_failure(view: &MigrationView) {
     let m = &view.summary;
     let Some(failure) = &m.failure else { return };
@@ -248,13 +251,13 @@ pub(super) fn report_failure(view: &MigrationView) {
     report!("then: shardwright resume {}", m.id);
 }
 
-/// Where views are shown.
+/// Shows the views of one migration.
 trait MigrationScreen {
     fn show(&mut self, view: &MigrationView);
     fn close(&mut self) {}
 }
 
-/// A line per change.
+/// Prints a line for each change.
 struct Lines {
     output: Output,
     last: String,
@@ -267,8 +270,10 @@ impl Lines {
     }
 
     fn show<V: Serialize>(&mut self, view: &V, headline: impl FnOnce(&V) -> String) {
-        let change = self.output.change(view, |view| headline(view) + "\n");
-        // A view that came as JSON can be written as such.
+        let change = self
+            .output
+            .render_change(view, |view| headline(view) + "\n");
+        // This cannot fail: the view was read from JSON.
         let Ok(line) = change else { return };
         if line != self.last {
             super::out::print(&line);
@@ -283,7 +288,7 @@ impl MigrationScreen for Lines {
     }
 }
 
-/// A headline and a bar per table.
+/// Shows a headline, and a bar for each table.
 struct Bars {
     all: MultiProgress,
     head: Option<ProgressBar>,
@@ -341,12 +346,12 @@ fn draw(bar: &ProgressBar, table: &TableProgress) {
     bar.set_message(table_message(table));
 }
 
-/// Whether a share can be told: an index or a foreign key has no rows to count.
+/// Returns whether a percentage can be shown. Indexes and foreign keys have no rows to count.
 fn has_total(table: &TableProgress) -> bool {
     table.rows_total > 0 || table.rows_done > 0
 }
 
-/// How far a table is, beside its bar.
+/// Returns the text beside the bar of a table.
 fn table_message(table: &TableProgress) -> String {
     if !has_total(table) {
         return table.phase.clone();
@@ -364,18 +369,18 @@ fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
-/// As a bar may show it.
+/// Returns the text on one line and without control characters, so that it does not disturb the bars.
 fn one_line(text: &str) -> String {
-    harmless(text).replace(['\n', '\t'], " ")
+    escape_control(text).replace(['\n', '\t'], " ")
 }
 
-/// The step that runs, or the next one.
+/// Returns the running step, or else the next one.
 fn current(view: &MigrationView) -> Option<&StepView> {
-    let over = |step: &&StepView| matches!(step.state, StepState::Done | StepState::Skipped);
-    view.steps.iter().find(|step| !over(step))
+    let has_ended = |step: &&StepView| matches!(step.state, StepState::Done | StepState::Skipped);
+    view.steps.iter().find(|step| !has_ended(step))
 }
 
-/// State, step, rate, rest, lag and everything that it waits for on one line.
+/// Returns on one line: the state, the step with rate and remaining time, the reasons to wait, and the lag.
 fn headline(view: &MigrationView) -> String {
     let mut parts = vec![format!("{} {}", view.summary.id, view.summary.state)];
     if let Some(step) = current(view) {
@@ -412,7 +417,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_has_no_rows_to_count_has_no_bar() {
+    fn a_table_without_rows_to_count_has_no_bar() {
         let mut table = TableProgress {
             table: "FK VALIDATION item_order_fkey".to_owned(),
             phase: "building".to_owned(),

@@ -6,7 +6,7 @@
 //! migration (ADR 48). An agent that uses version 3 of the wire protocol has no secret; only its token is checked.
 
 use super::{ControlError, Controller, NotOwnerReason};
-use crate::access::{AccessRule, SecretDigest, Visitor};
+use crate::access::{AccessRule, Caller, SecretDigest};
 use crate::store::{LeaseHolder, Migration};
 use plans::id::{Epoch, MigrationId};
 use plans::wire::{Claim, WireSecret};
@@ -105,7 +105,7 @@ impl LeaseProof<'_> {
         match self.secret {
             None => Some(NotOwnerReason::NoSecret),
             Some(shown) => {
-                (!SecretDigest::of_wire(shown).is(bound)).then_some(NotOwnerReason::OtherSecret)
+                (!SecretDigest::of_wire(shown).is_equal(bound)).then_some(NotOwnerReason::OtherSecret)
             }
         }
     }
@@ -122,14 +122,14 @@ pub(super) fn is_lease_holder(owner: &LeaseHolder, claim: &Claim, token: &Caller
 pub(super) fn shows_secret(m: &Migration, owner: &LeaseHolder, claim: &Claim) -> bool {
     owner.secret.as_ref().is_none_or(|bound| {
         let shown = claim.secret_of(&m.id);
-        shown.is_some_and(|shown| SecretDigest::of_wire(shown).is(bound))
+        shown.is_some_and(|shown| SecretDigest::of_wire(shown).is_equal(bound))
     })
 }
 
 impl Controller {
-    /// Returns the name of the token under which `visitor` (the authenticated user or agent) calls.
-    pub(crate) fn token_of(&self, visitor: &Visitor) -> CallerTokenName {
-        CallerTokenName((self.rule() == AccessRule::Tokens).then(|| visitor.name.clone()))
+    /// Returns the name of the token under which `caller` (the authenticated user or agent) calls.
+    pub(crate) fn token_of(&self, caller: &Caller) -> CallerTokenName {
+        CallerTokenName((self.rule() == AccessRule::Tokens).then(|| caller.name.clone()))
     }
 
     /// Loads the migration and fails unless the caller has its lease.

@@ -88,11 +88,11 @@ enum RequestUpdate {
 /// Returns what to do with the recorded request to hooks, by the state of the migration.
 fn due_update(snapshot: &Snapshot, hooks: &Hooks, now: DateTime<Utc>) -> RequestUpdate {
     let known = snapshot.migration.hook.as_ref();
-    if known.is_none() && !hooks.has_requests() {
+    if known.is_none() && !hooks.has_hooks_before_phases() {
         return RequestUpdate::Keep;
     }
     let wanted = next_phase(snapshot, now);
-    let wanted = wanted.filter(|phase| hooks.on(*phase).next().is_some());
+    let wanted = wanted.filter(|phase| hooks.called_at(*phase).next().is_some());
     match (known, wanted) {
         (Some(request), Some(phase)) if request.phase == phase => RequestUpdate::Keep,
         (_, Some(phase)) => RequestUpdate::Request(phase),
@@ -190,7 +190,7 @@ impl Controller {
     pub(super) async fn run_hook_requests(&self) {
         let mut changes = self.inner.changes.subscribe();
         let (mut calls, mut running) = (FuturesUnordered::new(), BTreeSet::new());
-        if !self.hooks().has_requests() {
+        if !self.hooks().has_hooks_before_phases() {
             return;
         }
         loop {
@@ -234,7 +234,7 @@ impl Controller {
         let id = snapshot.migration.id.clone();
         let mut reply = None;
         let mut again = TimeDelta::zero();
-        for hook in self.hooks().on(request.phase) {
+        for hook in self.hooks().called_at(request.phase) {
             let message =
                 HookMessage::request(&hook.name, request.phase, request.requested_at, &snapshot);
             let answer = self.call_until_answered(hook, &message).await;

@@ -31,7 +31,7 @@ type PublishedRevisions = BTreeMap<MigrationId, HookCursor>;
 impl Controller {
     /// Notifies all hooks concurrently until the task is dropped.
     pub(super) async fn run_hook_notices(&self) {
-        let hooks = self.hooks().notified();
+        let hooks = self.hooks().notification_hooks();
         join_all(hooks.map(|hook| self.keep_notified(hook))).await;
     }
 

@@ -1,8 +1,10 @@
-//! Tokens, and sessions of browsers: finds the user or agent (type `Visitor`) to whom a presented secret belongs, and
+//! Tokens, and sessions of browsers: finds the user or agent (type `Caller`) to whom a presented secret belongs, and
 //! the shards that an agent may access.
 
 use super::{ControlError, Controller, clock};
-use crate::access::{AccessRule, AuditRule, NewToken, Role, Secret, SecretDigest, Visitor, covers};
+use crate::access::{
+    AccessRule, AuditRule, Caller, NewToken, Role, Secret, SecretDigest, has_labels,
+};
 use crate::store::{SessionRecord, TokenRecord};
 use chrono::{DateTime, TimeDelta, Utc};
 use plans::id::{AgentName, MigrationId, ShardName};
@@ -47,7 +49,7 @@ impl TokenCache {
 #[derive(Debug)]
 pub(crate) struct SignedInBrowser {
     pub(crate) cookie: Secret,
-    pub(crate) visitor: Visitor,
+    pub(crate) caller: Caller,
     /// The duration of the session, in seconds.
     pub(crate) lasts: i64,
 }
@@ -128,24 +130,24 @@ impl Controller {
     pub(crate) async fn visitor_of_secret(
         &self,
         secret: &Secret,
-    ) -> Result<Option<Visitor>, ControlError> {
+    ) -> Result<Option<Caller>, ControlError> {
         match self.token_id(secret).await? {
-            Some(token) => self.visitor_of(&token).await,
+            Some(token) => self.caller_of(&token).await,
             None => Ok(None),
         }
     }
 
     /// Returns the user of the session with this cookie; `None` if there is no valid session.
-    pub(crate) async fn signed_in(&self, cookie: &Secret) -> Result<Option<Visitor>, ControlError> {
+    pub(crate) async fn signed_in(&self, cookie: &Secret) -> Result<Option<Caller>, ControlError> {
         if !cookie.is_cookie() {
             return Ok(None);
         }
         let Some(session) = self.session(cookie).await? else {
             return Ok(None);
         };
-        let visitor = self.visitor_of(&session.token).await?;
+        let caller = self.caller_of(&session.token).await?;
         let csrf = Some(cookie.csrf());
-        Ok(visitor.map(|visitor| Visitor { csrf, ..visitor }))
+        Ok(caller.map(|caller| Caller { csrf, ..caller }))
     }
 
     /// Starts a session for a user's token or a sign-in code; `None` if it is not valid.
@@ -158,8 +160,8 @@ impl Controller {
             false => self.token_id(secret).await?,
         };
         let Some(token) = token else { return Ok(None) };
-        let Some(visitor) = self
-            .visitor_of(&token)
+        let Some(caller) = self
+            .caller_of(&token)
             .await?
             .filter(|v| v.role.is_for_people())
         else {
@@ -168,9 +170,9 @@ impl Controller {
         let cookie = Secret::random();
         self.begin_session(&cookie, token, SESSION).await?;
         Ok(Some(SignedInBrowser {
-            visitor: Visitor {
+            caller: Caller {
                 csrf: Some(cookie.csrf()),
-                ..visitor
+                ..caller
             },
             cookie,
             lasts: SESSION.num_seconds(),
@@ -184,14 +186,14 @@ impl Controller {
     /// The store failed.
     pub(crate) async fn sign_in_code(
         &self,
-        visitor: &Visitor,
+        caller: &Caller,
     ) -> Result<Option<(Secret, DateTime<Utc>)>, ControlError> {
-        let token = if visitor.name == ADMIN && self.inner.settings.admin.is_some() {
+        let token = if caller.name == ADMIN && self.inner.settings.admin.is_some() {
             Some(ADMIN.to_owned())
         } else {
             let cached = self.cached_tokens().await?;
             let mut good = cached.values().filter(|token| token.is_good(clock()));
-            let own = good.find(|token| token.name == visitor.name);
+            let own = good.find(|token| token.name == caller.name);
             own.map(|token| token.id.clone())
         };
         let Some(token) = token.filter(|_| self.rule() == AccessRule::Tokens) else {
@@ -222,7 +224,7 @@ impl Controller {
     }
 
     /// Returns the user of a token, if the token is valid.
-    async fn visitor_of(&self, token: &str) -> Result<Option<Visitor>, ControlError> {
+    async fn caller_of(&self, token: &str) -> Result<Option<Caller>, ControlError> {
         if token == ADMIN && self.inner.settings.admin.is_some() {
             return Ok(Some(self.admin()));
         }
@@ -230,7 +232,7 @@ impl Controller {
         let mut good = cached.values().filter(|cached| cached.is_good(clock()));
         Ok(good
             .find(|cached| cached.id == token)
-            .map(|cached| self.visitor(cached)))
+            .map(|cached| self.caller(cached)))
     }
 
     /// Returns the session of a cookie or a sign-in code, unless it has ended.
@@ -262,23 +264,23 @@ impl Controller {
         Ok(())
     }
 
-    /// Returns the shards that `visitor` may access; `None` if all. Fails if the token of one agent is used under the
+    /// Returns the shards that `caller` may access; `None` if all. Fails if the token of one agent is used under the
     /// name of another agent, `agent`.
     pub(crate) async fn permitted_shards(
         &self,
-        visitor: &Visitor,
+        caller: &Caller,
         agent: Option<&AgentName>,
     ) -> Result<ShardReach, ControlError> {
-        let named = agent.filter(|_| visitor.role == Role::Agent);
-        if let Some(agent) = named.filter(|agent| agent.as_str() != visitor.name) {
-            let (agent, token_agent) = (agent.clone(), visitor.name.clone());
+        let named = agent.filter(|_| caller.role == Role::Agent);
+        if let Some(agent) = named.filter(|agent| agent.as_str() != caller.name) {
+            let (agent, token_agent) = (agent.clone(), caller.name.clone());
             return Err(ControlError::OtherAgent { agent, token_agent });
         }
-        if visitor.labels.is_empty() {
+        if caller.labels.is_empty() {
             return Ok(None);
         }
         let shards = self.inner.store.shards().await?.into_iter();
-        let covered = shards.filter(|shard| covers(&visitor.labels, &shard.labels));
+        let covered = shards.filter(|shard| has_labels(&caller.labels, &shard.labels));
         Ok(Some(covered.map(|shard| shard.name).collect()))
     }
 
@@ -302,12 +304,12 @@ impl Controller {
     }
 
     /// Returns the user of the token in the admin token file. The store has no record of this token.
-    fn admin(&self) -> Visitor {
-        Visitor::unnamed(ADMIN, self.is_read_only())
+    fn admin(&self) -> Caller {
+        Caller::without_token(ADMIN, self.is_read_only())
     }
 
-    fn visitor(&self, token: &TokenRecord) -> Visitor {
-        Visitor {
+    fn caller(&self, token: &TokenRecord) -> Caller {
+        Caller {
             name: token.name.clone(),
             role: token.role,
             labels: token.labels.clone(),

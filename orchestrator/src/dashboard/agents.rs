@@ -2,7 +2,7 @@
 
 use super::marks::{self, StateMark};
 use super::page::{DashboardPage, Fragment, PageError};
-use crate::access::Visitor;
+use crate::access::Caller;
 use crate::controller::{ControlError, Controller};
 use crate::store::{AgentRecord, Snapshot};
 use crate::view::MigrationView;
@@ -14,13 +14,13 @@ use axum::extract::State;
 use chrono::{DateTime, TimeDelta, Utc};
 
 /// An agent sends a heartbeat every second. After this time without one the page shows it as not connected.
-const SILENT: TimeDelta = TimeDelta::seconds(10);
+const CONNECTED_FOR: TimeDelta = TimeDelta::seconds(10);
 /// The command that starts an agent.
-pub(super) const COMMAND: &str = "shardwright-agent --name agent-1";
+pub(super) const START_COMMAND: &str = "shardwright-agent --name agent-1";
 
 /// Returns whether the agent is connected at `now`.
 pub(crate) fn is_connected(agent: &AgentRecord, now: DateTime<Utc>) -> bool {
-    now - agent.last_seen < SILENT
+    now - agent.last_seen < CONNECTED_FOR
 }
 
 #[derive(Template)]
@@ -54,13 +54,13 @@ struct HeldMigrationRow {
 /// Shows the page.
 pub(super) async fn show(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
 ) -> Result<DashboardPage, PageError> {
     Ok(DashboardPage {
         title: "Agents".to_owned(),
         live: Some("/live/agents".to_owned()),
         fragments: fragments(&controller).await?,
-        visitor: Some(visitor),
+        caller: Some(caller),
     })
 }
 
@@ -78,7 +78,7 @@ pub(super) async fn fragments(controller: &Controller) -> Result<Vec<Fragment>, 
     let page = AgentsPage {
         rows: rows.collect(),
         orphans: orphans.map(|s| s.migration.id.to_string()).collect(),
-        command: format!("{COMMAND} --controller {}", controller.url()),
+        command: format!("{START_COMMAND} --controller {}", controller.url()),
     };
     Ok(vec![Fragment::new("agents", &page)])
 }
@@ -89,7 +89,7 @@ fn row(
     unfinished: &[std::sync::Arc<Snapshot>],
     now: DateTime<Utc>,
 ) -> AgentStateRow {
-    let own = unfinished.iter().filter(|snapshot| {
+    let held_by_agent = unfinished.iter().filter(|snapshot| {
         let owner = snapshot.live_owner(now);
         owner.is_some_and(|owner| owner.instance == agent.instance)
     });
@@ -98,14 +98,14 @@ fn row(
         mark: marks::of_agent(is_connected(agent, now)),
         instance: agent.instance.to_string(),
         host: agent.host.clone().unwrap_or_default(),
-        held: own
-            .map(|snapshot| held(controller, snapshot, now))
+        held: held_by_agent
+            .map(|snapshot| held_row(controller, snapshot, now))
             .collect(),
         last_seen: moment(agent.last_seen),
     }
 }
 
-fn held(controller: &Controller, snapshot: &Snapshot, now: DateTime<Utc>) -> HeldMigrationRow {
+fn held_row(controller: &Controller, snapshot: &Snapshot, now: DateTime<Utc>) -> HeldMigrationRow {
     let m = &snapshot.migration;
     let figures = controller.figures(&m.id);
     let view = MigrationView::new(snapshot, figures.as_ref(), now);

@@ -1,7 +1,7 @@
 //! The page of the audit trail: user, command, address and reason of each line, newest first.
 
 use super::page::{DashboardPage, Fragment, PageError};
-use crate::access::Visitor;
+use crate::access::Caller;
 use crate::controller::{ControlError, Controller};
 use crate::store::AuditLine;
 use crate::view::figures::moment;
@@ -12,9 +12,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 /// The number of lines in a page.
-const SHOWN: usize = 100;
+const PAGE_LINES: usize = 100;
 /// The number of lines that are read at once, until the page is full.
-const READ: i64 = 2_000;
+const READ_LINES: i64 = 2_000;
 
 /// The query parameters.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -73,14 +73,14 @@ struct AuditTrailRow {
 /// Shows the page.
 pub(super) async fn show(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     Query(query): Query<AuditQuery>,
 ) -> Result<DashboardPage, PageError> {
     Ok(DashboardPage {
         title: "Audit".to_owned(),
         live: Some(format!("/live/audit?{}", query.query(query.before()))),
         fragments: fragments(&controller, &query).await?,
-        visitor: Some(visitor),
+        caller: Some(caller),
     })
 }
 
@@ -90,10 +90,10 @@ pub(super) async fn fragments(
     query: &AuditQuery,
 ) -> Result<Vec<Fragment>, ControlError> {
     let part = query.q.trim().to_lowercase();
-    let mut rows = found(controller, &part, query.before()).await?;
-    let more = rows.len() > SHOWN;
-    rows.truncate(SHOWN);
-    let last = rows.last().filter(|_| more).map(|row| row.line);
+    let mut rows = matching_rows(controller, &part, query.before()).await?;
+    let has_older = rows.len() > PAGE_LINES;
+    rows.truncate(PAGE_LINES);
+    let last = rows.last().filter(|_| has_older).map(|row| row.line);
     let trail = AuditTrailView {
         filtered: !part.is_empty(),
         newest: query.before().map(|_| query.query(None)),
@@ -108,19 +108,19 @@ pub(super) async fn fragments(
 }
 
 /// Returns the lines of the page, newest first, and one more if another page follows.
-async fn found(
+async fn matching_rows(
     controller: &Controller,
     part: &str,
     mut before: Option<i64>,
 ) -> Result<Vec<AuditTrailRow>, ControlError> {
-    let mut found = Vec::new();
+    let mut matching = Vec::new();
     loop {
-        let read = controller.store().audit(READ, before).await?;
-        let whole = i64::try_from(read.len()).is_ok_and(|rows| rows < READ);
-        before = read.last().map(|line| line.line);
-        found.extend(read.iter().map(row).filter(|row| row.matches(part)));
-        if whole || found.len() > SHOWN {
-            return Ok(found);
+        let batch = controller.store().audit(READ_LINES, before).await?;
+        let is_last = i64::try_from(batch.len()).is_ok_and(|rows| rows < READ_LINES);
+        before = batch.last().map(|line| line.line);
+        matching.extend(batch.iter().map(row).filter(|row| row.matches(part)));
+        if is_last || matching.len() > PAGE_LINES {
+            return Ok(matching);
         }
     }
 }
@@ -141,7 +141,7 @@ impl AuditTrailRow {
 
 fn row(line: &AuditLine) -> AuditTrailRow {
     let record = &line.record;
-    let text_of = |name: &str| record.data.get(name).map(word).unwrap_or_default();
+    let text_of = |name: &str| record.data.get(name).map(value_text).unwrap_or_default();
     let why = [text_of("why"), text_of("reason")];
     AuditTrailRow {
         line: line.line,
@@ -162,11 +162,11 @@ fn outcome(value: Option<&Value>) -> String {
         Some(Value::Number(status)) if status.as_u64().is_some_and(|s| s < 400) => {
             format!("done ({status})")
         }
-        Some(refused) => format!("refused ({})", word(refused)),
+        Some(refused) => format!("refused ({})", value_text(refused)),
     }
 }
 
-fn word(value: &Value) -> String {
+fn value_text(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),

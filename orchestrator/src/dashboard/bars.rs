@@ -1,4 +1,5 @@
-//! Draws the keys of a map as one bar, in percent of its width. For a list map the widths show numbers of keys.
+//! Draws the keys of a map as one bar. Positions are in percent of the width of the bar. In the bar of a list map the
+//! widths are proportional to the numbers of keys.
 
 use crate::controller::MarkedMap;
 use crate::view::figures::count;
@@ -12,13 +13,13 @@ use std::collections::BTreeMap;
 /// The width of a range that has no lower or no upper bound, in percent.
 const OPEN_END: f64 = 12.0;
 /// The smallest width in percent at which a part has room for a name.
-const ROOM: f64 = 16.0;
+const MIN_LABEL_WIDTH: f64 = 16.0;
 /// The number of colours.
 const COLOURS: usize = 6;
-/// The maximum number of parts in a bar. If there are more, this many equal slots are drawn.
-const MOST: u32 = 160;
+/// The maximum number of parts in a bar. If there are more, this many slots of equal width are drawn.
+const MAX_PARTS: u32 = 160;
 /// The maximum number of parts that the description names one by one.
-const NAMED: usize = 12;
+const MAX_NAMED: usize = 12;
 
 /// The colours of shards, so that all bars of a page use the same ones.
 #[derive(Debug, Clone, Default)]
@@ -35,8 +36,9 @@ impl Palette {
 
     /// Returns the number of a shard's colour.
     pub(super) fn colour(&self, shard: &ShardName) -> usize {
-        let place = self.0.binary_search(shard);
-        place.unwrap_or_else(|before| before) % COLOURS
+        let index = self.0.binary_search(shard);
+        // A shard that is not in the palette gets the colour of the position at which it would be.
+        index.unwrap_or_else(|insertion| insertion) % COLOURS
     }
 }
 
@@ -71,6 +73,7 @@ impl BarPart {
         self.x + self.width
     }
 
+    /// Returns a part for keys that belong to no shard.
     fn gap(from: f64, to: f64) -> Self {
         Self {
             x: from,
@@ -85,7 +88,11 @@ impl BarPart {
 
     /// Returns the name, if the part has room for it.
     fn label(&self) -> &str {
-        if self.width < ROOM { "" } else { &self.shard }
+        if self.width < MIN_LABEL_WIDTH {
+            ""
+        } else {
+            &self.shard
+        }
     }
 
     /// Returns the horizontal position of the name, in percent.
@@ -122,55 +129,56 @@ impl Bar {
     /// proportional to the number of keys.
     pub(super) fn new(map: &ShardMap, palette: &Palette) -> Self {
         Self {
-            parts: thinned(parts(&at_rest(&map.mappings), palette)),
+            parts: limit_parts(parts(&without_moving_keys(&map.mappings), palette)),
         }
     }
 
     /// Does the same as [`Bar::new`], and also draws the keys that migrations are moving.
-    pub(super) fn marked(map: &MarkedMap, palette: &Palette) -> Self {
+    pub(super) fn with_moving_keys(map: &MarkedMap, palette: &Palette) -> Self {
         Self {
-            parts: thinned(parts(&map.moving_keys().collect::<Vec<_>>(), palette)),
+            parts: limit_parts(parts(&map.moving_keys().collect::<Vec<_>>(), palette)),
         }
     }
 
     /// Returns a description of the drawing.
     fn label(&self) -> String {
-        if self.parts.len() <= NAMED {
+        if self.parts.len() <= MAX_NAMED {
             let titles: Vec<String> = self.parts.iter().map(BarPart::title).collect();
             return titles.join("; ");
         }
-        let mut shares: BTreeMap<&str, f64> = BTreeMap::new();
+        let mut widths: BTreeMap<&str, f64> = BTreeMap::new();
         for part in &self.parts {
-            *shares.entry(&part.shard).or_default() += part.width;
+            *widths.entry(&part.shard).or_default() += part.width;
         }
-        let mut shares: Vec<(&str, f64)> = shares.into_iter().collect();
-        shares.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let named_shards = shares.iter().take(NAMED);
+        let mut widths: Vec<(&str, f64)> = widths.into_iter().collect();
+        widths.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let named_shards = widths.iter().take(MAX_NAMED);
         let named_shards: Vec<String> = named_shards
-            .map(|(shard, share)| format!("{shard} {share:.0} %"))
+            .map(|(shard, width)| format!("{shard} {width:.0} %"))
             .collect();
-        let more = shares.len().saturating_sub(NAMED);
-        let more = if more > 0 {
-            format!(" and {more} more shards")
+        let hidden = widths.len().saturating_sub(MAX_NAMED);
+        let rest = if hidden > 0 {
+            format!(" and {hidden} more shards")
         } else {
             String::new()
         };
-        format!("{}{more}", named_shards.join(", "))
+        format!("{}{rest}", named_shards.join(", "))
     }
 }
 
-/// Combines the mappings of a version with no moving keys.
-fn at_rest(mappings: &[Mapping]) -> Vec<(&Mapping, Option<&KeySet>)> {
+/// Pairs each mapping with `None`: no keys of it are moving.
+fn without_moving_keys(mappings: &[Mapping]) -> Vec<(&Mapping, Option<&KeySet>)> {
     let mappings = mappings.iter();
     mappings.map(|mapping| (mapping, None)).collect()
 }
 
+/// Returns the parts of a bar: one for each mapping, with its moving keys, and one for each gap.
 fn parts(mappings: &[(&Mapping, Option<&KeySet>)], palette: &Palette) -> Vec<BarPart> {
     let scale = BarScale::of(mappings);
     let mut parts: Vec<BarPart> = Vec::with_capacity(mappings.len());
     for (mapping, moving) in mappings {
         let before = parts.last().map_or(0.0, BarPart::end);
-        let (x, end) = scale.ends(&mapping.keys, before);
+        let (x, end) = scale.edges(&mapping.keys, before);
         if x - before > 0.01 {
             parts.push(BarPart::gap(before, x));
         }
@@ -179,9 +187,9 @@ fn parts(mappings: &[(&Mapping, Option<&KeySet>)], palette: &Palette) -> Vec<Bar
             width: end - x,
             colour: Some(palette.colour(&mapping.shard)),
             shard: mapping.shard.to_string(),
-            keys: named(&mapping.keys),
+            keys: keys_text(&mapping.keys),
             moving: moving.map_or_else(Vec::new, |keys| scale.spans(keys, x)),
-            moving_keys: moving.map(named),
+            moving_keys: moving.map(keys_text),
         });
     }
     let end = parts.last().map_or(0.0, BarPart::end);
@@ -191,37 +199,40 @@ fn parts(mappings: &[(&Mapping, Option<&KeySet>)], palette: &Palette) -> Vec<Bar
     parts
 }
 
-/// Returns keys as text.
-pub(super) fn named(keys: &KeySet) -> String {
+/// Returns keys as text; for keys of a list only their number.
+pub(super) fn keys_text(keys: &KeySet) -> String {
     match keys {
-        KeySet::List(keys) => listed(keys.len()),
+        KeySet::List(keys) => key_count_text(keys.len()),
         KeySet::Range(_) | KeySet::Hash(_) => keys.to_string(),
     }
 }
 
 /// Returns a number of keys as text.
-pub(super) fn listed(keys: usize) -> String {
+pub(super) fn key_count_text(keys: usize) -> String {
     let number = count(i64::try_from(keys).unwrap_or(i64::MAX));
     format!("{number} key{}", if keys == 1 { "" } else { "s" })
 }
 
-/// If there are more parts than [`MOST`], returns this many equal slots. Each slot shows the part at its middle.
-fn thinned(parts: Vec<BarPart>) -> Vec<BarPart> {
-    if parts.len() <= usize::try_from(MOST).unwrap_or(usize::MAX) {
+/// If there are more parts than [`MAX_PARTS`], returns this many equal slots. Each slot shows the part at its middle.
+fn limit_parts(parts: Vec<BarPart>) -> Vec<BarPart> {
+    if parts.len() <= usize::try_from(MAX_PARTS).unwrap_or(usize::MAX) {
         return parts;
     }
-    let width = 100.0 / f64::from(MOST);
+    let width = 100.0 / f64::from(MAX_PARTS);
     let mut slots: Vec<BarPart> = Vec::new();
-    let mut rest = parts.iter().peekable();
-    for slot in 0..MOST {
+    let mut remaining = parts.iter().peekable();
+    for slot in 0..MAX_PARTS {
         let x = f64::from(slot) * width;
-        while rest.next_if(|part| part.end() < x + width / 2.0).is_some() {}
-        let Some(part) = rest.peek() else { break };
+        while remaining
+            .next_if(|part| part.end() < x + width / 2.0)
+            .is_some()
+        {}
+        let Some(part) = remaining.peek() else { break };
         let middle = x + width / 2.0;
         let mut spans = part.moving.iter();
-        let moves = spans.any(|span| span.x <= middle && middle < span.x + span.width);
+        let is_moving = spans.any(|span| span.x <= middle && middle < span.x + span.width);
         match slots.last_mut() {
-            Some(last) if last.shard == part.shard && last.moving.is_empty() != moves => {
+            Some(last) if last.shard == part.shard && last.moving.is_empty() != is_moving => {
                 last.width += width;
                 "some keys".clone_into(&mut last.keys);
                 last.moving.iter_mut().for_each(|span| span.width += width);
@@ -229,7 +240,10 @@ fn thinned(parts: Vec<BarPart>) -> Vec<BarPart> {
             Some(_) | None => slots.push(BarPart {
                 x,
                 width,
-                moving: moves.then_some(BarSpan { x, width }).into_iter().collect(),
+                moving: is_moving
+                    .then_some(BarSpan { x, width })
+                    .into_iter()
+                    .collect(),
                 ..(*part).clone()
             }),
         }
@@ -269,11 +283,11 @@ impl BarScale {
     }
 
     /// Returns the left and the right edge of `keys`. Keys of a list begin at `before`.
-    fn ends(&self, keys: &KeySet, before: f64) -> (f64, f64) {
+    fn edges(&self, keys: &KeySet, before: f64) -> (f64, f64) {
         match keys {
             KeySet::Range(ranges) => (
-                self.at(ranges.first().and_then(|range| range.from.as_ref()), 0.0),
-                self.at(ranges.last().and_then(|range| range.to.as_ref()), 100.0),
+                self.position(ranges.first().and_then(|range| range.from.as_ref()), 0.0),
+                self.position(ranges.last().and_then(|range| range.to.as_ref()), 100.0),
             ),
             KeySet::Hash(buckets) => {
                 let at = |bucket: u32| f64::from(bucket) * 100.0 / f64::from(buckets.of.max(1));
@@ -304,12 +318,13 @@ impl BarScale {
             }
             KeySet::List(_) => vec![keys.clone()],
         };
-        let ends = pieces.iter().map(|piece| self.ends(piece, x));
+        let ends = pieces.iter().map(|piece| self.edges(piece, x));
         ends.map(|(x, end)| BarSpan { x, width: end - x }).collect()
     }
 
-    fn at(&self, key: Option<&Key>, open: f64) -> f64 {
-        let Some(key) = key else { return open };
+    /// Returns the position of a bound; without a bound it is `open_end`.
+    fn position(&self, key: Option<&Key>, open_end: f64) -> f64 {
+        let Some(key) = key else { return open_end };
         let (Some(low), Some(high)) = (self.bounds.first(), self.bounds.last()) else {
             return 50.0;
         };
@@ -317,8 +332,8 @@ impl BarScale {
         if high <= low {
             return 50.0;
         }
-        let share = (self.number(key) - low) / (high - low);
-        OPEN_END + share * (100.0 - 2.0 * OPEN_END)
+        let fraction = (self.number(key) - low) / (high - low);
+        OPEN_END + fraction * (100.0 - 2.0 * OPEN_END)
     }
 
     /// Converts a key to a number that is exact enough for a drawing.
@@ -350,8 +365,8 @@ mod tests {
         mapping(KeySet::range(from.map(Key::Int), to.map(Key::Int)), shard)
     }
 
-    fn widths(mappings: &[Mapping]) -> Vec<(String, i64)> {
-        let parts = parts(&at_rest(mappings), &Palette::default()).into_iter();
+    fn part_widths(mappings: &[Mapping]) -> Vec<(String, i64)> {
+        let parts = parts(&without_moving_keys(mappings), &Palette::default()).into_iter();
         parts
             .map(|part| (part.shard.clone(), part.width.round() as i64))
             .collect()
@@ -359,53 +374,56 @@ mod tests {
 
     #[test]
     fn a_map_of_one_shard_is_one_part() {
-        assert_eq!(widths(&[range(None, None, "a")]), [("a".to_owned(), 100)]);
+        assert_eq!(
+            part_widths(&[range(None, None, "a")]),
+            [("a".to_owned(), 100)]
+        );
     }
 
     #[test]
     fn parts_fill_the_bar_and_gaps_are_shown() {
-        let found = widths(&[range(None, Some(10), "a"), range(Some(20), None, "b")]);
-        let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+        let widths = part_widths(&[range(None, Some(10), "a"), range(Some(20), None, "b")]);
+        let names: Vec<&str> = widths.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["a", "no shard", "b"]);
-        assert_eq!(found.iter().map(|(_, width)| width).sum::<i64>(), 100);
+        assert_eq!(widths.iter().map(|(_, width)| width).sum::<i64>(), 100);
     }
 
     #[test]
-    fn one_bound_is_in_the_middle() {
-        let found = widths(&[range(None, Some(501), "a"), range(Some(501), None, "b")]);
-        assert_eq!(found, [("a".to_owned(), 50), ("b".to_owned(), 50)]);
+    fn a_single_bound_is_in_the_middle() {
+        let widths = part_widths(&[range(None, Some(501), "a"), range(Some(501), None, "b")]);
+        assert_eq!(widths, [("a".to_owned(), 50), ("b".to_owned(), 50)]);
     }
 
     #[test]
-    fn bounds_without_a_size_are_at_even_distances() {
+    fn bounds_that_are_not_numbers_are_at_equal_distances() {
         let text = |from: Option<&str>, to: Option<&str>| {
             KeySet::range(from.map(Key::from), to.map(Key::from))
         };
-        let found = widths(&[
+        let widths = part_widths(&[
             mapping(text(None, Some("b")), "a"),
             mapping(text(Some("b"), Some("c")), "b"),
             mapping(text(Some("c"), Some("z")), "a"),
             mapping(text(Some("z"), None), "b"),
         ]);
-        let widths: Vec<i64> = found.iter().map(|(_, width)| *width).collect();
+        let widths: Vec<i64> = widths.iter().map(|(_, width)| *width).collect();
         assert_eq!(widths, [12, 38, 38, 12]);
     }
 
     #[test]
-    fn buckets_and_lists_have_their_share() {
+    fn virtual_shards_and_listed_keys_have_proportional_widths() {
         let buckets = |from, to| KeySet::buckets(8, from, to);
-        let found = widths(&[mapping(buckets(0, 2), "a"), mapping(buckets(2, 8), "b")]);
-        assert_eq!(found, [("a".to_owned(), 25), ("b".to_owned(), 75)]);
+        let widths = part_widths(&[mapping(buckets(0, 2), "a"), mapping(buckets(2, 8), "b")]);
+        assert_eq!(widths, [("a".to_owned(), 25), ("b".to_owned(), 75)]);
         let keys = |keys: &[&str]| KeySet::list(keys.iter().map(|key| Key::from(*key)));
-        let found = widths(&[
+        let widths = part_widths(&[
             mapping(keys(&["x"]), "a"),
             mapping(keys(&["y", "z", "ä"]), "b"),
         ]);
-        assert_eq!(found, [("a".to_owned(), 25), ("b".to_owned(), 75)]);
+        assert_eq!(widths, [("a".to_owned(), 25), ("b".to_owned(), 75)]);
     }
 
     #[test]
-    fn of_a_part_only_the_keys_that_move_are_marked() {
+    fn only_the_moving_keys_of_a_part_are_marked() {
         let text = |from: Option<&str>, to: Option<&str>| {
             KeySet::range(from.map(Key::from), to.map(Key::from))
         };
@@ -431,15 +449,15 @@ mod tests {
     }
 
     #[test]
-    fn a_bar_of_very_many_parts_is_thinned_and_stays_full() {
+    fn a_bar_with_too_many_parts_gets_equal_slots_that_fill_it() {
         let bucket = |at: u32| {
             let shard = if at.is_multiple_of(2) { "a" } else { "b" };
             mapping(KeySet::buckets(4096, at, at + 1), shard)
         };
         let all: Vec<Mapping> = (0..4096).map(bucket).collect();
-        let thin = thinned(parts(&at_rest(&all), &Palette::default()));
-        assert!(thin.len() <= 160, "{}", thin.len());
-        let width: f64 = thin.iter().map(|part| part.width).sum();
+        let slots = limit_parts(parts(&without_moving_keys(&all), &Palette::default()));
+        assert!(slots.len() <= 160, "{}", slots.len());
+        let width: f64 = slots.iter().map(|part| part.width).sum();
         assert!((width - 100.0).abs() < 0.01, "{width}");
     }
 }

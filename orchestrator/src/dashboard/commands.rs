@@ -1,11 +1,11 @@
-//! The operator's commands as forms, and the confirmation page of dangerous ones.
+//! The operator's commands as forms, and the confirmation page of dangerous commands.
 //!
 //! A command applies to one migration, or to each move of an operation for which it is possible.
 
 mod operation;
 
 use super::page::{DashboardPage, PageError};
-use crate::access::{RouteAccess, Visitor};
+use crate::access::{Caller, RouteAccess};
 use crate::api::ApiError;
 use crate::controller::{Command, ControlError, Controller};
 use crate::store::{Migration, Snapshot};
@@ -24,7 +24,7 @@ pub(super) struct CommandForm {
     /// The id of the migration or operation, or the name of the token.
     id: String,
     /// The kind of object to which the id belongs.
-    whose: &'static str,
+    object_kind: &'static str,
     /// The name of the command in the URL and on the command line.
     name: &'static str,
     /// The label of the button.
@@ -32,9 +32,9 @@ pub(super) struct CommandForm {
     /// What the command does, in one sentence.
     effect: String,
     /// True if the command changes the owner of keys or cannot be undone, so that the operator must type the id.
-    grave: bool,
-    /// True if the migration waits for this command.
-    first: bool,
+    needs_confirmation: bool,
+    /// True if the button is emphasized, because a migration in this state waits for the command.
+    is_primary: bool,
     /// The CSRF token, which the form contains.
     csrf: String,
     /// True if the command is on the page of the cutover. Afterwards the browser returns to that page.
@@ -43,38 +43,38 @@ pub(super) struct CommandForm {
 
 impl CommandForm {
     /// Creates the form that revokes a token.
-    pub(super) fn revoke(name: &str, visitor: &Visitor) -> Self {
+    pub(super) fn revoke(name: &str, caller: &Caller) -> Self {
         Self {
             id: name.to_owned(),
-            whose: "token",
+            object_kind: "token",
             name: "revoke",
             label: "Revoke",
             effect: format!(
-                "Who shows the token of {name} is refused from now on, and browsers that signed in with it are signed out."
+                "The controller refuses the token of {name} from now on, and signs out browsers that signed in with it."
             ),
-            grave: true,
-            first: false,
-            csrf: visitor.csrf.clone().unwrap_or_default(),
+            needs_confirmation: true,
+            is_primary: false,
+            csrf: caller.csrf.clone().unwrap_or_default(),
             on_cutover_page: false,
         }
     }
 
-    fn new(command: Command, m: &Migration, visitor: &Visitor) -> Self {
-        let back = m.map_version_back.is_some();
-        let effect = effect(command, &m.plan, m.cancel.as_ref(), back);
-        Self::to(("migration", m.id.as_str()), command, effect, visitor)
+    fn new(command: Command, m: &Migration, caller: &Caller) -> Self {
+        let is_rolled_back = m.map_version_back.is_some();
+        let effect = effect(command, &m.plan, m.cancel.as_ref(), is_rolled_back);
+        Self::for_object(("migration", m.id.as_str()), command, effect, caller)
     }
 
-    fn to(
-        (whose, id): (&'static str, &str),
+    fn for_object(
+        (object_kind, id): (&'static str, &str),
         command: Command,
         effect: String,
-        visitor: &Visitor,
+        caller: &Caller,
     ) -> Self {
-        let label = match (command, whose) {
+        let label = match (command, object_kind) {
             (Command::Approve, "operation") => "Approve the cutovers",
             (Command::Approve, _) => "Approve the cutover",
-            (Command::ApproveCancel, _) => "Cancel the writers",
+            (Command::ApproveCancel, _) => "End the transactions",
             (Command::Overrule, _) => "Overrule the hook",
             (Command::Pause, _) => "Pause",
             (Command::Resume, _) => "Resume",
@@ -85,25 +85,25 @@ impl CommandForm {
         };
         Self {
             id: id.to_owned(),
-            whose,
+            object_kind,
             name: command.name(),
             label,
             effect,
-            grave: is_grave(command),
-            first: matches!(command, Command::Approve | Command::Resume),
-            csrf: visitor.csrf.clone().unwrap_or_default(),
+            needs_confirmation: needs_confirmation(command),
+            is_primary: matches!(command, Command::Approve | Command::Resume),
+            csrf: caller.csrf.clone().unwrap_or_default(),
             on_cutover_page: false,
         }
     }
 
     /// Returns the URL of the object. The URL of the form is below it.
     fn path(&self) -> String {
-        format!("/{}s/{}", self.whose, self.id)
+        format!("/{}s/{}", self.object_kind, self.id)
     }
 
     /// Returns the URL of the page that follows the command, or to which the cancel link leads.
-    pub(super) fn back(&self) -> String {
-        match self.whose {
+    pub(super) fn return_path(&self) -> String {
+        match self.object_kind {
             "token" => "/tokens".to_owned(),
             _ if self.on_cutover_page => format!("{}/switch", self.path()),
             _ => self.path(),
@@ -111,8 +111,8 @@ impl CommandForm {
     }
 
     /// Returns the same command as a command line.
-    fn line(&self) -> String {
-        match self.whose {
+    fn command_line(&self) -> String {
+        match self.object_kind {
             "token" => format!("shardwright token {} {}", self.name, self.id),
             _ => format!("shardwright {} {}", self.name, self.id),
         }
@@ -120,7 +120,7 @@ impl CommandForm {
 
     /// Returns the CSS class of the button.
     fn class(&self) -> &'static str {
-        match (self.first, self.grave) {
+        match (self.is_primary, self.needs_confirmation) {
             (true, _) => "button first",
             (false, true) => "button grave",
             (false, false) => "button",
@@ -128,7 +128,8 @@ impl CommandForm {
     }
 }
 
-fn is_grave(command: Command) -> bool {
+/// Returns whether the command changes the owner of keys or cannot be undone.
+fn needs_confirmation(command: Command) -> bool {
     matches!(
         command,
         Command::Approve
@@ -151,21 +152,23 @@ pub(super) struct CommandsView {
 
 impl CommandsView {
     /// Returns the commands for the page of the cutover, to which the browser returns after each command.
-    pub(super) fn of_cutover(snapshot: &Snapshot, visitor: &Visitor) -> Self {
-        let mut all = Self::new(snapshot, visitor);
-        for form in &mut all.forms {
+    pub(super) fn of_cutover(snapshot: &Snapshot, caller: &Caller) -> Self {
+        let mut view = Self::new(snapshot, caller);
+        for form in &mut view.forms {
             form.on_cutover_page = true;
         }
-        all
+        view
     }
 
     /// Returns the commands that are possible now.
-    pub(super) fn new(snapshot: &Snapshot, visitor: &Visitor) -> Self {
+    pub(super) fn new(snapshot: &Snapshot, caller: &Caller) -> Self {
         let m = &snapshot.migration;
-        let possible = without_twin(Command::allowed(snapshot));
-        let allowed = possible.iter().filter(|command| may(visitor, **command));
+        let possible = without_redundant_retry(Command::allowed(snapshot));
+        let allowed = possible
+            .iter()
+            .filter(|command| is_permitted(caller, **command));
         let forms: Vec<CommandForm> = allowed
-            .map(|command| CommandForm::new(*command, m, visitor))
+            .map(|command| CommandForm::new(*command, m, caller))
             .collect();
         Self {
             ended: possible.is_empty(),
@@ -174,13 +177,13 @@ impl CommandsView {
     }
 }
 
-/// Returns whether the visitor's role permits the command.
-fn may(visitor: &Visitor, command: Command) -> bool {
-    visitor.may(RouteAccess::of_command(command.name()))
+/// Returns whether the caller's role permits the command.
+fn is_permitted(caller: &Caller, command: Command) -> bool {
+    caller.may(RouteAccess::of_command(command.name()))
 }
 
-/// Removes one of resume and retry after a failure, because they then have the same effect.
-fn without_twin(mut commands: Vec<Command>) -> Vec<Command> {
+/// Removes `retry` if `resume` is possible too, because both then have the same effect.
+fn without_redundant_retry(mut commands: Vec<Command>) -> Vec<Command> {
     if commands.contains(&Command::Resume) {
         commands.retain(|command| *command != Command::Retry);
     }
@@ -191,6 +194,7 @@ fn without_twin(mut commands: Vec<Command>) -> Vec<Command> {
 #[template(path = "confirm.html")]
 struct Confirm {
     form: CommandForm,
+    /// Why the last input was refused.
     wrong: Option<String>,
 }
 
@@ -217,61 +221,64 @@ impl CommandInput {
 /// Shows the confirmation page, for browsers without JavaScript.
 pub(super) async fn confirm(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     Path((id, command)): Path<(String, String)>,
 ) -> Result<DashboardPage, PageError> {
-    let command = parse(&command)?;
+    let command = parse_command(&command)?;
     let snapshot = controller.load(&MigrationId(id)).await?;
-    let form = CommandForm::new(command, &snapshot.migration, &visitor);
-    Ok(confirmation(form, None, visitor))
+    let form = CommandForm::new(command, &snapshot.migration, &caller);
+    Ok(confirmation(form, None, caller))
 }
 
 /// Executes a command, then shows the migration.
 pub(super) async fn give(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     Path((id, command)): Path<(String, String)>,
     Form(input): Form<CommandInput>,
 ) -> Result<Response, PageError> {
-    let command = parse(&command)?;
+    let command = parse_command(&command)?;
     let id = MigrationId(id);
     let snapshot = controller.load(&id).await?;
-    let mut form = CommandForm::new(command, &snapshot.migration, &visitor);
+    let mut form = CommandForm::new(command, &snapshot.migration, &caller);
     form.on_cutover_page = input.back == "switch";
-    let path = form.back();
-    if let Some(again) = unconfirmed(form, &input, &visitor) {
-        return Ok(again);
+    let path = form.return_path();
+    if let Some(page) = page_if_unconfirmed(form, &input, &caller) {
+        return Ok(page);
     }
     controller
-        .command(&id, command, &visitor.name, input.reason())
+        .command(&id, command, &caller.name, input.reason())
         .await?;
     Ok(Redirect::to(&path).into_response())
 }
 
 /// Shows the confirmation page again if the operator typed another id.
-pub(super) fn unconfirmed(
+pub(super) fn page_if_unconfirmed(
     form: CommandForm,
     input: &CommandInput,
-    visitor: &Visitor,
+    caller: &Caller,
 ) -> Option<Response> {
-    if !form.grave || input.confirm.trim() == form.id {
+    if !form.needs_confirmation || input.confirm.trim() == form.id {
         return None;
     }
-    let what = format!("{:?} is not the id of this {}", input.confirm, form.whose);
+    let what = format!(
+        "{:?} is not the id of this {}",
+        input.confirm, form.object_kind
+    );
     let (status, problem) = ApiError::from(ControlError::Invalid { what }).into_parts();
-    let page = confirmation(form, Some(problem.detail), visitor.clone());
+    let page = confirmation(form, Some(problem.detail), caller.clone());
     Some((status, page).into_response())
 }
 
 pub(super) fn confirmation(
     form: CommandForm,
     wrong: Option<String>,
-    visitor: Visitor,
+    caller: Caller,
 ) -> DashboardPage {
     let title = format!("{} {}", form.label, form.id);
-    DashboardPage::still(&title, &Confirm { form, wrong }, Some(visitor))
+    DashboardPage::static_page(&title, &Confirm { form, wrong }, Some(caller))
 }
 
-fn parse(name: &str) -> Result<Command, ControlError> {
+fn parse_command(name: &str) -> Result<Command, ControlError> {
     Command::parse(name).ok_or_else(|| ControlError::missing("command", name))
 }

@@ -2,7 +2,7 @@
 
 use super::marks::{self, StateMark};
 use super::page::{DashboardPage, PageError};
-use crate::access::Visitor;
+use crate::access::Caller;
 use crate::api::ApiError;
 use crate::controller::{ControlError, Controller, Diagnosis, DoctorRequest};
 use askama::Template;
@@ -20,7 +20,7 @@ struct DoctorPage {
     choices: Vec<DoctorChoice>,
     found: Option<DoctorFindingsView>,
     wrong: Option<String>,
-    line: String,
+    command_line: String,
     csrf: String,
 }
 
@@ -73,7 +73,7 @@ impl DoctorForm {
         Ok(request)
     }
 
-    fn line(&self) -> String {
+    fn command_line(&self) -> String {
         match self.what.split_once(' ') {
             Some((kind, name)) => format!("shardwright doctor --{kind} {name}"),
             None => "shardwright doctor".to_owned(),
@@ -85,7 +85,7 @@ impl DoctorPage {
     async fn new(
         controller: &Controller,
         form: &DoctorForm,
-        visitor: &Visitor,
+        caller: &Caller,
     ) -> Result<Self, ControlError> {
         let store = controller.store();
         let shards = store.shards().await?.into_iter();
@@ -105,40 +105,40 @@ impl DoctorPage {
             choices: all.map(choice).collect(),
             found: None,
             wrong: None,
-            line: form.line(),
-            csrf: visitor.csrf.clone().unwrap_or_default(),
+            command_line: form.command_line(),
+            csrf: caller.csrf.clone().unwrap_or_default(),
         })
     }
 
-    fn page(self, visitor: Visitor) -> DashboardPage {
-        DashboardPage::still("Doctor", &self, Some(visitor))
+    fn page(self, caller: Caller) -> DashboardPage {
+        DashboardPage::static_page("Doctor", &self, Some(caller))
     }
 }
 
 /// Shows the form.
 pub(super) async fn show(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
 ) -> Result<DashboardPage, PageError> {
-    let page = DoctorPage::new(&controller, &DoctorForm::default(), &visitor).await?;
-    Ok(page.page(visitor))
+    let page = DoctorPage::new(&controller, &DoctorForm::default(), &caller).await?;
+    Ok(page.page(caller))
 }
 
 /// Makes agents examine the selected shards, and shows the findings.
 pub(super) async fn examine(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     Form(form): Form<DoctorForm>,
 ) -> Result<Response, PageError> {
-    let mut page = DoctorPage::new(&controller, &form, &visitor).await?;
+    let mut page = DoctorPage::new(&controller, &form, &caller).await?;
     let examined = match form.request() {
         Ok(request) => controller.doctor(request).await,
         Err(error) => Err(error),
     };
     match examined {
         Ok(diagnosis) => {
-            page.found = Some(found(diagnosis));
-            Ok(page.page(visitor).into_response())
+            page.found = Some(findings_view(diagnosis));
+            Ok(page.page(caller).into_response())
         }
         Err(error) => {
             let (status, problem) = ApiError::from(error).into_parts();
@@ -146,21 +146,21 @@ pub(super) async fn examine(
                 Some(hint) => format!("{}; {hint}", problem.detail),
                 None => problem.detail,
             });
-            Ok((status, page.page(visitor)).into_response())
+            Ok((status, page.page(caller)).into_response())
         }
     }
 }
 
-fn found(diagnosis: Diagnosis) -> DoctorFindingsView {
+fn findings_view(diagnosis: Diagnosis) -> DoctorFindingsView {
     let summary = format!(
-        "{} refuse a move, {} may hurt, {} are worth knowing; {} shards were examined{}.",
+        "Findings: {} that prevent a move, {} warnings, {} notes. {} shards were examined{}.",
         diagnosis.refused,
         diagnosis.warnings,
         diagnosis.notes,
         diagnosis.shards.len(),
         match diagnosis.failed.len() {
             0 => String::new(),
-            unseen => format!(", {unseen} could not be looked at"),
+            unreached => format!(", {unreached} could not be examined"),
         }
     );
     let shards = diagnosis.shards.into_iter();
@@ -168,15 +168,15 @@ fn found(diagnosis: Diagnosis) -> DoctorFindingsView {
         title: format!("Shard {}", shard.shard),
         rows: rows(shard.findings),
     });
-    let failed = diagnosis.failed.into_iter().map(|unseen| UnreachedShard {
-        shards: unseen
+    let failed = diagnosis.failed.into_iter().map(|failed| UnreachedShard {
+        shards: failed
             .shards
             .iter()
             .map(ShardName::as_str)
             .collect::<Vec<_>>()
             .join(", "),
-        message: unseen.message,
-        hint: unseen.hint,
+        message: failed.message,
+        hint: failed.hint,
     });
     DoctorFindingsView {
         summary,
@@ -186,8 +186,8 @@ fn found(diagnosis: Diagnosis) -> DoctorFindingsView {
 }
 
 fn rows(findings: Vec<Finding>) -> Vec<(StateMark, Finding)> {
-    let marked = findings.into_iter();
-    marked
+    let findings = findings.into_iter();
+    findings
         .map(|finding| (marks::of_finding(finding.severity), finding))
         .collect()
 }

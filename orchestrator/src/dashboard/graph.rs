@@ -5,9 +5,9 @@ use crate::view::StepView;
 use askama::Template;
 use plans::id::MigrationId;
 
-/// The width of a node and the arrow after it.
-const NODE: usize = 100;
-const ARROW: usize = 14;
+/// The width of a node, and of the arrow between two nodes, in units of the SVG.
+const NODE_WIDTH: usize = 100;
+const ARROW_WIDTH: usize = 14;
 
 /// The drawing.
 #[derive(Template)]
@@ -24,14 +24,14 @@ struct StepGraphNode {
     mark: StateMark,
     attempts: String,
     summary: String,
-    first: bool,
+    is_first: bool,
 }
 
 impl StepGraphView {
     /// Draws the steps of a migration in their order. Each node links to its step.
     pub(super) fn new(id: &MigrationId, steps: &[StepView]) -> Self {
         let node = |(index, step): (usize, &StepView)| StepGraphNode {
-            x: index * (NODE + ARROW),
+            x: index * (NODE_WIDTH + ARROW_WIDTH),
             name: step.id.to_string(),
             mark: marks::of_step(step.state),
             attempts: if step.attempt > 1 {
@@ -40,12 +40,14 @@ impl StepGraphView {
                 String::new()
             },
             summary: step.summary.clone(),
-            first: index == 0,
+            is_first: index == 0,
         };
         let nodes: Vec<StepGraphNode> = steps.iter().enumerate().map(node).collect();
         Self {
             migration: id.to_string(),
-            width: (nodes.len() * (NODE + ARROW)).saturating_sub(ARROW).max(1),
+            width: (nodes.len() * (NODE_WIDTH + ARROW_WIDTH))
+                .saturating_sub(ARROW_WIDTH)
+                .max(1),
             nodes,
         }
     }

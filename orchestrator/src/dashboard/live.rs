@@ -2,7 +2,7 @@
 
 use super::page::{Fragment, PageError};
 use super::{agents, audit, map, migration, migrations, operation, overview};
-use crate::access::Visitor;
+use crate::access::Caller;
 use crate::controller::{ControlError, Controller};
 use axum::Extension;
 use axum::extract::{Path, Query, State};
@@ -19,11 +19,11 @@ use tokio::sync::watch;
 pub(super) type PageFeed = Sse<KeepAliveStream<BoxStream<'static, Result<Event, Infallible>>>>;
 
 /// The shortest time between two renderings.
-const PAUSE: Duration = Duration::from_millis(250);
+const MIN_PAUSE: Duration = Duration::from_millis(250);
 /// The longest time between two renderings. It is needed because no event reports that an agent has become silent.
-const TICK: Duration = Duration::from_secs(5);
+const MAX_PAUSE: Duration = Duration::from_secs(5);
 /// The time after which a browser reconnects.
-const RETRY: Duration = Duration::from_secs(1);
+const RECONNECT_AFTER: Duration = Duration::from_secs(1);
 
 /// What a page shows.
 #[derive(Debug, Clone)]
@@ -42,16 +42,14 @@ impl LiveSubject {
     async fn fragments(
         &self,
         controller: &Controller,
-        visitor: &Visitor,
+        caller: &Caller,
     ) -> Result<Vec<Fragment>, ControlError> {
         match self {
-            Self::Overview => overview::fragments(controller, visitor).await,
-            Self::Operation(id) => operation::fragments(controller, id, visitor).await,
-            Self::Migrations(query) => migrations::fragments(controller, query, visitor).await,
-            Self::Migration(id, query) => {
-                migration::fragments(controller, id, query, visitor).await
-            }
-            Self::Cutover(id) => migration::cutover::fragments(controller, id, visitor).await,
+            Self::Overview => overview::fragments(controller, caller).await,
+            Self::Operation(id) => operation::fragments(controller, id, caller).await,
+            Self::Migrations(query) => migrations::fragments(controller, query, caller).await,
+            Self::Migration(id, query) => migration::fragments(controller, id, query, caller).await,
+            Self::Cutover(id) => migration::cutover::fragments(controller, id, caller).await,
             Self::Agents => agents::fragments(controller).await,
             Self::Audit(query) => audit::fragments(controller, query).await,
             Self::Map(name) => map::fragments(controller, name).await,
@@ -62,98 +60,101 @@ impl LiveSubject {
 /// Sends the changes of the overview.
 pub(super) async fn overview(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
 ) -> Result<PageFeed, PageError> {
-    feed(controller, visitor, LiveSubject::Overview).await
+    feed(controller, caller, LiveSubject::Overview).await
 }
 
 /// Sends the changes of an operation's page.
 pub(super) async fn operation(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Result<PageFeed, PageError> {
-    feed(controller, visitor, LiveSubject::Operation(MigrationId(id))).await
+    feed(controller, caller, LiveSubject::Operation(MigrationId(id))).await
 }
 
 /// Sends the changes of a migration's page.
 pub(super) async fn migration(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
     Query(query): Query<migration::MigrationQuery>,
 ) -> Result<PageFeed, PageError> {
     let subject = LiveSubject::Migration(MigrationId(id), query);
-    feed(controller, visitor, subject).await
+    feed(controller, caller, subject).await
 }
 
 /// Sends the changes of a cutover's page.
 pub(super) async fn cutover(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Result<PageFeed, PageError> {
-    feed(controller, visitor, LiveSubject::Cutover(MigrationId(id))).await
+    feed(controller, caller, LiveSubject::Cutover(MigrationId(id))).await
 }
 
 /// Sends the changes of the list of migrations.
 pub(super) async fn migrations(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     Query(query): Query<migrations::MigrationsQuery>,
 ) -> Result<PageFeed, PageError> {
-    feed(controller, visitor, LiveSubject::Migrations(query)).await
+    feed(controller, caller, LiveSubject::Migrations(query)).await
 }
 
 /// Sends the changes of the agents' page.
 pub(super) async fn agents(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
 ) -> Result<PageFeed, PageError> {
-    feed(controller, visitor, LiveSubject::Agents).await
+    feed(controller, caller, LiveSubject::Agents).await
 }
 
 /// Sends the changes of the audit trail.
 pub(super) async fn audit(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     Query(query): Query<audit::AuditQuery>,
 ) -> Result<PageFeed, PageError> {
-    feed(controller, visitor, LiveSubject::Audit(query)).await
+    feed(controller, caller, LiveSubject::Audit(query)).await
 }
 
 /// Sends the changes of a map's page.
 pub(super) async fn map(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     Path(name): Path<String>,
 ) -> Result<PageFeed, PageError> {
-    feed(controller, visitor, LiveSubject::Map(MapName(name))).await
+    feed(controller, caller, LiveSubject::Map(MapName(name))).await
 }
 
+/// Renders the fragments of a page again after each change, and returns an event for each fragment that differs.
 struct LiveReader {
     changes: watch::Receiver<u64>,
     beats: watch::Receiver<u64>,
     controller: Controller,
-    visitor: Visitor,
+    caller: Caller,
     subject: LiveSubject,
-    sent: BTreeMap<&'static str, String>,
+    /// The fragments that were last sent, by id.
+    last_sent: BTreeMap<&'static str, String>,
+    /// Events that were not sent yet.
     queue: VecDeque<Event>,
 }
 
 async fn feed(
     controller: Controller,
-    visitor: Visitor,
+    caller: Caller,
     subject: LiveSubject,
 ) -> Result<PageFeed, PageError> {
     let mut reader = LiveReader {
         changes: controller.changes(),
         beats: controller.beats(),
         controller,
-        visitor,
+        caller,
         subject,
-        sent: BTreeMap::new(),
-        queue: VecDeque::from([Event::default().retry(RETRY).comment("live")]),
+        last_sent: BTreeMap::new(),
+        queue: VecDeque::from([Event::default().retry(RECONNECT_AFTER).comment("live")]),
     };
     // If the object does not exist, the response is an error and not an empty stream.
     reader.render().await?;
@@ -173,25 +174,26 @@ impl LiveReader {
             tokio::select! {
                 changed = self.changes.changed() => changed.ok()?,
                 beat = self.beats.changed() => beat.ok()?,
-                () = tokio::time::sleep(TICK) => {}
+                () = tokio::time::sleep(MAX_PAUSE) => {}
             }
-            tokio::time::sleep(PAUSE).await;
+            tokio::time::sleep(MIN_PAUSE).await;
             self.changes.borrow_and_update();
             self.beats.borrow_and_update();
             // While the store cannot be reached, the page keeps its content.
             if let Err(error) = self.render().await {
-                tracing::debug!(%error, "page could not be refreshed");
+                tracing::debug!(%error, "could not refresh a page");
             }
         }
     }
 
+    /// Renders the page, and adds an event for each fragment that has changed to the queue.
     async fn render(&mut self) -> Result<(), ControlError> {
-        let query = self.subject.fragments(&self.controller, &self.visitor);
-        for Fragment { id, html } in query.await? {
-            if self.sent.get(id) != Some(&html) {
+        let fragments = self.subject.fragments(&self.controller, &self.caller);
+        for Fragment { id, html } in fragments.await? {
+            if self.last_sent.get(id) != Some(&html) {
                 self.queue
                     .push_back(Event::default().event("fragment").data(&html));
-                self.sent.insert(id, html);
+                self.last_sent.insert(id, html);
             }
         }
         Ok(())

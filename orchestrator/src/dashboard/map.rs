@@ -8,7 +8,7 @@ mod versions;
 
 use super::bars::Palette;
 use super::page::{DashboardPage, Fragment, PageError};
-use crate::access::Visitor;
+use crate::access::Caller;
 use crate::controller::{ControlError, Controller};
 use axum::Extension;
 use axum::extract::{Path, State};
@@ -22,7 +22,7 @@ use versions::MapVersionsView;
 /// Shows the page.
 pub(super) async fn show(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     Path(name): Path<String>,
 ) -> Result<DashboardPage, PageError> {
     let name = MapName(name);
@@ -30,7 +30,7 @@ pub(super) async fn show(
         title: format!("Map {name}"),
         live: Some(format!("/live/maps/{name}")),
         fragments: fragments(&controller, &name).await?,
-        visitor: Some(visitor),
+        caller: Some(caller),
     })
 }
 

@@ -13,10 +13,10 @@ const PLAY: &str = "M5 3.5l7 4.5-7 4.5z";
 const CIRCLE: &str = "M8 3.5a4.5 4.5 0 1 0 0 9a4.5 4.5 0 1 0 0-9";
 const PAUSE: &str = "M5.5 3.5v9M10.5 3.5v9";
 const CROSS: &str = "M4 4l8 8M12 4l-8 8";
-const AGAIN: &str = "M12.5 8a4.5 4.5 0 1 1-1.5-3.4M12.5 2.5v3h-3";
+const CIRCULAR_ARROW: &str = "M12.5 8a4.5 4.5 0 1 1-1.5-3.4M12.5 2.5v3h-3";
 const DASH: &str = "M4 8h8";
 const HOURGLASS: &str = "M4 2.5h8M4 13.5h8M5 2.5c0 4 6 7 6 11M11 2.5c0 4-6 7-6 11";
-const BACK: &str = "M6.5 3.5L3 7l3.5 3.5M3 7h6.5a3 3 0 0 1 0 6H7";
+const BACK_ARROW: &str = "M6.5 3.5L3 7l3.5 3.5M3 7h6.5a3 3 0 0 1 0 6H7";
 const FLAG: &str = "M4 14V2.5h8.5l-2.5 3 2.5 3H4";
 const EXCLAMATION: &str = "M8 3v6M8 12v1";
 
@@ -24,7 +24,7 @@ const EXCLAMATION: &str = "M8 3v6M8 12v1";
 #[derive(Debug, Clone, Copy, Template)]
 #[template(path = "mark.html")]
 pub(super) struct StateMark {
-    /// The tone: quiet, busy, ask, bad or good.
+    /// The tone, which is a CSS class: quiet, busy, ask (the operator must act), bad or good.
     pub(super) tone: &'static str,
     /// The outline of the icon, as an SVG path in a square of 16 units.
     pub(super) icon: &'static str,
@@ -44,11 +44,11 @@ pub(super) fn of_migration(state: MigrationState) -> StateMark {
         MigrationState::Waiting => mark("ask", HOURGLASS, "waiting"),
         MigrationState::Paused => mark("ask", PAUSE, "paused"),
         MigrationState::Failed => mark("bad", CROSS, "failed"),
-        MigrationState::Unwinding => mark("busy", BACK, "unwinding"),
-        MigrationState::Unwound => mark("quiet", BACK, "unwound"),
+        MigrationState::Unwinding => mark("busy", BACK_ARROW, "unwinding"),
+        MigrationState::Unwound => mark("quiet", BACK_ARROW, "unwound"),
         MigrationState::Flipped => mark("good", FLAG, "flipped"),
         MigrationState::Completed => mark("good", CHECK, "completed"),
-        MigrationState::RolledBack => mark("quiet", BACK, "rolled back"),
+        MigrationState::RolledBack => mark("quiet", BACK_ARROW, "rolled back"),
     }
 }
 
@@ -74,7 +74,7 @@ pub(super) fn of_step(state: StepState) -> StateMark {
     match state {
         StepState::Pending => mark("quiet", CIRCLE, "pending"),
         StepState::Running => mark("busy", PLAY, "running"),
-        StepState::Backoff => mark("ask", AGAIN, "retrying"),
+        StepState::Backoff => mark("ask", CIRCULAR_ARROW, "retrying"),
         StepState::Failed => mark("bad", CROSS, "failed"),
         StepState::Done => mark("good", CHECK, "done"),
         StepState::Skipped => mark("quiet", DASH, "skipped"),
@@ -91,20 +91,20 @@ pub(super) fn of_finding(severity: Severity) -> StateMark {
 }
 
 /// Returns the mark of an agent.
-pub(super) fn of_agent(connected: bool) -> StateMark {
-    if connected {
+pub(super) fn of_agent(is_connected: bool) -> StateMark {
+    if is_connected {
         mark("good", CHECK, "connected")
     } else {
         mark("bad", CROSS, "silent")
     }
 }
 
-/// Returns the mark of a problem that a person should check.
+/// Returns the mark of a problem that an operator should check.
 pub(super) fn of_trouble(text: &'static str) -> StateMark {
     mark("ask", EXCLAMATION, text)
 }
 
-/// Returns the mark of a condition that does not hold yet.
+/// Returns the mark of a condition that is not met yet.
 pub(super) fn not_yet() -> StateMark {
     mark("quiet", CIRCLE, "not yet")
 }
@@ -129,8 +129,8 @@ pub(super) fn flipped() -> StateMark {
 }
 
 /// Returns the mark of a mapping.
-pub(super) fn of_mapping(moving: bool) -> StateMark {
-    if moving {
+pub(super) fn of_mapping(is_moving: bool) -> StateMark {
+    if is_moving {
         mark("busy", PLAY, "moving")
     } else {
         mark("good", CHECK, "active")

@@ -13,10 +13,10 @@ use super::commands::CommandsView;
 use super::graph::StepGraphView;
 use super::marks::{self, StateMark};
 use super::page::{DashboardPage, Fragment, PageError};
-use crate::access::Visitor;
+use crate::access::Caller;
 use crate::controller::{ControlError, Controller, is_missing};
 use crate::view::figures::{bytes, count, millis, moment, seconds};
-use crate::view::sentence::of_view;
+use crate::view::sentence::migration_sentence;
 use crate::view::{MigrationView, StepView, WaitKind, WaitReason};
 use askama::Template;
 use axum::Extension;
@@ -65,12 +65,12 @@ impl MigrationQuery {
 /// Shows the page. If the id is that of an operation with several moves, it redirects to the operation.
 pub(super) async fn show(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
     Query(query): Query<MigrationQuery>,
 ) -> Result<Response, PageError> {
     let id = MigrationId(id);
-    let fragments = match fragments(&controller, &id, &query, &visitor).await {
+    let fragments = match fragments(&controller, &id, &query, &caller).await {
         Err(error) if is_missing(&error) && controller.operation(&id).await.is_ok() => {
             return Ok(Redirect::to(&format!("/operations/{id}")).into_response());
         }
@@ -80,7 +80,7 @@ pub(super) async fn show(
         title: format!("Migration {id}"),
         live: Some(format!("/live/migrations/{id}{}", query.query())),
         fragments,
-        visitor: Some(visitor),
+        caller: Some(caller),
     };
     Ok(page.into_response())
 }
@@ -90,7 +90,7 @@ pub(super) async fn fragments(
     controller: &Controller,
     id: &MigrationId,
     query: &MigrationQuery,
-    visitor: &Visitor,
+    caller: &Caller,
 ) -> Result<Vec<Fragment>, ControlError> {
     let snapshot = controller.load(id).await?;
     let figures = controller.figures(id);
@@ -109,7 +109,7 @@ pub(super) async fn fragments(
     let mut fragments = vec![
         Fragment::new("head", &MigrationHead::new(&view)),
         Fragment::new("phases", &PhasesView::new(&view)),
-        Fragment::new("orders", &CommandsView::new(&snapshot, visitor)),
+        Fragment::new("orders", &CommandsView::new(&snapshot, caller)),
         Fragment::new("ready", &ReadyView::new(&view)),
         Fragment::new("graph", &StepGraphView::new(id, &view.steps)),
         Fragment::new("tables", &TablesView::new(&view)),
@@ -120,17 +120,18 @@ pub(super) async fn fragments(
         Fragment::new("events", &EventsView::new(id, &events)),
         Fragment::new("plan", &PlanText::new(&operation.plan)),
     ];
-    let place = fragments.iter().position(|fragment| fragment.id == "graph");
-    fragments.splice(place.map_or(0..0, |graph| graph + 1..graph + 1), panel);
+    let graph = fragments.iter().position(|fragment| fragment.id == "graph");
+    // The details of a step are shown below the graph.
+    fragments.splice(graph.map_or(0..0, |index| index + 1..index + 1), panel);
     Ok(fragments)
 }
 
 /// Adapts the description of the hold for an offline move: no stream applies changes to the rows on the old owner.
 fn describe_offline_hold(view: &mut MigrationView) {
-    let offline = view.summary.mode == Mode::Offline;
+    let is_offline = view.summary.mode == Mode::Offline;
     let mut steps = view.steps.iter_mut();
-    if let Some(step) = steps.find(|step| offline && step.kind == StepKind::Hold) {
-        "keep the old rows; there is no stream back".clone_into(&mut step.summary);
+    if let Some(step) = steps.find(|step| is_offline && step.kind == StepKind::Hold) {
+        "keep the old rows; there is no reverse stream".clone_into(&mut step.summary);
     }
 }
 
@@ -190,16 +191,16 @@ impl MigrationHead {
                 why: view.plan.why.clone(),
             }),
             mark: marks::of_migration(m.state),
-            sentence: of_view(view),
+            sentence: migration_sentence(view),
             waits: view
                 .waits
                 .iter()
                 .filter(|wait| has_notice(wait, m.state))
-                .map(wait_row)
+                .map(wait_notice)
                 .collect(),
             failure: m.failure.clone(),
             leftovers: view.leftovers.clone(),
-            retrying: retrying(view),
+            retrying: retry_notice(view),
             map: m.map.to_string(),
             keys: m.keys.to_string(),
             versions: versions.join(" → "),
@@ -224,11 +225,11 @@ struct WaitNotice {
 /// Returns whether a wait is shown as a notice. Failures and next attempts have another notice, and the sentence of a
 /// planned migration already names what it waits for.
 fn has_notice(wait: &WaitReason, state: MigrationState) -> bool {
-    let in_sentence = state == MigrationState::Planned && wait.kind == WaitKind::Queue;
-    !in_sentence && !matches!(wait.kind, WaitKind::Failed | WaitKind::Retry)
+    let is_in_sentence = state == MigrationState::Planned && wait.kind == WaitKind::Queue;
+    !is_in_sentence && !matches!(wait.kind, WaitKind::Failed | WaitKind::Retry)
 }
 
-fn wait_row(wait: &WaitReason) -> WaitNotice {
+fn wait_notice(wait: &WaitReason) -> WaitNotice {
     WaitNotice {
         what: wait.what.clone(),
         since: wait.since.map(moment),
@@ -237,7 +238,7 @@ fn wait_row(wait: &WaitReason) -> WaitNotice {
     }
 }
 
-fn retrying(view: &MigrationView) -> Option<RetryNotice> {
+fn retry_notice(view: &MigrationView) -> Option<RetryNotice> {
     let step = view.steps.iter().find(|s| s.state == StepState::Backoff)?;
     Some(RetryNotice {
         step: step.id.to_string(),
@@ -272,25 +273,25 @@ fn step_row(step: &StepView) -> StepStateRow {
         summary: step.summary.clone(),
         mark: marks::of_step(step.state),
         attempt: step.attempt,
-        took: took(step).unwrap_or_else(|| "–".to_owned()),
+        took: work_and_idle_time(step).unwrap_or_else(|| "–".to_owned()),
         message: message
             .filter(|_| step.state == StepState::Running)
             .unwrap_or_default(),
-        result: step.output.as_ref().and_then(|o| result(step.kind, o)),
+        result: step.output.as_ref().and_then(|o| result_text(step.kind, o)),
         failure: step.failure.clone(),
     }
 }
 
 /// Returns how long agents worked on a step that is done, and for how long no agent worked on it.
-fn took(step: &StepView) -> Option<String> {
-    let worked = millis(step.worked()?.num_milliseconds());
-    let idle = step.idle();
+fn work_and_idle_time(step: &StepView) -> Option<String> {
+    let work = millis(step.work_time()?.num_milliseconds());
+    let idle = step.idle_time();
     let idle = idle.map(|idle| format!(", idle for {}", millis(idle.num_milliseconds())));
-    Some(worked + &idle.unwrap_or_default())
+    Some(work + &idle.unwrap_or_default())
 }
 
-/// Returns the result of a step, if it is a number.
-fn result(kind: StepKind, output: &Value) -> Option<String> {
+/// Describes the result of a copy or a verification.
+fn result_text(kind: StepKind, output: &Value) -> Option<String> {
     let output = output.clone();
     if kind == StepKind::Copy {
         let copied: Copied = serde_json::from_value(output).ok()?;

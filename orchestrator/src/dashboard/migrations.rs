@@ -2,7 +2,7 @@
 
 use super::open::{MigrationListRow, OpenMigration};
 use super::page::{DashboardPage, Fragment, PageError};
-use crate::access::{RouteAccess, Visitor};
+use crate::access::{Caller, RouteAccess};
 use crate::controller::{ControlError, Controller};
 use crate::store::Migration;
 use crate::view::figures::seconds;
@@ -16,9 +16,9 @@ use plans::state::migration::MigrationState;
 use serde::Deserialize;
 
 /// The number of migrations that are read at once, until the page is full.
-const READ: i64 = 1_000;
+const READ_MIGRATIONS: i64 = 1_000;
 /// The number of rows in a page.
-const SHOWN: usize = 50;
+const PAGE_ROWS: usize = 50;
 
 /// The query parameters.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -49,7 +49,7 @@ impl MigrationsQuery {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StateFilter {
     All,
-    OpenMigration,
+    Unfinished,
     Attention,
     Ended,
     One(MigrationState),
@@ -59,23 +59,23 @@ impl StateFilter {
     fn parse(name: &str) -> Result<Self, ControlError> {
         match name {
             "" => Ok(Self::All),
-            "open" => Ok(Self::OpenMigration),
+            "open" => Ok(Self::Unfinished),
             "attention" => Ok(Self::Attention),
             "ended" => Ok(Self::Ended),
             state => {
-                let mut all = MigrationState::ALL.into_iter();
-                let found = all.find(|each| each.name() == state);
-                found
+                let mut states = MigrationState::ALL.into_iter();
+                let named = states.find(|each| each.name() == state);
+                named
                     .map(Self::One)
                     .ok_or_else(|| ControlError::missing("state", state))
             }
         }
     }
 
-    fn has(self, m: &Migration) -> bool {
+    fn includes(self, m: &Migration) -> bool {
         match self {
             Self::All => true,
-            Self::OpenMigration => m.finished_at.is_none(),
+            Self::Unfinished => m.finished_at.is_none(),
             Self::Ended => m.finished_at.is_some(),
             Self::Attention => matches!(
                 m.state,
@@ -102,11 +102,11 @@ struct StateChoice {
 }
 
 impl MigrationsFilterForm {
-    fn new(query: &MigrationsQuery, visitor: &Visitor) -> Self {
+    fn new(query: &MigrationsQuery, caller: &Caller) -> Self {
         let groups = [
             ("", "all states"),
             ("open", "not ended"),
-            ("attention", "waits for a person"),
+            ("attention", "waits for an operator"),
             ("ended", "ended"),
         ];
         let groups = groups.map(|(name, label)| (name, label.to_owned()));
@@ -121,7 +121,7 @@ impl MigrationsFilterForm {
                     chosen: name == query.state,
                 })
                 .collect(),
-            may_plan: visitor.may(RouteAccess::Operate),
+            may_plan: caller.may(RouteAccess::Operate),
         }
     }
 }
@@ -147,14 +147,14 @@ struct ListedMigration {
 /// Shows the page.
 pub(super) async fn show(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     Query(query): Query<MigrationsQuery>,
 ) -> Result<DashboardPage, PageError> {
     Ok(DashboardPage {
         title: "Migrations".to_owned(),
         live: Some(format!("/live/migrations?{}", query.query(&query.after))),
-        fragments: fragments(&controller, &query, &visitor).await?,
-        visitor: Some(visitor),
+        fragments: fragments(&controller, &query, &caller).await?,
+        caller: Some(caller),
     })
 }
 
@@ -162,10 +162,10 @@ pub(super) async fn show(
 pub(super) async fn fragments(
     controller: &Controller,
     query: &MigrationsQuery,
-    visitor: &Visitor,
+    caller: &Caller,
 ) -> Result<Vec<Fragment>, ControlError> {
     Ok(vec![
-        Fragment::new("filter", &MigrationsFilterForm::new(query, visitor)),
+        Fragment::new("filter", &MigrationsFilterForm::new(query, caller)),
         Fragment::new("list", &list(controller, query).await?),
     ])
 }
@@ -174,53 +174,58 @@ async fn list(
     controller: &Controller,
     query: &MigrationsQuery,
 ) -> Result<MigrationsList, ControlError> {
-    let mut page = found(controller, query).await?;
-    let more = page.len() > SHOWN;
-    page.truncate(SHOWN);
+    let mut page = matching_migrations(controller, query).await?;
+    let has_older = page.len() > PAGE_ROWS;
+    page.truncate(PAGE_ROWS);
     let now = Utc::now();
     let unfinished = controller.store().unfinished().await?;
-    let of_page = |id| page.iter().any(|m| &m.id == id);
-    let open: Vec<OpenMigration> = unfinished
+    let is_on_page = |id| page.iter().any(|m| &m.id == id);
+    let views: Vec<OpenMigration> = unfinished
         .iter()
-        .filter(|snapshot| of_page(&snapshot.migration.id))
+        .filter(|snapshot| is_on_page(&snapshot.migration.id))
         .map(|snapshot| OpenMigration::new(controller, snapshot, now))
         .collect();
-    let last = page.last().filter(|_| more);
+    let last = page.last().filter(|_| has_older);
     Ok(MigrationsList {
         filtered: !query.state.is_empty() || !query.q.is_empty(),
         newest: (!query.after.is_empty()).then(|| query.query("")),
         older: last.map(|m| query.query(m.id.as_str())),
-        rows: page.iter().map(|m| listed(m, &open)).collect(),
+        rows: page.iter().map(|m| listed_row(m, &views)).collect(),
     })
 }
 
 /// Returns the migrations of the page, newest first, and one more if another page follows.
-async fn found(
+async fn matching_migrations(
     controller: &Controller,
     query: &MigrationsQuery,
 ) -> Result<Vec<Migration>, ControlError> {
     let states = StateFilter::parse(&query.state)?;
     let mut after = Some(MigrationId(query.after.clone())).filter(|id| !id.as_str().is_empty());
-    let mut found = Vec::new();
+    let mut matching = Vec::new();
     loop {
-        let read = controller.store().list(READ, after.as_ref()).await?;
-        let whole = i64::try_from(read.len()).is_ok_and(|rows| rows < READ);
-        after = read.last().map(|m| m.id.clone());
-        let fitting = |m: &Migration| states.has(m) && matches(m, &query.q);
-        found.extend(read.into_iter().filter(fitting));
-        if whole || found.len() > SHOWN {
-            return Ok(found);
+        let batch = controller
+            .store()
+            .list(READ_MIGRATIONS, after.as_ref())
+            .await?;
+        let is_last = i64::try_from(batch.len()).is_ok_and(|rows| rows < READ_MIGRATIONS);
+        after = batch.last().map(|m| m.id.clone());
+        let is_matching = |m: &Migration| states.includes(m) && contains_text(m, &query.q);
+        matching.extend(batch.into_iter().filter(is_matching));
+        if is_last || matching.len() > PAGE_ROWS {
+            return Ok(matching);
         }
     }
 }
 
-fn listed(m: &Migration, open: &[OpenMigration]) -> ListedMigration {
-    let found = open.iter().find(|open| open.view.summary.id == m.id);
-    let step = found.and_then(|open| current(&open.view));
+fn listed_row(m: &Migration, unfinished: &[OpenMigration]) -> ListedMigration {
+    let found = unfinished
+        .iter()
+        .find(|migration| migration.view.summary.id == m.id);
+    let step = found.and_then(|migration| current(&migration.view));
     let progress = step.and_then(|step| step.progress.as_ref());
     let eta = progress.and_then(|progress| progress.eta_seconds);
     ListedMigration {
-        row: MigrationListRow::new(m, open),
+        row: MigrationListRow::new(m, unfinished),
         map: m.plan.map.to_string(),
         eta: eta.map(seconds).unwrap_or_default(),
         by: m.submitted_by.clone(),
@@ -228,10 +233,10 @@ fn listed(m: &Migration, open: &[OpenMigration]) -> ListedMigration {
 }
 
 /// Returns whether any text of the migration contains `part`.
-fn matches(m: &Migration, part: &str) -> bool {
+fn contains_text(m: &Migration, part: &str) -> bool {
     let part = part.trim().to_lowercase();
     let plan = &m.plan;
-    let words = [
+    let texts = [
         m.id.to_string(),
         m.operation.to_string(),
         plan.id.clone(),
@@ -242,5 +247,5 @@ fn matches(m: &Migration, part: &str) -> bool {
         plan.moving.keys.to_string(),
         m.submitted_by.clone(),
     ];
-    part.is_empty() || words.iter().any(|word| word.to_lowercase().contains(&part))
+    part.is_empty() || texts.iter().any(|text| text.to_lowercase().contains(&part))
 }

@@ -25,7 +25,7 @@ mod request;
 mod sign_in;
 mod tokens;
 
-use crate::api::{AccessRefusal, hand_on};
+use crate::api::{AccessRefusal, forward_to_leader};
 use crate::controller::Controller;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -34,8 +34,8 @@ use axum::middleware::map_response;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 
-/// With the referrer policy `no-referrer` a browser would send `Origin: null` with the dashboard's own forms, and the
-/// guard would refuse them.
+/// The security headers of every page. With the referrer policy `no-referrer` a browser would send `Origin: null` with
+/// the dashboard's own forms, and the guard would refuse them.
 const HEADERS: [(HeaderName, &str); 4] = [
     (
         header::CONTENT_SECURITY_POLICY,
@@ -51,9 +51,15 @@ pub fn routes(controller: Controller) -> Router {
     Router::new()
         .route("/", get(overview::show))
         .route("/migrations", post(request::apply).get(migrations::show))
-        .route("/migrations/check", post(request::check).get(to_request))
+        .route(
+            "/migrations/check",
+            post(request::check).get(redirect_to_form),
+        )
         .route("/migrations/new", get(request::show))
-        .route("/migrations/plan", post(request::plan).get(to_request))
+        .route(
+            "/migrations/plan",
+            post(request::plan).get(redirect_to_form),
+        )
         .route("/migrations/{id}", get(migration::show))
         .route("/migrations/{id}/switch", get(migration::cutover::show))
         .route(
@@ -91,18 +97,19 @@ pub fn routes(controller: Controller) -> Router {
         .layer(DefaultBodyLimit::max(crate::api::BODY_LIMIT))
         .layer(axum::middleware::from_fn_with_state(
             controller.clone(),
-            hand_on,
+            forward_to_leader,
         ))
-        .layer(map_response(protected))
+        .layer(map_response(with_security_headers))
         .with_state(controller)
 }
 
-async fn protected(mut response: Response) -> Response {
-    protect(&mut response);
+async fn with_security_headers(mut response: Response) -> Response {
+    add_security_headers(&mut response);
     response
 }
 
-fn protect(response: &mut Response) {
+/// Adds the security headers. Responses that do not say how long they may be cached must not be stored.
+fn add_security_headers(response: &mut Response) {
     let headers = response.headers_mut();
     for (name, value) in HEADERS {
         headers.insert(name, HeaderValue::from_static(value));
@@ -113,13 +120,13 @@ fn protect(response: &mut Response) {
 }
 
 /// Returns the page for a request that was refused.
-pub fn refused(refused: AccessRefusal) -> Response {
-    let mut response = page::PageError::from(refused).into_response();
-    protect(&mut response);
+pub fn refused(refusal: AccessRefusal) -> Response {
+    let mut response = page::PageError::from(refusal).into_response();
+    add_security_headers(&mut response);
     response
 }
 
 /// A plan is only shown in response to a form. Other requests are redirected to the form.
-async fn to_request() -> Redirect {
+async fn redirect_to_form() -> Redirect {
     Redirect::to("/migrations/new")
 }

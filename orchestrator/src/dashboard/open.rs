@@ -1,11 +1,11 @@
-//! Migrations that have not ended, with their figures; and the row of a migration in a list.
+//! Migrations that have not ended, with the figures of their heartbeats; and the row of a migration in a list.
 
 use super::marks::{self, StateMark};
 use crate::controller::Controller;
 use crate::store::{Migration, Snapshot};
 use crate::view::MigrationView;
 use crate::view::figures::{bytes, millis, moment};
-use crate::view::sentence::{current, has_ended, is_forward, share, tables_per_cent};
+use crate::view::sentence::{current, has_ended, is_forward, progress_percent, tables_percent};
 use chrono::{DateTime, Utc};
 use plans::state::migration::MigrationState;
 
@@ -17,13 +17,15 @@ pub(super) struct OpenMigration {
 }
 
 impl OpenMigration {
-    /// Creates the view of a migration at `now`.
+    /// Creates the view of a migration at the time `now`.
     pub(super) fn new(controller: &Controller, snapshot: &Snapshot, now: DateTime<Utc>) -> Self {
         let figures = controller.figures(&snapshot.migration.id);
         let steps = snapshot.steps.iter();
         let times = steps.flat_map(|step| [step.dispatched_at, step.finished_at]);
-        let beat = figures.as_ref().map(|figures| figures.at);
-        let times = times.chain([snapshot.migration.started_at, beat]).flatten();
+        let heartbeat = figures.as_ref().map(|figures| figures.at);
+        let times = times
+            .chain([snapshot.migration.started_at, heartbeat])
+            .flatten();
         Self {
             changed: times.fold(snapshot.migration.created_at, DateTime::max),
             view: MigrationView::new(snapshot, figures.as_ref(), now),
@@ -43,22 +45,24 @@ pub(super) struct MigrationListRow {
     /// The current work, or what the migration waits for.
     pub(super) step: String,
     /// The progress in whole percent; `None` if the migration was aborted or rolled back.
-    pub(super) share: Option<u8>,
+    pub(super) progress_percent: Option<u8>,
     pub(super) lag: String,
     pub(super) changed: DateTime<Utc>,
 }
 
 impl MigrationListRow {
-    /// Creates the row of `m`. Its figures come from `open`, if it is there.
-    pub(super) fn new(m: &Migration, open: &[OpenMigration]) -> Self {
-        let found = open.iter().find(|open| open.view.summary.id == m.id);
-        let view = found.map(|open| &open.view);
+    /// Creates the row of `m`. Its figures come from `unfinished`, if it is there.
+    pub(super) fn new(m: &Migration, unfinished: &[OpenMigration]) -> Self {
+        let found = unfinished
+            .iter()
+            .find(|migration| migration.view.summary.id == m.id);
+        let view = found.map(|migration| &migration.view);
         let stream = view.and_then(|view| view.stream.as_ref());
-        let changed = found.map(|open| open.changed).or(m.finished_at);
-        let only = m.id == m.operation;
+        let changed = found.map(|migration| migration.changed).or(m.finished_at);
+        let is_single_move = m.id == m.operation;
         Self {
             id: m.id.to_string(),
-            what: if only {
+            what: if is_single_move {
                 m.plan.operation.clone()
             } else {
                 m.plan.id.clone()
@@ -67,8 +71,9 @@ impl MigrationListRow {
             target: m.plan.moving.target.to_string(),
             keys: m.plan.moving.keys.to_string(),
             mark: marks::of_migration(view.map_or(m.state, |view| view.summary.state)),
-            step: view.map(step).unwrap_or_default(),
-            share: view.map_or_else(|| is_forward(m.state).then_some(100), share),
+            step: view.map(step_text).unwrap_or_default(),
+            progress_percent: view
+                .map_or_else(|| is_forward(m.state).then_some(100), progress_percent),
             lag: stream.map_or_else(
                 || "–".to_owned(),
                 |s| format!("{}, {}", millis(s.lag_ms), bytes(s.lag_bytes)),
@@ -85,7 +90,7 @@ impl MigrationListRow {
 
 /// Describes the current step with its progress and its position. For a planned migration it describes what it waits
 /// for.
-fn step(view: &MigrationView) -> String {
+fn step_text(view: &MigrationView) -> String {
     let waits = view.summary.waiting_for.as_ref();
     if let Some(what) = waits.filter(|_| view.summary.state == MigrationState::Planned) {
         return format!("waits: {what}");
@@ -95,7 +100,12 @@ fn step(view: &MigrationView) -> String {
     };
     let done = view.steps.iter().filter(|step| has_ended(step)).count();
     let progress = step.progress.as_ref();
-    let share = progress.and_then(|progress| tables_per_cent(&progress.tables));
-    let share = share.map_or_else(String::new, |share| format!(" {share} %"));
-    format!("{}{share} ({} of {})", step.id, done + 1, view.steps.len())
+    let percent = progress.and_then(|progress| tables_percent(&progress.tables));
+    let percent = percent.map_or_else(String::new, |percent| format!(" {percent} %"));
+    format!(
+        "{}{percent} ({} of {})",
+        step.id,
+        done + 1,
+        view.steps.len()
+    )
 }

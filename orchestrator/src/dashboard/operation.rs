@@ -9,7 +9,7 @@ use super::marks::{self, StateMark};
 use super::migration::PlanText;
 use super::open::OpenMigration;
 use super::page::{DashboardPage, Fragment, PageError};
-use crate::access::Visitor;
+use crate::access::Caller;
 use crate::controller::operations::OperationState;
 use crate::controller::{ControlError, Controller};
 use crate::store::{Migration, Snapshot};
@@ -21,19 +21,19 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
 use chrono::Utc;
 use moves::MovesView;
-pub(super) use moves::after;
+pub(super) use moves::after_text;
 use plans::failure::Failure;
 use plans::id::MigrationId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The maximum number of failures that are shown.
-const FAILURES: usize = 10;
+const MAX_FAILURES: usize = 10;
 
 /// Shows the page.
 pub(super) async fn show(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Result<Response, PageError> {
     let id = MigrationId(id);
@@ -44,8 +44,8 @@ pub(super) async fn show(
     let page = DashboardPage {
         title: format!("Operation {id}"),
         live: Some(format!("/live/operations/{id}")),
-        fragments: fragments(&controller, &id, &visitor).await?,
-        visitor: Some(visitor),
+        fragments: fragments(&controller, &id, &caller).await?,
+        caller: Some(caller),
     };
     Ok(page.into_response())
 }
@@ -54,25 +54,28 @@ pub(super) async fn show(
 pub(super) async fn fragments(
     controller: &Controller,
     id: &MigrationId,
-    visitor: &Visitor,
+    caller: &Caller,
 ) -> Result<Vec<Fragment>, ControlError> {
     let now = Utc::now();
     let unfinished = controller.store().unfinished().await?;
     let operation = controller.operation(id).await?;
-    let own = unfinished
+    let own_snapshots = unfinished
         .iter()
         .filter(|s| s.migration.operation == operation.id)
         .map(Arc::as_ref);
-    let own: Vec<&Snapshot> = own.collect();
-    let open: Vec<OpenMigration> = own
+    let own_snapshots: Vec<&Snapshot> = own_snapshots.collect();
+    let views: Vec<OpenMigration> = own_snapshots
         .iter()
         .map(|s| OpenMigration::new(controller, s, now))
         .collect();
     let view = OperationView::from(&operation);
     Ok(vec![
         Fragment::new("head", &OperationHead::new(&view, &operation.migrations)),
-        Fragment::new("orders", &commands::of_operation(&operation, &own, visitor)),
-        Fragment::new("moves", &MovesView::new(&operation, &open)),
+        Fragment::new(
+            "orders",
+            &commands::of_operation(&operation, &own_snapshots, caller),
+        ),
+        Fragment::new("moves", &MovesView::new(&operation, &views)),
         Fragment::new("plan", &PlanText::new(&operation.plan)),
     ])
 }
@@ -120,7 +123,7 @@ impl OperationHead {
             title: format!("{} on map {}", view.operation, view.map),
             mark: marks::of_operation(view.state),
             sentence: sentence(view.state, migrations),
-            failures: failures.take(FAILURES).collect(),
+            failures: failures.take(MAX_FAILURES).collect(),
             override_reason: view.override_reason.clone(),
             queued: view.queued,
             map: view.map.to_string(),
@@ -133,7 +136,7 @@ impl OperationHead {
             ),
             limits: format!(
                 "{}, {} on one shard",
-                moves_at_once(options.moves_at_once),
+                moves_text(options.moves_at_once),
                 options.moves_per_shard
             ),
             submitted: moment(view.created_at),
@@ -144,7 +147,7 @@ impl OperationHead {
     }
 }
 
-fn moves_at_once(limit: u32) -> String {
+fn moves_text(limit: u32) -> String {
     format!("{limit} move{}", if limit == 1 { "" } else { "s" })
 }
 
@@ -160,12 +163,12 @@ fn sentence(state: OperationState, migrations: &[Migration]) -> String {
     let counts: Vec<String> = counts
         .map(|(state, count)| format!("{count} {state}"))
         .collect();
-    let request = match state {
-        OperationState::Waiting => " The cutovers of some wait for your approval.",
-        OperationState::Paused => " It was stopped by the operator.",
-        OperationState::Failed => " What failed is kept as it is: fix the cause, then resume.",
+    let remark = match state {
+        OperationState::Waiting => " Some cutovers wait for your approval.",
+        OperationState::Paused => " It was paused by an operator.",
+        OperationState::Failed => " Failed moves stay unchanged: fix the cause, then resume.",
         OperationState::Flipped => " The old rows are kept until you finish or roll back.",
-        OperationState::Partial => " It has ended, and not every move ended the same way.",
+        OperationState::Partial => " It has ended; its moves ended in different states.",
         OperationState::Planned
         | OperationState::Running
         | OperationState::Unwinding
@@ -173,9 +176,5 @@ fn sentence(state: OperationState, migrations: &[Migration]) -> String {
         | OperationState::Completed
         | OperationState::RolledBack => "",
     };
-    format!(
-        "{} moves: {}.{request}",
-        migrations.len(),
-        counts.join(", ")
-    )
+    format!("{} moves: {}.{remark}", migrations.len(), counts.join(", "))
 }

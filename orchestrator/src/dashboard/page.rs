@@ -1,7 +1,7 @@
 //! The frame of every page, and the page that shows an error.
 
 use super::assets;
-use crate::access::{RouteAccess, Visitor};
+use crate::access::{Caller, RouteAccess};
 use crate::api::{AccessRefusal, ApiError, Problem};
 use crate::controller::ControlError;
 use askama::Template;
@@ -36,33 +36,37 @@ pub(super) struct DashboardPage {
     pub(super) live: Option<String>,
     /// The fragments in order.
     pub(super) fragments: Vec<Fragment>,
-    /// The visitor; `None`: not signed in.
-    pub(super) visitor: Option<Visitor>,
+    /// The caller; `None`: not signed in.
+    pub(super) caller: Option<Caller>,
 }
 
 impl DashboardPage {
-    /// Creates a page that is not updated.
-    pub(super) fn still(title: &str, content: &impl Template, visitor: Option<Visitor>) -> Self {
+    /// Creates a page that is not updated while it is shown.
+    pub(super) fn static_page(
+        title: &str,
+        content: &impl Template,
+        caller: Option<Caller>,
+    ) -> Self {
         Self {
             title: title.to_owned(),
             live: None,
             fragments: vec![Fragment::new("content", content)],
-            visitor,
+            caller,
         }
     }
 
     /// Returns whether the page has a link to the planning of migrations.
     fn may_plan(&self) -> bool {
-        self.visitor
+        self.caller
             .as_ref()
-            .is_none_or(|v| v.may(RouteAccess::Operate))
+            .is_none_or(|caller| caller.may(RouteAccess::Operate))
     }
 
     /// Returns whether the page has a link to the tokens.
     fn may_administer(&self) -> bool {
-        self.visitor
+        self.caller
             .as_ref()
-            .is_some_and(|v| v.may(RouteAccess::Administer))
+            .is_some_and(|caller| caller.may(RouteAccess::Administer))
     }
 
     /// Returns the attribute that marks the current page in the navigation.
@@ -74,10 +78,10 @@ impl DashboardPage {
         }
     }
 
-    /// Returns the signed-in visitor and the CSRF token of the form that signs out.
-    fn signed_in(&self) -> Option<(&Visitor, &str)> {
-        let visitor = self.visitor.as_ref()?;
-        Some((visitor, visitor.csrf.as_deref()?))
+    /// Returns the signed-in caller and the CSRF token of the form that signs out.
+    fn signed_in(&self) -> Option<(&Caller, &str)> {
+        let caller = self.caller.as_ref()?;
+        Some((caller, caller.csrf.as_deref()?))
     }
 
     fn style(&self) -> String {
@@ -147,7 +151,7 @@ impl IntoResponse for PageError {
     fn into_response(self) -> Response {
         let (status, problem) = self.0.into_parts();
         let title = problem.title.clone();
-        let page = DashboardPage::still(&title, &ErrorPage { problem }, None);
+        let page = DashboardPage::static_page(&title, &ErrorPage { problem }, None);
         (status, page).into_response()
     }
 }

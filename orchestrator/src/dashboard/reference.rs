@@ -1,7 +1,7 @@
 //! The reference of the API: the OpenAPI document as a page.
 
 use super::page::DashboardPage;
-use crate::access::Visitor;
+use crate::access::Caller;
 use crate::api::document;
 use askama::Template;
 use axum::Extension;
@@ -45,9 +45,9 @@ struct ReferenceField {
 }
 
 /// Shows the page.
-pub(super) async fn show(Extension(visitor): Extension<Visitor>) -> DashboardPage {
+pub(super) async fn show(Extension(caller): Extension<Caller>) -> DashboardPage {
     let reference = ReferencePage::of(document());
-    DashboardPage::still("API", &reference, Some(visitor))
+    DashboardPage::static_page("API", &reference, Some(caller))
 }
 
 impl ReferencePage {
@@ -79,7 +79,7 @@ fn call(method: &str, path: &str, operation: &Value) -> ReferenceCall {
     let query = parameters.filter(|parameter| parameter["in"] == "query");
     let body = |content: &Value| {
         entries(content)
-            .map(|(kind, body)| format!("{kind}: {}", kind_of(&body["schema"])))
+            .map(|(kind, body)| format!("{kind}: {}", type_text(&body["schema"])))
             .collect::<Vec<_>>()
     };
     let answers = entries(&operation["responses"])
@@ -106,29 +106,33 @@ fn call(method: &str, path: &str, operation: &Value) -> ReferenceCall {
 }
 
 fn schema((name, schema): (&str, &Value)) -> ReferenceSchema {
-    let words = |word: &Value| ReferenceField {
-        name: kind_of(word),
+    let alternative = |schema: &Value| ReferenceField {
+        name: type_text(schema),
         kind: String::new(),
-        about: text(&word["description"]),
+        about: text(&schema["description"]),
     };
     let fields = entries(&schema["properties"]).map(|(name, property)| ReferenceField {
         name: name.to_owned(),
-        kind: kind_of(property),
+        kind: type_text(property),
         about: text(&property["description"]),
     });
-    let either = ["oneOf", "anyOf"].map(|key| schema[key].as_array());
-    let either = either.into_iter().flatten().flatten().map(words);
+    let alternatives = ["oneOf", "anyOf"].map(|key| schema[key].as_array());
+    let alternatives = alternatives
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(alternative);
     ReferenceSchema {
         name: name.to_owned(),
         about: text(&schema["description"]),
-        fields: fields.chain(either).collect(),
+        fields: fields.chain(alternatives).collect(),
     }
 }
 
 /// Describes a schema in a few words.
-fn kind_of(schema: &Value) -> String {
-    if let Some(place) = schema["$ref"].as_str() {
-        return place.rsplit('/').next().unwrap_or(place).to_owned();
+fn type_text(schema: &Value) -> String {
+    if let Some(path) = schema["$ref"].as_str() {
+        return path.rsplit('/').next().unwrap_or(path).to_owned();
     }
     if let Some(word) = schema.get("const").or(schema["enum"].get(0)) {
         let more = schema["enum"].as_array().into_iter().flatten().skip(1);
@@ -136,14 +140,14 @@ fn kind_of(schema: &Value) -> String {
         return words.collect::<Vec<_>>().join(" | ");
     }
     if schema["type"] == "array" {
-        return format!("list of {}", kind_of(&schema["items"]));
+        return format!("list of {}", type_text(&schema["items"]));
     }
     let either = ["anyOf", "oneOf"].map(|key| schema[key].as_array());
     let either: Vec<String> = either
         .into_iter()
         .flatten()
         .flatten()
-        .map(kind_of)
+        .map(type_text)
         .collect();
     match &schema["type"] {
         _ if !either.is_empty() => either.join(" | "),
@@ -178,8 +182,8 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_has_a_short_name() {
-        let kind = |text: &str| kind_of(&serde_json::from_str(text).unwrap());
+    fn a_type_is_described_in_a_few_words() {
+        let kind = |text: &str| type_text(&serde_json::from_str(text).unwrap());
         assert_eq!(kind(r##"{"$ref":"#/components/schemas/Plan"}"##), "Plan");
         assert_eq!(kind(r#"{"type":["string","null"]}"#), "string | null");
         assert_eq!(

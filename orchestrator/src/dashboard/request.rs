@@ -4,9 +4,9 @@ mod check;
 mod examples;
 
 use super::marks::{self, StateMark};
-use super::operation::after;
+use super::operation::after_text;
 use super::page::{DashboardPage, PageError};
-use crate::access::Visitor;
+use crate::access::Caller;
 use crate::api::{ApiError, Problem};
 use crate::controller::{ControlError, Controller};
 use crate::view::figures::{bytes, count};
@@ -23,7 +23,7 @@ use serde::Deserialize;
 use std::sync::Arc;
 
 /// The maximum number of listed moves. The text of the plan contains all.
-const LISTED: usize = 200;
+const MAX_MOVES: usize = 200;
 
 /// The query parameters.
 #[derive(Debug, Deserialize)]
@@ -68,7 +68,7 @@ struct RequestPage {
 struct RequestChoice {
     name: String,
     label: String,
-    chosen: bool,
+    is_selected: bool,
 }
 
 struct PlanView {
@@ -88,9 +88,11 @@ struct PlannedMoveRow {
     keys: String,
     why: String,
     mode: &'static str,
-    new: bool,
+    has_new_target: bool,
+    /// The moves for which it waits.
     after: String,
-    expects: String,
+    /// The estimated rows and bytes.
+    estimate: String,
 }
 
 struct FindingRow {
@@ -99,62 +101,63 @@ struct FindingRow {
 }
 
 impl RequestPage {
-    fn page(mut self, visitor: Visitor) -> DashboardPage {
-        self.csrf = visitor.csrf.clone().unwrap_or_default();
-        DashboardPage::still("New migration", &self, Some(visitor))
+    fn page(mut self, caller: Caller) -> DashboardPage {
+        self.csrf = caller.csrf.clone().unwrap_or_default();
+        DashboardPage::static_page("New migration", &self, Some(caller))
     }
 
     /// Creates the form with the text `request` and the selection lists.
     async fn new(controller: &Controller, request: String) -> Result<Self, ControlError> {
         let maps = controller.store().maps().await?;
-        let several = maps.iter().filter(|_| maps.len() > 1);
+        let selectable = maps.iter().filter(|_| maps.len() > 1);
         let choice = |example: Example| RequestChoice {
             name: example.name().to_owned(),
             label: example.label().to_owned(),
-            chosen: false,
+            is_selected: false,
         };
         Ok(Self {
             request,
             examples: Example::ALL.into_iter().map(choice).collect(),
-            maps: several
+            maps: selectable
                 .map(|map| RequestChoice {
                     name: map.name.to_string(),
                     label: format!("{}, {}", map.name, map.strategy),
-                    chosen: false,
+                    is_selected: false,
                 })
                 .collect(),
             ..Self::default()
         })
     }
 
+    /// Shows the form again, with the error and its findings.
     async fn refused(
         controller: &Controller,
         request: String,
         error: ControlError,
-        visitor: Visitor,
+        caller: Caller,
     ) -> Result<Response, PageError> {
         let (status, mut problem) = ApiError::from(error).into_parts();
         let page = Self {
-            findings: found(std::mem::take(&mut problem.findings)),
+            findings: finding_rows(std::mem::take(&mut problem.findings)),
             problem: Some(problem),
             ..Self::new(controller, request).await?
         };
-        Ok((status, page.page(visitor)).into_response())
+        Ok((status, page.page(caller)).into_response())
     }
 }
 
-fn found(findings: Vec<Finding>) -> Vec<FindingRow> {
-    let found = findings.into_iter().map(|finding| FindingRow {
+fn finding_rows(findings: Vec<Finding>) -> Vec<FindingRow> {
+    let rows = findings.into_iter().map(|finding| FindingRow {
         mark: marks::of_finding(finding.severity),
         finding,
     });
-    found.collect()
+    rows.collect()
 }
 
 /// Shows the form, empty or with an example.
 pub(super) async fn show(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     Query(input): Query<RequestInput>,
 ) -> Result<DashboardPage, PageError> {
     let mut page = RequestPage::new(&controller, String::new()).await?;
@@ -162,56 +165,56 @@ pub(super) async fn show(
         let example = Example::parse(&name);
         let example = example.ok_or_else(|| ControlError::missing("example", &name))?;
         let maps = controller.store().maps().await?;
-        let named = |name: &String| maps.iter().find(|map| map.name.as_str() == name);
+        let map_named = |name: &String| maps.iter().find(|map| map.name.as_str() == name);
         let map = input.map.as_ref().filter(|name| !name.is_empty());
         let map = match map {
-            Some(name) => Some(named(name).ok_or_else(|| ControlError::missing("map", name))?),
+            Some(name) => Some(map_named(name).ok_or_else(|| ControlError::missing("map", name))?),
             None => maps.first(),
         };
         let map = map.map(Arc::as_ref);
         let shards = controller.store().shards().await?;
         let fleet: Vec<_> = shards.into_iter().map(|shard| shard.name).collect();
         page.request = example.text(map, &fleet);
-        choose(&mut page.examples, &name);
-        choose(&mut page.maps, map.map_or("", |map| map.name.as_str()));
+        select(&mut page.examples, &name);
+        select(&mut page.maps, map.map_or("", |map| map.name.as_str()));
     }
-    Ok(page.page(visitor))
+    Ok(page.page(caller))
 }
 
-fn choose(choices: &mut [RequestChoice], name: &str) {
+fn select(choices: &mut [RequestChoice], name: &str) {
     for choice in choices {
-        choice.chosen = choice.name == name;
+        choice.is_selected = choice.name == name;
     }
 }
 
 /// Shows the plan of the request, or the reason why no plan can be made.
 pub(super) async fn plan(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
-    Form(typed): Form<RequestForm>,
+    Extension(caller): Extension<Caller>,
+    Form(input): Form<RequestForm>,
 ) -> Result<Response, PageError> {
-    let request = unix_lines(&typed.request);
+    let request = unix_lines(&input.request);
     match controller.plan(&request).await {
         Ok(plan) => {
             let page = RequestPage {
-                findings: found(plan.findings.clone()),
-                plan: Some(planned(&plan)),
+                findings: finding_rows(plan.findings.clone()),
+                plan: Some(plan_view(&plan)),
                 ..RequestPage::new(&controller, request).await?
             };
-            Ok(page.page(visitor).into_response())
+            Ok(page.page(caller).into_response())
         }
-        Err(error) => RequestPage::refused(&controller, request, error, visitor).await,
+        Err(error) => RequestPage::refused(&controller, request, error, caller).await,
     }
 }
 
 /// Applies the plan that was shown. The controller checks its hash, and whether the plan is still current.
 pub(super) async fn apply(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
-    Form(agreed): Form<ApplyForm>,
+    Extension(caller): Extension<Caller>,
+    Form(input): Form<ApplyForm>,
 ) -> Result<Response, PageError> {
     match controller
-        .submit(&agreed.plan, agreed.queue.is_some(), &visitor.name)
+        .submit(&input.plan, input.queue.is_some(), &caller.name)
         .await
     {
         Ok(migrations) => {
@@ -223,16 +226,16 @@ pub(super) async fn apply(
             Ok(Redirect::to(&page).into_response())
         }
         Err(error) => {
-            let request = unix_lines(&agreed.request);
-            RequestPage::refused(&controller, request, error, visitor).await
+            let request = unix_lines(&input.request);
+            RequestPage::refused(&controller, request, error, caller).await
         }
     }
 }
 
-fn planned(plan: &Plan) -> PlanView {
+fn plan_view(plan: &Plan) -> PlanView {
     PlanView {
-        moves: plan.moves.iter().take(LISTED).map(move_row).collect(),
-        hidden: plan.moves.len().saturating_sub(LISTED),
+        moves: plan.moves.iter().take(MAX_MOVES).map(move_row).collect(),
+        hidden: plan.moves.len().saturating_sub(MAX_MOVES),
         notes: plan.notes.clone(),
         text: plan_text(plan),
         json: serde_json::to_string(plan).unwrap_or_default(),
@@ -248,9 +251,9 @@ fn move_row(planned: &PlannedMove) -> PlannedMoveRow {
         keys: moving.keys.to_string(),
         why: planned.why.clone(),
         mode: planned.mode.name(),
-        new: planned.target == TargetState::New,
-        after: after(&planned.after),
-        expects: format!("{} rows, {}", count(estimate.rows), bytes(estimate.bytes)),
+        has_new_target: planned.target == TargetState::New,
+        after: after_text(&planned.after),
+        estimate: format!("{} rows, {}", count(estimate.rows), bytes(estimate.bytes)),
     }
 }
 

@@ -40,22 +40,22 @@ struct SignInPage {
 }
 
 impl SignInPage {
-    fn page(wanted: &SignInQuery, wrong: Option<String>) -> DashboardPage {
+    fn page(query: &SignInQuery, wrong: Option<String>) -> DashboardPage {
         let sign_in = Self {
-            next: inside(&wanted.next).to_owned(),
-            code: wanted.code.clone(),
+            next: path_on_this_site(&query.next).to_owned(),
+            code: query.code.clone(),
             wrong,
         };
-        DashboardPage::still("Sign in", &sign_in, None)
+        DashboardPage::static_page("Sign in", &sign_in, None)
     }
 }
 
 /// Shows the form.
-pub(super) async fn show(Query(wanted): Query<SignInQuery>) -> DashboardPage {
-    SignInPage::page(&wanted, None)
+pub(super) async fn show(Query(query): Query<SignInQuery>) -> DashboardPage {
+    SignInPage::page(&query, None)
 }
 
-/// Begins a session.
+/// Checks the token or the code, and begins a session.
 pub(super) async fn begin(
     State(controller): State<Controller>,
     Extension(admission): Extension<Admission>,
@@ -63,31 +63,31 @@ pub(super) async fn begin(
 ) -> Result<Response, PageError> {
     let from = address(&request);
     let host = request.headers().get(header::HOST).cloned();
-    let Ok(Form(shown)) = Form::<TokenInput>::from_request(request, &()).await else {
+    let Ok(Form(input)) = Form::<TokenInput>::from_request(request, &()).await else {
         return Err(AccessRefusal::Form.into());
     };
-    let secret = crate::access::Secret::shown(&shown.token);
-    let wait = admission.wait(from);
+    let secret = crate::access::Secret::presented(&input.token);
+    let wait = admission.refusal_of_address(from);
     let signed_in = match wait {
         Some(_) => None,
         None => controller.sign_in(&secret).await?,
     };
     let Some(signed_in) = signed_in else {
-        let refused = wait.unwrap_or_else(|| admission.wrong(from));
+        let refused = wait.unwrap_or_else(|| admission.count_wrong_token(from));
         let wrong = Some(refused.message());
-        let wanted = SignInQuery {
-            next: shown.next,
+        let query = SignInQuery {
+            next: input.next,
             code: String::new(),
         };
-        let page = SignInPage::page(&wanted, wrong);
+        let page = SignInPage::page(&query, wrong);
         return Ok((refused.status(), page).into_response());
     };
-    tracing::info!(name = %signed_in.visitor.name, %from, "signed in");
+    tracing::info!(name = %signed_in.caller.name, %from, "signed in");
     let cookie = [(
         header::SET_COOKIE,
-        begun(&controller, host.as_ref(), &signed_in),
+        session_cookie(&controller, host.as_ref(), &signed_in),
     )];
-    let to = Redirect::to(inside(&shown.next));
+    let to = Redirect::to(path_on_this_site(&input.next));
     Ok((AppendHeaders(cookie), to).into_response())
 }
 
@@ -104,11 +104,11 @@ pub(super) async fn end(
     headers: HeaderMap,
     request: Request,
 ) -> Result<Response, PageError> {
-    let Ok(Form(leaving)) = Form::<SignOutForm>::from_request(request, &()).await else {
+    let Ok(Form(input)) = Form::<SignOutForm>::from_request(request, &()).await else {
         return Err(AccessRefusal::Form.into());
     };
     if let Some(cookie) = cookie(&headers) {
-        if leaving.csrf != cookie.csrf() {
+        if input.csrf != cookie.csrf() {
             return Err(AccessRefusal::Form.into());
         }
         controller.sign_out(&cookie).await?;
@@ -118,7 +118,8 @@ pub(super) async fn end(
     Ok((AppendHeaders(cookie), Redirect::to("/sign-in")).into_response())
 }
 
-fn begun(
+/// Returns the value of the header that sets the session cookie.
+fn session_cookie(
     controller: &Controller,
     host: Option<&HeaderValue>,
     signed_in: &SignedInBrowser,
@@ -130,8 +131,8 @@ fn begun(
     let mut secured = controller
         .urls()
         .filter_map(|url| url.strip_prefix("https://"));
-    let in_front = secured.any(|name| name.as_bytes().eq_ignore_ascii_case(host));
-    let secure = if in_front || controller.url().starts_with("https://") {
+    let is_behind_tls_proxy = secured.any(|name| name.as_bytes().eq_ignore_ascii_case(host));
+    let secure = if is_behind_tls_proxy || controller.url().starts_with("https://") {
         "; Secure"
     } else {
         ""
@@ -141,20 +142,21 @@ fn begun(
 }
 
 /// Returns `next` if it is path and query of a page of this dashboard, otherwise the overview.
-fn inside(next: &str) -> &str {
-    let plain = |c: char| c.is_ascii_graphic() && c != '\\';
-    let ours = next.starts_with('/') && !next.starts_with("//") && next.chars().all(plain);
-    if ours { next } else { "/" }
+fn path_on_this_site(next: &str) -> &str {
+    let is_allowed = |c: char| c.is_ascii_graphic() && c != '\\';
+    let is_local_path =
+        next.starts_with('/') && !next.starts_with("//") && next.chars().all(is_allowed);
+    if is_local_path { next } else { "/" }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::inside;
+    use super::path_on_this_site;
 
     #[test]
     fn no_sign_in_leads_to_another_site() {
-        assert_eq!(inside("/migrations/m1"), "/migrations/m1");
-        for elsewhere in [
+        assert_eq!(path_on_this_site("/migrations/m1"), "/migrations/m1");
+        for next in [
             "",
             "//evil.example",
             "https://evil.example",
@@ -164,7 +166,7 @@ mod tests {
             "/a\r\nset-cookie: a=b",
             "/\u{a0}x",
         ] {
-            assert_eq!(inside(elsewhere), "/", "{elsewhere}");
+            assert_eq!(path_on_this_site(next), "/", "{next}");
         }
     }
 }

@@ -1,9 +1,9 @@
 //! The page of the access tokens and their roles: create them, show them once, revoke them.
 
-use super::commands::{CommandForm, CommandInput, confirmation, unconfirmed};
+use super::commands::{CommandForm, CommandInput, confirmation, page_if_unconfirmed};
 use super::marks::{self, StateMark};
 use super::page::{DashboardPage, PageError};
-use crate::access::{AccessRule, NewToken, Role, Visitor};
+use crate::access::{AccessRule, Caller, NewToken, Role};
 use crate::api::ApiError;
 use crate::controller::{ControlError, Controller};
 use crate::store::TokenRecord;
@@ -22,12 +22,13 @@ struct TokensPage {
     rows: Vec<TokenStateRow>,
     roles: Vec<RoleChoice>,
     /// The submitted fields, if they were refused.
-    typed: TokenForm,
+    input: TokenForm,
+    /// Why the input was refused.
     wrong: Option<String>,
     /// A token that was just created.
-    made: Option<CreatedToken>,
+    created: Option<CreatedToken>,
     /// True if no token is required.
-    open: bool,
+    is_open: bool,
     csrf: String,
 }
 
@@ -36,7 +37,7 @@ struct TokenStateRow {
     role: &'static str,
     labels: String,
     mark: StateMark,
-    good: bool,
+    is_valid: bool,
     created: String,
     created_by: String,
     ends: String,
@@ -67,20 +68,24 @@ pub(super) struct TokenForm {
 }
 
 impl TokenForm {
-    fn read(&self) -> Result<NewToken, ControlError> {
+    fn parse(&self) -> Result<NewToken, ControlError> {
         let invalid = |what: String| ControlError::Invalid { what };
         let role: Role = self.role.parse().map_err(|e| invalid(format!("{e}")))?;
         let days = Some(self.days.trim()).filter(|days| !days.is_empty());
         let days = days.map(str::parse).transpose();
-        let days = days.map_err(|_| invalid(format!("{:?} is no number of days", self.days)))?;
+        let days = days.map_err(|_| invalid(format!("{:?} is not a number of days", self.days)))?;
         let pairs = self.labels.split(',').map(str::trim);
         let labels: Option<BTreeMap<String, String>> = pairs
             .filter(|pair| !pair.is_empty())
             .map(|pair| pair.split_once('='))
             .map(|pair| pair.map(|(k, v)| (k.trim().to_owned(), v.trim().to_owned())))
             .collect();
-        let labels = labels
-            .ok_or_else(|| invalid(format!("{:?} are not labels as in region=eu", self.labels)))?;
+        let labels = labels.ok_or_else(|| {
+            invalid(format!(
+                "{:?} are not labels of the form region=eu",
+                self.labels
+            ))
+        })?;
         Ok(NewToken {
             name: self.name.trim().to_owned(),
             role,
@@ -91,32 +96,32 @@ impl TokenForm {
 }
 
 impl TokensPage {
-    async fn read(controller: &Controller, visitor: &Visitor) -> Result<Self, ControlError> {
+    async fn read(controller: &Controller, caller: &Caller) -> Result<Self, ControlError> {
         let now = Utc::now();
         let all = controller.store().tokens().await?;
         Ok(Self {
             rows: all.iter().rev().map(|token| row(token, now)).collect(),
             roles: Vec::new(),
-            typed: TokenForm::default(),
+            input: TokenForm::default(),
             wrong: None,
-            made: None,
-            open: controller.rule() == AccessRule::Open,
-            csrf: visitor.csrf.clone().unwrap_or_default(),
+            created: None,
+            is_open: controller.rule() == AccessRule::Open,
+            csrf: caller.csrf.clone().unwrap_or_default(),
         })
     }
 
-    fn page(mut self, visitor: Visitor) -> DashboardPage {
-        let chosen = if self.typed.role.is_empty() {
+    fn page(mut self, caller: Caller) -> DashboardPage {
+        let chosen = if self.input.role.is_empty() {
             "viewer"
         } else {
-            &self.typed.role
+            &self.input.role
         };
         let roles = Role::ALL.map(|role| RoleChoice {
             name: role.name(),
             chosen: role.name() == chosen,
         });
         self.roles = roles.into();
-        DashboardPage::still("Tokens", &self, Some(visitor))
+        DashboardPage::static_page("Tokens", &self, Some(caller))
     }
 }
 
@@ -128,7 +133,7 @@ fn row(token: &TokenRecord, now: DateTime<Utc>) -> TokenStateRow {
         role: token.role.name(),
         labels: labels.join(", "),
         mark: marks::of_token(token, now),
-        good: token.is_good(now),
+        is_valid: token.is_good(now),
         created: moment(token.created_at),
         created_by: token.created_by.clone(),
         ends: token
@@ -142,66 +147,66 @@ fn row(token: &TokenRecord, now: DateTime<Utc>) -> TokenStateRow {
 /// Shows all tokens, and the form for a new one.
 pub(super) async fn show(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
 ) -> Result<DashboardPage, PageError> {
-    Ok(TokensPage::read(&controller, &visitor).await?.page(visitor))
+    Ok(TokensPage::read(&controller, &caller).await?.page(caller))
 }
 
 /// Creates a token and shows its secret once.
 pub(super) async fn create(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
-    Form(typed): Form<TokenForm>,
+    Extension(caller): Extension<Caller>,
+    Form(input): Form<TokenForm>,
 ) -> Result<Response, PageError> {
-    let made = match typed.read() {
-        Ok(new) => controller.create_token(&new, &visitor.name).await,
+    let result = match input.parse() {
+        Ok(new) => controller.create_token(&new, &caller.name).await,
         Err(error) => Err(error),
     };
-    let page = TokensPage::read(&controller, &visitor).await?;
-    match made {
+    let page = TokensPage::read(&controller, &caller).await?;
+    match result {
         Ok((record, secret)) => {
-            let made = Some(CreatedToken {
+            let created = Some(CreatedToken {
                 name: record.name,
                 role: record.role.name(),
                 secret: secret.reveal().to_owned(),
             });
-            Ok(TokensPage { made, ..page }.page(visitor).into_response())
+            Ok(TokensPage { created, ..page }.page(caller).into_response())
         }
         Err(error) => {
             let (status, problem) = ApiError::from(error).into_parts();
             let wrong = Some(problem.detail);
             let page = TokensPage {
-                typed,
+                input,
                 wrong,
                 ..page
             };
-            Ok((status, page.page(visitor)).into_response())
+            Ok((status, page.page(caller)).into_response())
         }
     }
 }
 
 /// Shows the confirmation page, where the operator types the name.
 pub(super) async fn confirm(
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     Path(name): Path<String>,
 ) -> DashboardPage {
-    confirmation(CommandForm::revoke(&name, &visitor), None, visitor)
+    confirmation(CommandForm::revoke(&name, &caller), None, caller)
 }
 
 /// Revokes a token.
 pub(super) async fn revoke(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     Path(name): Path<String>,
     Form(input): Form<CommandInput>,
 ) -> Result<Response, PageError> {
-    let form = CommandForm::revoke(&name, &visitor);
-    let back = form.back();
-    if let Some(again) = unconfirmed(form, &input, &visitor) {
-        return Ok(again);
+    let form = CommandForm::revoke(&name, &caller);
+    let return_path = form.return_path();
+    if let Some(page) = page_if_unconfirmed(form, &input, &caller) {
+        return Ok(page);
     }
     controller
-        .revoke_token(&name, &visitor.name, input.reason())
+        .revoke_token(&name, &caller.name, input.reason())
         .await?;
-    Ok(Redirect::to(&back).into_response())
+    Ok(Redirect::to(&return_path).into_response())
 }

@@ -8,12 +8,12 @@ use std::process::Stdio;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
 
-/// How many bytes of an answer are read.
-const LONGEST_ANSWER: usize = 4096;
+/// How many bytes of an answer are used.
+const MAX_ANSWER: usize = 4096;
 /// How many characters of a reason are kept.
-const LONGEST_REASON: usize = 500;
+const MAX_REASON: usize = 500;
 /// The variables of the controller's environment that a program gets. All others may be secret.
-const KEPT: [&str; 4] = ["PATH", "HOME", "LANG", "TZ"];
+const PASSED_VARIABLES: [&str; 4] = ["PATH", "HOME", "LANG", "TZ"];
 
 /// The result of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,16 +43,18 @@ pub(crate) async fn call(hook: &Hook, message: &HookMessage) -> HookAnswer {
     let body = match serde_json::to_string(message) {
         Ok(body) => body,
         Err(error) => {
-            return HookAnswer::Silent(format!("the message could not be written: {error}"));
+            return HookAnswer::Silent(format!(
+                "the message could not be converted to JSON: {error}"
+            ));
         }
     };
-    let called = async {
+    let call = async {
         match &hook.url {
             Some(url) => post(hook, url.clone(), message, body).await,
             None => run(hook, message, &body).await,
         }
     };
-    match tokio::time::timeout(hook.timeout(), called).await {
+    match tokio::time::timeout(hook.timeout(), call).await {
         Ok(answer) => answer.unwrap_or_else(HookAnswer::Silent),
         Err(_) => HookAnswer::Silent(format!("no answer within {} s", hook.timeout_s)),
     }
@@ -65,7 +67,8 @@ struct HookResponse {
     reason: Option<String>,
 }
 
-/// Sends the message to the URL of the hook. Returns an error if the answer is not a valid one.
+/// Sends the message to the URL of the hook. The answer refuses if its body has `"allow": false`, or if its status is
+/// 403 or 409; it agrees with any other status of success. In all other cases the function returns an error.
 async fn post(
     hook: &Hook,
     url: reqwest::Url,
@@ -90,17 +93,17 @@ async fn post(
     }
     // The URL may contain a key, so the error is reported without it.
     let sent = request.body(body).send().await;
-    let mut response = sent.map_err(|error| chain(&error.without_url()))?;
+    let mut response = sent.map_err(|error| error_chain(&error.without_url()))?;
     let status = response.status();
     let mut text = Vec::new();
-    while text.len() < LONGEST_ANSWER {
+    while text.len() < MAX_ANSWER {
         match response.chunk().await {
             Ok(Some(chunk)) => text.extend_from_slice(&chunk),
             Ok(None) => break,
-            Err(error) => return Err(chain(&error.without_url())),
+            Err(error) => return Err(error_chain(&error.without_url())),
         }
     }
-    text.truncate(LONGEST_ANSWER);
+    text.truncate(MAX_ANSWER);
     let response: HookResponse = serde_json::from_slice(&text).unwrap_or_default();
     let refuses = response.allow == Some(false)
         || matches!(status, StatusCode::FORBIDDEN | StatusCode::CONFLICT);
@@ -111,11 +114,11 @@ async fn post(
     if status.is_success() {
         return Ok(HookAnswer::Yes);
     }
-    Err(format!("it answered {status}"))
+    Err(format!("the hook answered with HTTP status {status}"))
 }
 
 /// Returns the text of an error and of its causes.
-fn chain(error: &dyn std::error::Error) -> String {
+fn error_chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
@@ -127,11 +130,15 @@ fn chain(error: &dyn std::error::Error) -> String {
 
 /// Runs the program of the hook with the message as its input. Exit code 0 agrees; any other exit code refuses.
 async fn run(hook: &Hook, message: &HookMessage, body: &str) -> Result<HookAnswer, String> {
-    let (program, arguments) = hook.command.split_first().ok_or("it has no program")?;
+    let (program, arguments) = hook
+        .command
+        .split_first()
+        .ok_or("the hook has no program")?;
     let mut command = Command::new(program);
     command.args(arguments).env_clear();
     command.envs(
-        KEPT.iter()
+        PASSED_VARIABLES
+            .iter()
             .filter_map(|name| Some((name, std::env::var_os(name)?))),
     );
     command.envs(variables(message));
@@ -141,7 +148,7 @@ async fn run(hook: &Hook, message: &HookMessage, body: &str) -> Result<HookAnswe
         .stderr(Stdio::piped());
     // The program gets its own process group, so that the processes that it starts end with it.
     let child = command.process_group(0).spawn();
-    let mut child = child.map_err(|error| format!("the program was not started: {error}"))?;
+    let mut child = child.map_err(|error| format!("the program could not be started: {error}"))?;
     let mut group = ProcessGroup::of(&child);
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let write = async {
@@ -150,21 +157,23 @@ async fn run(hook: &Hook, message: &HookMessage, body: &str) -> Result<HookAnswe
             let _ = stdin.write_all(body.as_bytes()).await;
         }
     };
-    let ((), output, errors) = tokio::join!(write, first(stdout), first(stderr));
-    let ended = child.wait().await;
+    let ((), output, errors) = tokio::join!(write, read_beginning(stdout), read_beginning(stderr));
+    let waited = child.wait().await;
+    // The program has ended, so its id may already belong to another process.
     group.0 = None;
-    let status = ended.map_err(|error| format!("the program was lost: {error}"))?;
+    let status = waited.map_err(|error| format!("could not wait for the program: {error}"))?;
     if status.success() {
         return Ok(HookAnswer::Yes);
     }
     if status.code().is_none() {
-        return Err(format!("the program ended by {status}"));
+        return Err(format!("the program was killed: {status}"));
     }
     let reason = if output.is_empty() { errors } else { output };
     Ok(HookAnswer::No(reason_of(&reason)))
 }
 
-/// A program and the processes that it has started. They are killed if the call is given up or the leadership is lost.
+/// A program and the processes that it has started. Dropping the value kills them; this happens if the time limit of
+/// the call passes, or if the controller loses the leadership.
 struct ProcessGroup(Option<Pid>);
 
 impl ProcessGroup {
@@ -183,24 +192,27 @@ impl Drop for ProcessGroup {
     }
 }
 
-/// Returns the beginning of a program's output. The rest is read and discarded, so that the program never waits.
-async fn first<R: tokio::io::AsyncRead + Unpin>(from: Option<R>) -> Vec<u8> {
-    let mut kept = Vec::new();
-    let Some(mut from) = from else { return kept };
-    let mut piece = [0; 1024];
-    while let Ok(read) = from.read(&mut piece).await {
+/// Returns the beginning of a program's output. The rest is read and discarded, so that the program does not wait for a
+/// reader.
+async fn read_beginning<R: tokio::io::AsyncRead + Unpin>(from: Option<R>) -> Vec<u8> {
+    let mut beginning = Vec::new();
+    let Some(mut from) = from else {
+        return beginning;
+    };
+    let mut buffer = [0; 1024];
+    while let Ok(read) = from.read(&mut buffer).await {
         if read == 0 {
             break;
         }
-        let room = LONGEST_ANSWER - kept.len();
-        kept.extend_from_slice(&piece[..read.min(room)]);
+        let room = MAX_ANSWER - beginning.len();
+        beginning.extend_from_slice(&buffer[..read.min(room)]);
     }
-    kept
+    beginning
 }
 
 /// Returns the message as environment variables, for programs that do not read JSON.
 fn variables(message: &HookMessage) -> Vec<(&'static str, String)> {
-    let of = |pointer: &str| {
+    let field = |pointer: &str| {
         let value = message.migration.pointer(pointer);
         value
             .and_then(|value| value.as_str())
@@ -211,23 +223,23 @@ fn variables(message: &HookMessage) -> Vec<(&'static str, String)> {
         ("SHARDWRIGHT_HOOK", message.hook.clone()),
         ("SHARDWRIGHT_PHASE", message.phase.to_string()),
         ("SHARDWRIGHT_MESSAGE_ID", message.id.clone()),
-        ("SHARDWRIGHT_MIGRATION", of("/id")),
-        ("SHARDWRIGHT_OPERATION", of("/operation_id")),
-        ("SHARDWRIGHT_MAP", of("/map")),
-        ("SHARDWRIGHT_SOURCE", of("/source")),
-        ("SHARDWRIGHT_TARGET", of("/target")),
-        ("SHARDWRIGHT_STATE", of("/state")),
+        ("SHARDWRIGHT_MIGRATION", field("/id")),
+        ("SHARDWRIGHT_OPERATION", field("/operation_id")),
+        ("SHARDWRIGHT_MAP", field("/map")),
+        ("SHARDWRIGHT_SOURCE", field("/source")),
+        ("SHARDWRIGHT_TARGET", field("/target")),
+        ("SHARDWRIGHT_STATE", field("/state")),
     ]
 }
 
-/// Returns foreign text as a reason: short, on one line, and without control characters.
+/// Returns the text of a program or a service as a reason: short, on one line, and without control characters.
 fn reason_of(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     let plain = text.replace(|c: char| c.is_control(), " ");
     let words: Vec<&str> = plain.split_whitespace().collect();
-    let short: String = words.join(" ").chars().take(LONGEST_REASON).collect();
+    let short: String = words.join(" ").chars().take(MAX_REASON).collect();
     if short.is_empty() {
-        return "it gives no reason".to_owned();
+        return "the hook gives no reason".to_owned();
     }
     short
 }
@@ -244,8 +256,8 @@ mod tests {
         );
         assert_eq!(
             reason_of("é".repeat(900).as_bytes()).chars().count(),
-            LONGEST_REASON
+            MAX_REASON
         );
-        assert_eq!(reason_of(b"\n"), "it gives no reason");
+        assert_eq!(reason_of(b"\n"), "the hook gives no reason");
     }
 }

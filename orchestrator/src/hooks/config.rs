@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The longest name of a hook.
-const LONGEST_NAME: usize = 63;
+const MAX_NAME: usize = 63;
 
 /// All hooks of a file.
 #[derive(Debug, Clone, Default)]
@@ -21,10 +21,10 @@ pub struct Hook {
     /// The name of the hook.
     pub name: String,
     /// The phases at which the hook is called.
-    #[serde(deserialize_with = "phases")]
+    #[serde(deserialize_with = "read_phases")]
     pub on: BTreeSet<MigrationPhase>,
     /// The URL to which messages are sent by POST.
-    #[serde(default, deserialize_with = "address")]
+    #[serde(default, deserialize_with = "read_url")]
     pub url: Option<reqwest::Url>,
     /// A PEM file with the certificate authorities for the URL. If it is missing, those of the system are used.
     #[serde(default)]
@@ -36,25 +36,25 @@ pub struct Hook {
     #[serde(default)]
     pub command: Vec<String>,
     /// The longest wait for one answer, in seconds.
-    #[serde(default = "ten")]
+    #[serde(default = "default_timeout_s")]
     pub timeout_s: u32,
-    /// How many calls without an answer are made before the hook counts as silent.
-    #[serde(default = "three")]
+    /// After how many calls without an answer the controller reports that the hook does not answer.
+    #[serde(default = "default_attempts")]
     pub attempts: u32,
     /// The time until a hook that refused or did not answer is called again, in seconds.
-    #[serde(default = "minute")]
+    #[serde(default = "default_again_s")]
     pub again_s: u32,
 }
 
-fn ten() -> u32 {
+fn default_timeout_s() -> u32 {
     10
 }
 
-fn three() -> u32 {
+fn default_attempts() -> u32 {
     3
 }
 
-fn minute() -> u32 {
+fn default_again_s() -> u32 {
     60
 }
 
@@ -65,19 +65,19 @@ struct HookFile {
 }
 
 /// Reads a URL. The error does not contain the URL, because it may contain a key.
-fn address<'de, D: Deserializer<'de>>(from: D) -> Result<Option<reqwest::Url>, D::Error> {
+fn read_url<'de, D: Deserializer<'de>>(from: D) -> Result<Option<reqwest::Url>, D::Error> {
     let text: Option<String> = Option::deserialize(from)?;
-    let read = text.map(|text| reqwest::Url::parse(&text)).transpose();
-    read.map_err(|error| serde::de::Error::custom(format!("`url` is none: {error}")))
+    let url = text.map(|text| reqwest::Url::parse(&text)).transpose();
+    url.map_err(|error| serde::de::Error::custom(format!("`url` is not a valid URL: {error}")))
 }
 
 /// Reads the phases. `all` means every phase after which hooks are notified.
-fn phases<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeSet<MigrationPhase>, D::Error> {
+fn read_phases<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeSet<MigrationPhase>, D::Error> {
     let names: Vec<String> = Vec::deserialize(from)?;
-    let mut found = BTreeSet::new();
+    let mut phases = BTreeSet::new();
     for name in names {
         if name == "all" {
-            found.extend(
+            phases.extend(
                 MigrationPhase::ALL
                     .into_iter()
                     .filter(|phase| !phase.is_request()),
@@ -89,14 +89,17 @@ fn phases<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeSet<MigrationPhase>
             .find(|phase| phase.name() == name);
         let known = || MigrationPhase::ALL.map(MigrationPhase::name).join(", ");
         let phase = phase.ok_or_else(|| {
-            serde::de::Error::custom(format!("{name} is no phase: all, {}", known()))
+            serde::de::Error::custom(format!(
+                "{name} is not a phase; phases are all, {}",
+                known()
+            ))
         })?;
-        found.insert(phase);
+        phases.insert(phase);
     }
-    Ok(found)
+    Ok(phases)
 }
 
-/// A reference to a secret: `${file:PATH}` or `${env:NAME}`.
+/// A reference to a secret: `${file:PATH}` or `${env:NAME}`. The file itself must not contain a secret.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub enum SecretReference {
@@ -115,7 +118,9 @@ impl TryFrom<String> for SecretReference {
             Some(("file", path)) if !path.is_empty() => Ok(Self::File(path.into())),
             Some(("env", name)) if !name.is_empty() => Ok(Self::Env(name.to_owned())),
             // The text may be the secret itself, so the error does not contain it.
-            _ => Err("a secret is written as ${file:PATH} or ${env:NAME}, and never itself"),
+            _ => Err(
+                "`secret` must be a reference, ${file:PATH} or ${env:NAME}, and not the secret itself",
+            ),
         }
     }
 }
@@ -190,16 +195,16 @@ impl Hooks {
             path: path.to_owned(),
             source,
         })?;
-        let read: Result<HookFile, _> = serde_saphyr::from_str(&text);
-        let file = read.map_err(|error| HooksError::Malformed {
+        let parsed: Result<HookFile, _> = serde_saphyr::from_str(&text);
+        let file = parsed.map_err(|error| HooksError::Malformed {
             path: path.to_owned(),
             // A snippet of the file could contain a secret at a place where it does not belong.
             message: error.without_snippet().to_string(),
         })?;
         let mut problems: Vec<String> = file.hooks.iter().flat_map(Hook::problems).collect();
         let mut names = BTreeSet::new();
-        let twice = file.hooks.iter().filter(|hook| !names.insert(&hook.name));
-        problems.extend(twice.map(|hook| format!("there are two hooks {:?}", hook.name)));
+        let repeated = file.hooks.iter().filter(|hook| !names.insert(&hook.name));
+        problems.extend(repeated.map(|hook| format!("there are two hooks {:?}", hook.name)));
         if !problems.is_empty() {
             let path = path.to_owned();
             return Err(HooksError::Invalid { path, problems });
@@ -219,19 +224,19 @@ impl Hooks {
     }
 
     /// Returns the hooks that are called at a phase, in the order of the file.
-    pub fn on(&self, phase: MigrationPhase) -> impl Iterator<Item = &Hook> {
+    pub fn called_at(&self, phase: MigrationPhase) -> impl Iterator<Item = &Hook> {
         self.0.iter().filter(move |hook| hook.on.contains(&phase))
     }
 
     /// Returns the hooks that are notified after a phase.
-    pub fn notified(&self) -> impl Iterator<Item = &Hook> {
+    pub fn notification_hooks(&self) -> impl Iterator<Item = &Hook> {
         let is_notified = |hook: &&Hook| hook.on.iter().any(|phase| !phase.is_request());
         self.0.iter().filter(is_notified)
     }
 
-    /// Returns whether a hook is called before a phase.
+    /// Returns whether any hook is called before a phase.
     #[must_use]
-    pub fn has_requests(&self) -> bool {
+    pub fn has_hooks_before_phases(&self) -> bool {
         self.0
             .iter()
             .any(|hook| hook.on.iter().any(|p| p.is_request()))
@@ -249,23 +254,29 @@ impl Hook {
     fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         let mut add = |what: String| problems.push(format!("hook {:?}: {what}", self.name));
-        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c);
-        let fits = (1..=LONGEST_NAME).contains(&self.name.len());
-        if !fits || !self.name.chars().all(plain) {
-            add("its name has 1 to 63 lower-case letters, digits, '-' or '_'".to_owned());
+        let is_allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c);
+        let has_valid_length = (1..=MAX_NAME).contains(&self.name.len());
+        if !has_valid_length || !self.name.chars().all(is_allowed) {
+            add("its name must have 1 to 63 lower-case letters, digits, '-' or '_'".to_owned());
         }
         if self.on.is_empty() {
             add("`on` names no phase".to_owned());
         }
         if self.url.is_some() != self.command.is_empty() {
-            add("it has either `url` or `command`".to_owned());
+            add("it must have either `url` or `command`".to_owned());
         }
         if let Some(url) = &self.url {
             if !matches!(url.scheme(), "http" | "https") {
-                add(format!("{} is no address of the web", url.scheme()));
+                add(format!(
+                    "its URL has the scheme {}; it must be http or https",
+                    url.scheme()
+                ));
             }
             if url.password().is_some() {
-                add("its address has a password in it; messages are signed by `secret`".to_owned());
+                add(
+                    "its URL contains a password; use `secret`, with which messages are signed"
+                        .to_owned(),
+                );
             }
             let redirect = reqwest::redirect::Policy::none();
             if let Err(error) = controller_client::client(redirect, self.ca_file.as_deref()) {
@@ -275,15 +286,15 @@ impl Hook {
         if let Some(program) = self.command.first()
             && !Path::new(program).is_absolute()
         {
-            add(format!("the program {program:?} is not a whole path"));
+            add(format!("the program {program:?} is not an absolute path"));
         } else if let Some(program) = self.command.first()
             && !Path::new(program).is_file()
         {
-            add(format!("there is no program {program}"));
+            add(format!("the program {program} does not exist"));
         }
         match &self.secret {
             Some(_) if self.url.is_none() => {
-                add("`secret` signs what is posted to a `url`".to_owned())
+                add("`secret` is only for a hook with `url`, whose messages it signs".to_owned())
             }
             Some(reference) => {
                 if let Err(why) = reference.read() {
@@ -292,13 +303,13 @@ impl Hook {
             }
             None => {}
         }
-        for (name, value, most) in [
+        for (name, value, maximum) in [
             ("timeout_s", self.timeout_s, 300),
             ("attempts", self.attempts, 20),
             ("again_s", self.again_s, 86_400),
         ] {
-            if !(1..=most).contains(&value) {
-                add(format!("{name} is {value}, not within 1 to {most}"));
+            if !(1..=maximum).contains(&value) {
+                add(format!("{name} is {value}, not from 1 to {maximum}"));
             }
         }
         problems
@@ -310,19 +321,19 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Hooks, String> {
-        let dir = std::env::temp_dir().join(format!("hooks-{}", uuid::Uuid::new_v4()));
-        std::fs::write(&dir, text).unwrap();
-        let read = Hooks::read(&dir).map_err(|error| error.to_string());
-        std::fs::remove_file(&dir).unwrap();
+        let path = std::env::temp_dir().join(format!("hooks-{}", uuid::Uuid::new_v4()));
+        std::fs::write(&path, text).unwrap();
+        let read = Hooks::read(&path).map_err(|error| error.to_string());
+        std::fs::remove_file(&path).unwrap();
         read
     }
 
     #[test]
     fn a_file_is_read_with_its_defaults() {
         let hooks = read("hooks:\n- {name: a, on: [before_cutover], command: [/bin/true]}\n- {name: b, on: [all], url: 'https://x.example/y'}\n").unwrap();
-        assert!(hooks.has_requests());
-        assert_eq!(hooks.on(MigrationPhase::BeforeCutover).count(), 1);
-        let notified: Vec<&str> = hooks.notified().map(|hook| &*hook.name).collect();
+        assert!(hooks.has_hooks_before_phases());
+        assert_eq!(hooks.called_at(MigrationPhase::BeforeCutover).count(), 1);
+        let notified: Vec<&str> = hooks.notification_hooks().map(|hook| &*hook.name).collect();
         assert_eq!(notified, ["b"]);
         let b = hooks.get("b").unwrap();
         assert_eq!((b.timeout_s, b.attempts, b.again_s), (10, 3, 60));
@@ -333,14 +344,14 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_is_wrong_is_said_at_once_and_no_secret_is_repeated() {
+    fn all_problems_are_reported_at_once_and_no_secret_is_repeated() {
         let parsed = read("hooks:\n- {name: A b, on: [], command: [true]}\n- {name: c, on: [failed], url: 'ftp://x', command: [/bin/true], attempts: 0}\n- {name: c, on: [failed], url: 'http://x', secret: '${env:NO_SUCH_SECRET}'}\n").unwrap_err();
         for part in [
-            "its name has",
+            "its name must have",
             "names no phase",
-            "not a whole path",
+            "not an absolute path",
             "either `url` or `command`",
-            "ftp is no address",
+            "has the scheme ftp",
             "attempts is 0",
             "two hooks \"c\"",
             "${env:NO_SUCH_SECRET} is not set",

@@ -37,7 +37,7 @@ impl HookMessage {
             hook: hook.to_owned(),
             phase,
             at,
-            migration: described(snapshot),
+            migration: migration_fields(snapshot),
             event: None,
         }
     }
@@ -50,20 +50,20 @@ impl HookMessage {
         snapshot: &Snapshot,
     ) -> Self {
         let failure = event.data.get("failure");
-        let of = |name: &str| failure.and_then(|failure| failure.get(name));
+        let failure_field = |name: &str| failure.and_then(|failure| failure.get(name));
         Self {
             id: format!("{hook}/{}/{}", snapshot.migration.id, event.seq),
             hook: hook.to_owned(),
             phase,
             at: event.at,
-            migration: described(snapshot),
+            migration: migration_fields(snapshot),
             event: Some(json!({
                 "seq": event.seq,
                 "kind": event.kind,
                 "actor": event.actor,
                 "step": event.step,
                 "reason": event.data.get("reason"),
-                "failure": failure.map(|_| json!({ "code": of("code"), "message": of("message") })),
+                "failure": failure.map(|_| json!({ "code": failure_field("code"), "message": failure_field("message") })),
             })),
         }
     }
@@ -85,7 +85,7 @@ impl HookMessage {
 }
 
 /// Returns the fields of the migration that a message contains.
-fn described(snapshot: &Snapshot) -> Value {
+fn migration_fields(snapshot: &Snapshot) -> Value {
     let m = &snapshot.migration;
     let step = snapshot.steps.iter().find(|step| !step.has_ended());
     json!({

@@ -1,7 +1,7 @@
 //! Metrics in the OpenMetrics text format. docs/metrics.md lists all of them.
 //!
-//! The registry `now` contains gauges, which the controller computes when it is queried; `ProcessMetrics` counts events
-//! in this process. Labels contain only names that operators chose and fixed words, never a key or a value of a row.
+//! `api::gauges` computes gauges of the current state for each request; `ProcessMetrics` counts events in this process.
+//! Labels contain only names that operators chose and fixed words, never a key or a value of a row.
 
 use plans::step::StepKind;
 use plans::step::cutover::CutoverResult;
@@ -49,34 +49,30 @@ impl Default for ProcessMetrics {
         let (requests, refused, hooks) = (Family::default(), Family::default(), Family::default());
         registry.register(
             "step_duration_seconds",
-            "How long attempts of steps took, by kind and by what came of them",
+            "Duration of attempts of steps, by kind and result",
             steps.clone(),
         );
         registry.register(
             "write_stop_seconds",
-            "How long writes to moving keys were refused by cutovers and roll backs",
+            "Write-blocked windows of cutovers and rollbacks",
             windows.clone(),
         );
         registry.register(
             "http_requests",
-            "Requests that were answered",
+            "HTTP requests that were answered",
             requests.clone(),
         );
         registry.register(
             "http_request_duration_seconds",
-            "How long answers took; streams and claims that wait are left out",
+            "Duration of HTTP requests, without event streams and waiting claims",
             request_seconds.clone(),
         );
         registry.register(
             "refused",
-            "Requests refused at the door, by why",
+            "Requests refused for lack of access, by error code",
             refused.clone(),
         );
-        registry.register(
-            "hook_calls",
-            "Calls of hooks, by what they answered",
-            hooks.clone(),
-        );
+        registry.register("hook_calls", "Calls of hooks, by answer", hooks.clone());
         Self {
             registry,
             hooks,
@@ -91,8 +87,8 @@ impl Default for ProcessMetrics {
 
 impl ProcessMetrics {
     /// Counts an attempt of a step that has ended.
-    pub(crate) fn step(&self, kind: StepKind, outcome: &Outcome, took: Duration) {
-        let (result, output) = match outcome {
+    pub(crate) fn step(&self, kind: StepKind, outcome: &Outcome, duration: Duration) {
+        let (outcome_label, output) = match outcome {
             Outcome::Done { output } => ("done", Some(output)),
             Outcome::Failed { .. } => ("failed", None),
             Outcome::Interrupted => ("interrupted", None),
@@ -100,37 +96,43 @@ impl ProcessMetrics {
         };
         let labels = vec![
             ("kind", kind.name().to_owned()),
-            ("result", result.to_owned()),
+            ("result", outcome_label.to_owned()),
         ];
         self.steps
             .get_or_create(&labels)
-            .observe(took.as_secs_f64());
-        let cuts = matches!(kind, StepKind::Cutover | StepKind::Rollback);
-        let Some(output) = output.filter(|_| cuts) else {
+            .observe(duration.as_secs_f64());
+        let is_cutover = matches!(kind, StepKind::Cutover | StepKind::Rollback);
+        let Some(output) = output.filter(|_| is_cutover) else {
             return;
         };
-        if let Ok(cut) = serde_json::from_value::<CutoverResult>(output.clone()) {
+        if let Ok(result) = serde_json::from_value::<CutoverResult>(output.clone()) {
             let labels = vec![("kind", kind.name().to_owned())];
             self.windows
                 .get_or_create(&labels)
-                .observe(cut.write_block.total / 1000.0);
+                .observe(result.write_block.total / 1000.0);
         }
     }
 
-    /// Counts an answered request. `took` is `None` if the answer waited for an event.
-    pub(crate) fn request(&self, method: &str, route: &str, status: u16, took: Option<Duration>) {
+    /// Counts an answered request. `duration` is `None` if the answer waited for an event.
+    pub(crate) fn request(
+        &self,
+        method: &str,
+        route: &str,
+        status: u16,
+        duration: Option<Duration>,
+    ) {
         let class = format!("{}xx", status / 100);
-        let labels = |more: Option<String>| {
+        let labels = |status_class: Option<String>| {
             let mut labels = vec![("method", method.to_owned()), ("route", route.to_owned())];
-            labels.extend(more.map(|class| ("status", class)));
+            labels.extend(status_class.map(|class| ("status", class)));
             labels
         };
         self.requests.get_or_create(&labels(Some(class))).inc();
-        if let Some(took) = took {
+        if let Some(duration) = duration {
             let labels = labels(None);
             self.request_seconds
                 .get_or_create(&labels)
-                .observe(took.as_secs_f64());
+                .observe(duration.as_secs_f64());
         }
     }
 
@@ -147,10 +149,10 @@ impl ProcessMetrics {
         self.hooks.get_or_create(&labels).inc();
     }
 
-    /// Returns all metrics, with the gauges of `now`.
-    pub(crate) fn text(&self, now: &Registry) -> Result<String, std::fmt::Error> {
+    /// Returns all metrics, with those of `gauges`.
+    pub(crate) fn text(&self, gauges: &Registry) -> Result<String, std::fmt::Error> {
         let mut text = String::new();
-        encode_registry(&mut text, now)?;
+        encode_registry(&mut text, gauges)?;
         encode_registry(&mut text, &self.registry)?;
         encode_eof(&mut text)?;
         Ok(text)
@@ -169,101 +171,108 @@ mod tests {
     /// The data source that the user chooses when importing the dashboard.
     const SOURCE: &str = "${DS_PROMETHEUS}";
     /// The suffixes of the series of a histogram.
-    const PARTS: [&str; 3] = ["_bucket", "_count", "_sum"];
+    const HISTOGRAM_SUFFIXES: [&str; 3] = ["_bucket", "_count", "_sum"];
 
-    /// Returns the words that begin like our metrics.
-    fn names(text: &str) -> BTreeSet<String> {
-        let is_part = |c: char| c.is_ascii_lowercase() || c == '_';
-        let words = text.split(|c: char| !is_part(c));
-        let ours = words.filter(|word| word.starts_with("shardwright_"));
-        ours.map(str::to_owned).collect()
+    /// Returns the words that begin with the prefix of the metrics.
+    fn metric_names(text: &str) -> BTreeSet<String> {
+        let is_name_character = |c: char| c.is_ascii_lowercase() || c == '_';
+        let words = text.split(|c: char| !is_name_character(c));
+        let metrics = words.filter(|word| word.starts_with("shardwright_"));
+        metrics.map(str::to_owned).collect()
     }
 
-    fn real() -> BTreeSet<String> {
-        let observed = ProcessMetrics::default();
-        observed.step(
+    /// Returns the names of all metrics that a controller exports.
+    fn exported_names() -> BTreeSet<String> {
+        let metrics = ProcessMetrics::default();
+        metrics.step(
             StepKind::Cutover,
             &Outcome::Done {
                 output: serde_json::to_value(CutoverResult::default()).unwrap_or_default(),
             },
             Duration::from_secs(1),
         );
-        observed.request("GET", "/", 200, Some(Duration::from_millis(1)));
-        observed.refusal("token.missing");
-        observed.hook("freeze", "no");
-        let text = observed.text(&Registry::default()).unwrap_or_default();
+        metrics.request("GET", "/", 200, Some(Duration::from_millis(1)));
+        metrics.refusal("token.missing");
+        metrics.hook("freeze", "no");
+        let text = metrics.text(&Registry::default()).unwrap_or_default();
         let families = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
         let families = families.filter_map(|line| line.split_once(' '));
-        let counted = families.map(|(name, kind)| match kind {
+        let names = families.map(|(name, kind)| match kind {
             "counter" => format!("{name}_total"),
             _ => name.to_owned(),
         });
         let gauges = crate::api::gauges::NAMES
             .iter()
             .map(|(name, _)| format!("{PREFIX}_{name}"));
-        counted.chain(gauges).collect()
+        names.chain(gauges).collect()
     }
 
     #[test]
     fn the_docs_list_every_metric_and_no_other() {
-        assert_eq!(names(DOCS), real());
+        assert_eq!(metric_names(DOCS), exported_names());
     }
 
     #[test]
-    fn alerts_are_about_metrics_that_exist() {
-        let used = names(ALERTS);
+    fn alerts_query_only_metrics_that_exist() {
+        let used = metric_names(ALERTS);
         assert!(used.len() > 5, "{used:?}");
-        let unknown: Vec<_> = used.difference(&real()).cloned().collect();
+        let unknown: Vec<_> = used.difference(&exported_names()).cloned().collect();
         assert!(unknown.is_empty(), "{unknown:?}");
     }
 
     /// Collects every value with the field name `name`, at any depth.
-    fn under<'v>(value: &'v Value, name: &str, found: &mut Vec<&'v Value>) {
+    fn collect_fields<'v>(value: &'v Value, name: &str, found: &mut Vec<&'v Value>) {
         if let Value::Object(fields) = value {
             found.extend(fields.get(name));
-            fields.values().for_each(|field| under(field, name, found));
+            fields
+                .values()
+                .for_each(|field| collect_fields(field, name, found));
         }
         if let Value::Array(items) = value {
-            items.iter().for_each(|item| under(item, name, found));
+            items
+                .iter()
+                .for_each(|item| collect_fields(item, name, found));
         }
     }
 
-    fn all<'v>(value: &'v Value, name: &str) -> Vec<&'v Value> {
+    fn fields_named<'v>(value: &'v Value, name: &str) -> Vec<&'v Value> {
         let mut found = Vec::new();
-        under(value, name, &mut found);
+        collect_fields(value, name, &mut found);
         found
     }
 
     /// Returns the metric to which a series belongs.
-    fn metric(series: &str) -> &str {
-        let mut parts = PARTS.iter();
-        parts
-            .find_map(|part| series.strip_suffix(part))
+    fn metric_of(series: &str) -> &str {
+        let mut suffixes = HISTOGRAM_SUFFIXES.iter();
+        suffixes
+            .find_map(|suffix| series.strip_suffix(suffix))
             .unwrap_or(series)
     }
 
     #[test]
-    fn the_board_asks_for_metrics_that_exist_and_says_what_for() {
+    fn the_board_queries_only_metrics_that_exist() {
         let board: Value = serde_json::from_str(BOARD).unwrap();
-        let queries = all(&board, "expr").into_iter().chain(all(&board, "query"));
+        let queries = fields_named(&board, "expr")
+            .into_iter()
+            .chain(fields_named(&board, "query"));
         let queries: Vec<&str> = queries.map(|text| text.as_str().unwrap()).collect();
         assert!(queries.len() > 15, "{queries:?}");
-        let real = real();
+        let exported = exported_names();
         for text in queries {
-            let used = names(text);
-            assert!(!used.is_empty(), "nothing of ours in {text}");
+            let used = metric_names(text);
+            assert!(!used.is_empty(), "no metric in {text}");
             for series in &used {
-                assert!(real.contains(metric(series)), "{series} in {text}");
+                assert!(exported.contains(metric_of(series)), "{series} in {text}");
             }
         }
     }
 
     #[test]
-    fn whoever_imports_the_board_chooses_its_data_source() {
+    fn the_user_chooses_the_data_source_when_importing_the_board() {
         let board: Value = serde_json::from_str(BOARD).unwrap();
         assert_eq!(board["__inputs"][0]["name"], "DS_PROMETHEUS");
         assert_eq!(board["__inputs"][0]["pluginId"], "prometheus");
-        let sources = all(&board, "datasource");
+        let sources = fields_named(&board, "datasource");
         assert!(sources.len() > 15, "{sources:?}");
         for source in sources {
             assert_eq!(source["type"], "prometheus");
@@ -272,17 +281,17 @@ mod tests {
     }
 
     #[test]
-    fn a_write_stop_is_counted_in_seconds() {
-        let observed = ProcessMetrics::default();
+    fn a_write_blocked_window_is_exported_in_seconds() {
+        let metrics = ProcessMetrics::default();
         let mut cut = CutoverResult::default();
         cut.write_block.total = 40.0;
         let output = serde_json::to_value(cut).unwrap_or_default();
-        observed.step(
+        metrics.step(
             StepKind::Cutover,
             &Outcome::Done { output },
             Duration::from_secs(1),
         );
-        let text = observed.text(&Registry::default()).unwrap_or_default();
+        let text = metrics.text(&Registry::default()).unwrap_or_default();
         assert!(
             text.contains("shardwright_write_stop_seconds_sum{kind=\"cutover\"} 0.04"),
             "{text}"

@@ -6,8 +6,8 @@ use plans::id::StepId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Predictions count from this part of a step on, in thousandths.
-const FROM: i64 = 300;
+/// Predictions count after this part of a step, in thousandths.
+const FIRST_COUNTED: i64 = 300;
 
 /// The ETA error of a step: how far its predicted end was from its actual end. Predictions count after 30 % of the
 /// step. An error is a fraction of the duration: for a step of 100 s, 0.1 means that the end was predicted 10 s too
@@ -27,43 +27,44 @@ pub struct EtaError {
 }
 
 /// Returns the ETA error of each step that has ended and has predictions.
-pub(super) fn of(steps: &[StepView], course: &[FigureReading]) -> Vec<EtaError> {
+pub(super) fn eta_errors(steps: &[StepView], readings: &[FigureReading]) -> Vec<EtaError> {
     steps
         .iter()
-        .filter_map(|step| of_step(step, course))
+        .filter_map(|step| eta_error(step, readings))
         .collect()
 }
 
-fn of_step(step: &StepView, course: &[FigureReading]) -> Option<EtaError> {
+/// Returns the ETA error of a step; `None` if it has not ended, has no predictions, or was idle for a time.
+fn eta_error(step: &StepView, readings: &[FigureReading]) -> Option<EtaError> {
     let (from, to) = (step.started_at?, step.finished_at?);
-    // No prediction can take a pause into account.
-    if step.idle().is_some() {
+    // A prediction cannot know of a time in which no agent works on the step.
+    if step.idle_time().is_some() {
         return None;
     }
-    let whole = (to - from).num_milliseconds();
-    let counts = |reading: &&FigureReading| {
+    let duration = (to - from).num_milliseconds();
+    let is_counted = |reading: &&FigureReading| {
         let (done, total) = match reading.rows_total {
-            0 => ((reading.at - from).num_milliseconds(), whole),
+            0 => ((reading.at - from).num_milliseconds(), duration),
             total => (reading.rows, total),
         };
         reading.step.as_ref() == Some(&step.id)
             && reading.at >= from
             && reading.at <= to
-            && done.saturating_mul(1_000) >= total.saturating_mul(FROM)
+            && done.saturating_mul(1_000) >= total.saturating_mul(FIRST_COUNTED)
     };
     let error = |reading: &FigureReading| {
-        let expected = (reading.at - from).num_milliseconds() + reading.left_ms?;
-        Some((expected - whole) as f64 / whole as f64)
+        let predicted = (reading.at - from).num_milliseconds() + reading.left_ms?;
+        Some((predicted - duration) as f64 / duration as f64)
     };
-    let counted = course.iter().filter(counts);
+    let counted = readings.iter().filter(is_counted);
     let mut errors: Vec<f64> = counted.filter_map(error).collect();
     errors.sort_unstable_by(f64::total_cmp);
-    let farther = |one: &f64, other: &f64| one.abs().total_cmp(&other.abs());
+    let by_size = |a: &f64, b: &f64| a.abs().total_cmp(&b.abs());
     Some(EtaError {
         step: step.id.clone(),
-        seconds: whole as f64 / 1e3,
+        seconds: duration as f64 / 1e3,
         readings: errors.len(),
-        worst: errors.iter().copied().max_by(farther)?,
+        worst: errors.iter().copied().max_by(by_size)?,
         median: *errors.get(errors.len() / 2)?,
     })
 }
@@ -111,16 +112,16 @@ mod tests {
     }
 
     #[test]
-    fn errors_count_from_thirty_per_cent_on() {
-        let course = [
+    fn predictions_count_after_thirty_percent() {
+        let readings = [
             reading(10, 10, Some(900)),
             reading(30, 30, Some(60)),
             reading(50, 50, None),
             reading(80, 80, Some(25)),
             reading(90, 90, Some(10)),
         ];
-        let [eta] = &of(&[step(Some(100))], &course)[..] else {
-            panic!("one step has an expected end");
+        let [eta] = &eta_errors(&[step(Some(100))], &readings)[..] else {
+            panic!("one step has predictions");
         };
         assert_eq!(eta.readings, 3);
         assert!((eta.worst + 0.1).abs() < 1e-9, "{eta:?}");
@@ -128,16 +129,17 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_runs_or_has_no_expected_end_has_no_error() {
-        assert_eq!(of(&[step(None)], &[reading(50, 50, Some(1))]), []);
-        assert_eq!(of(&[step(Some(100))], &[reading(50, 50, None)]), []);
+    fn a_step_that_runs_or_has_no_predictions_has_no_error() {
+        assert_eq!(eta_errors(&[step(None)], &[reading(50, 50, Some(1))]), []);
+        assert_eq!(eta_errors(&[step(Some(100))], &[reading(50, 50, None)]), []);
     }
+
     #[test]
     fn a_step_that_was_paused_has_no_error() {
-        let course = [reading(50, 50, Some(25))];
+        let readings = [reading(50, 50, Some(25))];
         let mut paused = step(Some(100));
-        assert_eq!(of(&[paused.clone()], &course).len(), 1);
+        assert_eq!(eta_errors(&[paused.clone()], &readings).len(), 1);
         paused.worked_ms = Some(75_000);
-        assert_eq!(of(&[paused], &course), []);
+        assert_eq!(eta_errors(&[paused], &readings), []);
     }
 }

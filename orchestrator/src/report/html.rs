@@ -6,7 +6,7 @@ use crate::chart::Chart;
 use crate::store::AuditRecord;
 use crate::view::StepView;
 use crate::view::figures::{count, seconds};
-use crate::view::sentence::of_view;
+use crate::view::sentence::migration_sentence;
 use askama::Template;
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use plans::render::{bytes, plan_text};
@@ -46,7 +46,7 @@ pub(super) struct MoveReport<'a> {
 /// A write-blocked window in the report.
 pub(super) struct WindowReport {
     pub(super) name: &'static str,
-    pub(super) cut: CutoverResult,
+    pub(super) result: CutoverResult,
 }
 
 /// Returns the report as HTML.
@@ -65,15 +65,13 @@ impl<'a> ReportDocument<'a> {
     }
 
     /// Returns a sentence about the comparisons: whether every moved row was compared and equal.
-    pub(super) fn verdict(&self) -> String {
-        let of = |test: fn(&Verified) -> bool| {
-            let found = self.moves.iter().filter_map(|m| m.verified.as_ref());
-            found.filter(|verified| test(verified)).count()
-        };
-        let (all, equal) = (self.moves.len(), of(|verified| verified.different == 0));
-        match equal == all {
-            true => "Every row that moved was compared on both sides, and none differs.".to_owned(),
-            false => format!("Of {all} move(s) {equal} were compared without a difference."),
+    pub(super) fn comparison_sentence(&self) -> String {
+        let verified = self.moves.iter().filter_map(|m| m.verified.as_ref());
+        let equal = verified.filter(|verified| verified.different == 0).count();
+        let moves = self.moves.len();
+        match equal == moves {
+            true => "Every moved row was compared on both shards, and no row differs.".to_owned(),
+            false => format!("{equal} of {moves} move(s) were compared, and no row differed."),
         }
     }
 }
@@ -81,16 +79,16 @@ impl<'a> ReportDocument<'a> {
 impl<'a> MoveReport<'a> {
     fn of(evidence: &'a MigrationEvidence) -> Self {
         let window = |(kind, name)| {
-            let cut = evidence.output::<CutoverResult>(kind)?;
-            Some(WindowReport { name, cut })
+            let result = evidence.output::<CutoverResult>(kind)?;
+            Some(WindowReport { name, result })
         };
         let kinds = [
             (StepKind::Cutover, "Cutover"),
-            (StepKind::Rollback, "Roll back"),
+            (StepKind::Rollback, "Rollback"),
         ];
         Self {
             evidence,
-            sentence: of_view(&evidence.migration),
+            sentence: migration_sentence(&evidence.migration),
             copied: evidence.output(StepKind::Copy),
             verified: evidence.output(StepKind::Verify),
             built: evidence.output(StepKind::BuildIndexes),
@@ -111,15 +109,15 @@ impl<'a> MoveReport<'a> {
 
 impl WindowReport {
     pub(super) fn parts(&self) -> [(&'static str, f64); 7] {
-        self.cut.write_block.parts()
+        self.result.write_block.parts()
     }
 
     pub(super) fn total(&self) -> String {
-        ms(&self.cut.write_block.total)
+        ms(&self.result.write_block.total)
     }
 
     pub(super) fn refused(&self) -> String {
-        self.cut.refused.map_or_else(|| "-".to_owned(), count)
+        self.result.refused.map_or_else(|| "-".to_owned(), count)
     }
 }
 
@@ -134,18 +132,20 @@ pub(super) fn when(at: &DateTime<Utc>) -> String {
 }
 
 /// Returns how long agents worked on a step, and how long none did.
-pub(super) fn took(step: &StepView) -> String {
+pub(super) fn work_and_idle_time(step: &StepView) -> String {
     let span = |span: TimeDelta| seconds(span.num_milliseconds() as f64 / 1e3);
-    let worked = step.worked().map(span);
-    let idle = step.idle().map(|idle| format!(", idle for {}", span(idle)));
-    worked.unwrap_or_else(|| "-".to_owned()) + &idle.unwrap_or_default()
+    let work = step.work_time().map(span);
+    let idle = step
+        .idle_time()
+        .map(|idle| format!(", idle for {}", span(idle)));
+    work.unwrap_or_else(|| "-".to_owned()) + &idle.unwrap_or_default()
 }
 
 /// Returns the text for the outcome of an object.
 pub(super) fn outcome(object: &ObjectEvidence) -> String {
     let shard = &object.record.shard;
     match object.outcome {
-        ObjectOutcome::Left => "still there".to_owned(),
+        ObjectOutcome::Left => "still exists".to_owned(),
         ObjectOutcome::Removed => object.record.done_at.as_ref().map_or_else(
             || "removed".to_owned(),
             |at| format!("removed {}", when(at)),
@@ -156,17 +156,17 @@ pub(super) fn outcome(object: &ObjectEvidence) -> String {
 }
 
 /// Formats an ETA error in percent of the step's duration.
-pub(super) fn error(part: &f64) -> String {
-    format!("{:+.0} %", part * 100.0)
+pub(super) fn eta_error(fraction: &f64) -> String {
+    format!("{:+.0} %", fraction * 100.0)
 }
 
 /// Returns whether the worst prediction differs from the actual end by at most 15 % of the duration.
-pub(super) fn is_near(eta: &EtaError) -> bool {
+pub(super) fn is_accurate(eta: &EtaError) -> bool {
     eta.worst.abs() <= 0.15
 }
 
-/// Formats the fields of a command as `name: value`.
-pub(super) fn fields(record: &AuditRecord) -> String {
+/// Formats the fields of an audit record as `name: value`.
+pub(super) fn record_fields(record: &AuditRecord) -> String {
     let Value::Object(fields) = &record.data else {
         return String::new();
     };

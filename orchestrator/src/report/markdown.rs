@@ -4,7 +4,9 @@
 use std::fmt::{self, Write};
 
 use super::OperationReport;
-use super::html::{ReportDocument, error, fields, ms, outcome, took, when};
+use super::html::{
+    ReportDocument, eta_error, ms, outcome, record_fields, when, work_and_idle_time,
+};
 use crate::view::figures::{count, seconds};
 use askama::Template;
 use askama::filters::Escaper;
@@ -21,8 +23,8 @@ struct MarkdownReportPage<'a> {
 /// Returns the report as Markdown.
 pub(super) fn write(report: &OperationReport) -> Result<String, askama::Error> {
     let document = ReportDocument::of(report);
-    let longest = document.plan.split(|char| char != '`').map(str::len).max();
-    let fence = "`".repeat(longest.unwrap_or(0).max(2) + 1);
+    let longest_run = document.plan.split(|char| char != '`').map(str::len).max();
+    let fence = "`".repeat(longest_run.unwrap_or(0).max(2) + 1);
     MarkdownReportPage { document, fence }.render()
 }
 
@@ -55,11 +57,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_of_others_are_text() {
+    fn markup_in_names_is_escaped() {
         let mut page = String::new();
-        let words = "a|b\n# <b>x</b> `c` [d](e) \u{202e}f \\|";
+        let name = "a|b\n# <b>x</b> `c` [d](e) \u{202e}f \\|";
         Markdown
-            .write_escaped_str(&mut page, words)
+            .write_escaped_str(&mut page, name)
             .expect("written");
         assert_eq!(
             page,

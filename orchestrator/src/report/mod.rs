@@ -28,14 +28,14 @@ use serde::{Deserialize, Serialize};
 /// The version of the JSON format. Later releases only add fields.
 pub const API_VERSION: &str = "shardwright/v1";
 /// How many entries of a journal and of the audit trail are read.
-const LINES: i64 = 10_000;
+const MAX_LINES: i64 = 10_000;
 
 /// Everything that is stored about a migration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MigrationEvidence {
     /// The migration, with its steps, their results and the hash of its plan.
     pub migration: MigrationView,
-    /// The errors of the predicted ends of steps.
+    /// How far the predicted ends of steps were from the actual ends.
     #[serde(rename = "foreseen")]
     pub eta: Vec<EtaError>,
     /// The objects that the migration created on the shards, and their outcome.
@@ -98,7 +98,7 @@ impl OperationReport {
         for migration in &operation.migrations {
             moves.push(MigrationEvidence::of(controller, &migration.id).await?);
         }
-        let about = |record: &AuditRecord| {
+        let is_about_operation = |record: &AuditRecord| {
             let mut ids = operation.migrations.iter().map(|m| &m.id).chain([&id]);
             ids.any(|id| {
                 record
@@ -107,9 +107,9 @@ impl OperationReport {
                     .any(|part| part == id.as_str())
             })
         };
-        let lines = controller.store().audit(LINES, None).await?;
+        let lines = controller.store().audit(MAX_LINES, None).await?;
         let commands = lines.into_iter().rev().map(|line| line.record);
-        let commands = commands.filter(about).collect();
+        let commands = commands.filter(is_about_operation).collect();
         Ok(Self {
             api_version: API_VERSION.to_owned(),
             kind: "Report".to_owned(),
@@ -125,7 +125,7 @@ impl OperationReport {
     /// Returns the report as text in `format`.
     ///
     /// # Errors
-    /// The text cannot be written. This would be a defect of the program.
+    /// The report cannot be converted to text. This would be a defect of the program.
     pub fn write(&self, format: ReportFormat) -> Result<String, askama::Error> {
         match format {
             ReportFormat::Json => serde_json::to_string_pretty(self)
@@ -149,17 +149,18 @@ impl ReportFormat {
 }
 
 impl MigrationEvidence {
+    /// Reads everything that is stored about a migration.
     async fn of(controller: &Controller, id: &MigrationId) -> Result<Self, ControlError> {
         let snapshot = controller.load(id).await?;
         let figures = controller.figures(id);
-        let events = controller.store().events(id, 0, LINES).await?;
+        let events = controller.store().events(id, 0, MAX_LINES).await?;
         let migration = MigrationView::new(&snapshot, figures.as_ref(), Utc::now());
         let migration = migration.with_journal(&events);
         let course = controller.readings(id).await?;
         let records = controller.store().cleanup(id).await?;
         let objects = records.into_iter();
         Ok(Self {
-            eta: eta::of(&migration.steps, &course),
+            eta: eta::eta_errors(&migration.steps, &course),
             cleanup: objects
                 .map(|record| ObjectEvidence::of(record, &migration))
                 .collect(),
@@ -169,7 +170,7 @@ impl MigrationEvidence {
         })
     }
 
-    /// Returns the output of a step that is done.
+    /// Returns the output of the step of this kind, if it is done.
     fn output<T: DeserializeOwned>(&self, kind: StepKind) -> Option<T> {
         let step = self.step(kind)?;
         serde_json::from_value(step.output.clone()?).ok()

@@ -7,7 +7,7 @@ use plans::step::create_target::TargetCreated;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// An object that a migration may have created. The record of it was written first.
+/// An object that a migration may have created. Its record was written before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ObjectEvidence {
     /// The record of the object, with the time at which it was found to be removed.
@@ -22,7 +22,7 @@ pub struct ObjectEvidence {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ObjectOutcome {
-    /// The object has not been found to be removed.
+    /// The object was not found to be removed.
     #[default]
     Left,
     /// The object was found to be removed.
@@ -46,7 +46,7 @@ impl ObjectEvidence {
 }
 
 fn outcome(record: &CleanupRecord, migration: &MigrationView) -> ObjectOutcome {
-    let (state, existed) = (migration.summary.state, existed(migration));
+    let (state, existed) = (migration.summary.state, target_tables_existed(migration));
     if record.is_kept(state, existed) {
         match existed {
             true => ObjectOutcome::Existing,
@@ -60,7 +60,7 @@ fn outcome(record: &CleanupRecord, migration: &MigrationView) -> ObjectOutcome {
 }
 
 /// Returns whether the target had the moving tables before the migration.
-fn existed(migration: &MigrationView) -> bool {
+fn target_tables_existed(migration: &MigrationView) -> bool {
     let mut steps = migration.steps.iter();
     let step = steps.find(|step| step.kind == StepKind::CreateTarget);
     step.is_some_and(|step| TargetCreated::existed(step.output.as_ref()))

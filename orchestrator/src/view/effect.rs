@@ -7,17 +7,17 @@ use plans::request::Mode;
 
 /// Returns the effect of a command on one migration.
 ///
-/// `cancel` contains the transactions that the migration requests to end. `back` is true after a rollback.
+/// `cancel` contains the transactions that the migration requests to end. `is_rolled_back` is true after a rollback.
 #[must_use]
 pub fn effect(
     command: Command,
     plan: &MovePlan,
     cancel: Option<&CancelRequest>,
-    back: bool,
+    is_rolled_back: bool,
 ) -> String {
     let effect = match plan.mode {
-        Mode::Online => online(command, plan, cancel, back),
-        Mode::Offline => offline(command, plan, cancel, back),
+        Mode::Online => online(command, plan, cancel, is_rolled_back),
+        Mode::Offline => offline(command, plan, cancel, is_rolled_back),
     };
     if command == Command::Approve && plan.options.approvals > 1 {
         let needed = plan.options.approvals;
@@ -31,14 +31,14 @@ pub fn effect(
 pub fn effect_on_all(command: Command) -> &'static str {
     match command {
         Command::Approve => {
-            "Each move cuts over as soon as it is verified, those that wait for it at once."
+            "Each move cuts over as soon as it is verified; moves that already wait for the approval cut over at once."
         }
-        Command::ApproveCancel => "Ends the listed writers, which keep cutovers from starting.",
+        Command::ApproveCancel => "Ends the listed transactions, which prevent cutovers.",
         Command::Overrule => "Each move that a hook delays continues without it.",
         Command::Pause => {
             "Each move stops at its next safe point and keeps everything that was done."
         }
-        Command::Resume => "Each move that was stopped continues from where it is.",
+        Command::Resume => "Each paused or failed move continues where it stopped.",
         Command::Retry => "Each step that waits for another attempt is retried at once.",
         Command::Abort => {
             "Aborts each move that has not flipped, and removes everything that it created; its source keeps the keys. Moves that have flipped stay."
@@ -53,11 +53,16 @@ pub fn effect_on_all(command: Command) -> &'static str {
 }
 
 /// Returns the effect on an online migration.
-fn online(command: Command, plan: &MovePlan, cancel: Option<&CancelRequest>, back: bool) -> String {
+fn online(
+    command: Command,
+    plan: &MovePlan,
+    cancel: Option<&CancelRequest>,
+    is_rolled_back: bool,
+) -> String {
     let (source, target) = (&plan.moving.source, &plan.moving.target);
     match command {
         Command::Approve => format!(
-            "Writes to the moving keys are refused for some milliseconds, never over {} ms, then {target} owns them.",
+            "Writes to the moving keys are refused for some milliseconds, at most {} ms; then {target} owns the keys.",
             plan.options.write_stop_budget_ms
         ),
         Command::ApproveCancel => {
@@ -74,21 +79,23 @@ fn online(command: Command, plan: &MovePlan, cancel: Option<&CancelRequest>, bac
         Command::Pause => {
             "Stops at the next safe point and keeps everything that was done.".to_owned()
         }
-        Command::Resume => "Continues from where it stopped.".to_owned(),
-        Command::Retry => "Retries the step at once, with all its attempts.".to_owned(),
+        Command::Resume => "Continues where it stopped.".to_owned(),
+        Command::Retry => {
+            "Retries the step at once; its attempts are counted from zero again.".to_owned()
+        }
         Command::Abort => {
             format!("Removes everything that was created; {source} keeps the keys.")
         }
         Command::Rollback => {
             format!("Returns the keys to {source}, with what was written on {target} since.")
         }
-        Command::Finish if back => {
+        Command::Finish if is_rolled_back => {
             format!(
                 "Drops the copy on {target} and everything that was created; {source} keeps the keys."
             )
         }
         Command::Finish => {
-            format!("Deletes the old rows from {source}; no roll back is possible afterwards.")
+            format!("Deletes the old rows from {source}; no rollback is possible afterwards.")
         }
     }
 }
@@ -98,20 +105,21 @@ fn offline(
     command: Command,
     plan: &MovePlan,
     cancel: Option<&CancelRequest>,
-    back: bool,
+    is_rolled_back: bool,
 ) -> String {
     let (source, target) = (&plan.moving.source, &plan.moving.target);
     match command {
         Command::Approve => {
             format!(
-                "{target} owns the moving keys some milliseconds later, and takes writes again."
+                "{target} owns the moving keys some milliseconds later, and accepts writes to them."
             )
         }
         Command::Pause => {
-            "Stops at the next safe point; keys that are read-only stay so meanwhile.".to_owned()
+            "Stops at the next safe point; keys that are read-only stay read-only meanwhile."
+                .to_owned()
         }
         Command::Abort => format!(
-            "Removes everything that was created; {source} keeps the keys and takes writes again."
+            "Removes everything that was created; {source} keeps the keys and accepts writes to them again."
         ),
         Command::Finish => {
             format!("Deletes the old rows, which no client reads any more, from {source}.")
@@ -120,6 +128,6 @@ fn offline(
         | Command::Retry
         | Command::Rollback
         | Command::ApproveCancel
-        | Command::Overrule => online(command, plan, cancel, back),
+        | Command::Overrule => online(command, plan, cancel, is_rolled_back),
     }
 }

@@ -27,13 +27,13 @@ pub(crate) fn seconds(seconds: f64) -> String {
     if seconds < 10.0 {
         return format!("{seconds:.1} s");
     }
-    let whole = seconds.round();
-    if whole < 60.0 {
-        return format!("{whole:.0} s");
+    let rounded = seconds.round();
+    if rounded < 60.0 {
+        return format!("{rounded:.0} s");
     }
-    let minutes = (whole / 60.0).floor();
+    let minutes = (rounded / 60.0).floor();
     if minutes < 60.0 {
-        return format!("{minutes:.0} min {:.0} s", whole % 60.0);
+        return format!("{minutes:.0} min {:.0} s", rounded % 60.0);
     }
     format!(
         "{:.0} h {:.0} min",
@@ -51,13 +51,13 @@ pub(crate) fn millis(ms: i64) -> String {
     }
 }
 
-/// Returns the whole percentage of `done` in `total`. It is 100 only if all is done.
+/// Returns `done` as a percentage of `total`, rounded down, so that it is 100 only if everything is done.
 pub(crate) fn percent(done: i64, total: i64) -> u8 {
     if total <= 0 {
         return 0;
     }
-    let per_cent = i128::from(done.clamp(0, total)) * 100 / i128::from(total);
-    u8::try_from(per_cent).unwrap_or(100)
+    let percent = i128::from(done.clamp(0, total)) * 100 / i128::from(total);
+    u8::try_from(percent).unwrap_or(100)
 }
 
 /// Formats a time in UTC as HTML: short for people, and exact in the attribute `datetime`.
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn thousands_stand_apart() {
+    fn thousands_are_separated() {
         assert_eq!(count(1_234_567).replace('\u{202f}', " "), "1 234 567");
         assert_eq!(count(-12), "-12");
         assert_eq!(count(999), "999");
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_is_never_over_a_hundred() {
+    fn a_percentage_is_at_most_a_hundred() {
         assert_eq!(percent(7, 5), 100);
         assert_eq!(percent(999, 1000), 99);
         assert_eq!(percent(1, 0), 0);

@@ -10,29 +10,29 @@ use plans::state::step::StepState;
 use plans::step::StepKind;
 use plans::wire::TableProgress;
 
-/// Returns the running step, or else the next one.
+/// Returns the first step that has not ended: the running step, or else the next one.
 pub(crate) fn current(view: &MigrationView) -> Option<&StepView> {
     view.steps.iter().find(|step| !has_ended(step))
 }
 
 /// Returns whether only an operator can end the running hold.
-pub(crate) fn holds(view: &MigrationView) -> bool {
-    let holds = |kind| matches!(kind, StepKind::Hold | StepKind::HoldBack);
-    let held = |s: &StepView| holds(s.kind) && s.state == StepState::Running;
-    view.steps.iter().any(held)
+pub(crate) fn is_open_ended_hold(view: &MigrationView) -> bool {
+    let is_hold = |kind| matches!(kind, StepKind::Hold | StepKind::HoldBack);
+    let is_running_hold = |s: &StepView| is_hold(s.kind) && s.state == StepState::Running;
+    view.steps.iter().any(is_running_hold)
         && view.hold_end.is_none()
         && view.plan.options.hold == Hold::UntilFinish
 }
 
 /// Returns a sentence about what the migration is doing and who owns the keys.
-pub(crate) fn of_view(view: &MigrationView) -> String {
+pub(crate) fn migration_sentence(view: &MigrationView) -> String {
     let m = &view.summary;
     let (source, target, keys) = (&m.source, &m.target, &m.keys);
     match m.state {
         MigrationState::Planned => planned(view),
         MigrationState::Running if m.mode == Mode::Offline => format!(
             "{} {source} owns {keys}; the moving keys are read-only {}.",
-            doing(view),
+            step_sentence(view),
             if is_read_only(view) {
                 "until the flip"
             } else {
@@ -40,47 +40,47 @@ pub(crate) fn of_view(view: &MigrationView) -> String {
             }
         ),
         MigrationState::Running if m.ownership == Ownership::Fencing => format!(
-            "Cutover, attempt {}: writes to {keys} are refused for a moment, everything else goes on.",
+            "Cutover, attempt {}: writes to {keys} are refused for a moment, everything else continues.",
             view.attempt
         ),
         MigrationState::Running => format!(
             "{} {source} owns {keys} and takes every read and write.",
-            doing(view)
+            step_sentence(view)
         ),
         MigrationState::Waiting if m.mode == Mode::Offline => format!(
             "Copied and verified; {source} owns {keys}, and the moving keys are read-only until the flip, which you approve."
         ),
-        MigrationState::Waiting if view.cancel.is_some() => format!(
-            "A writer that does not end keeps the cutover from starting; {source} owns {keys}."
-        ),
+        MigrationState::Waiting if view.cancel.is_some() => {
+            format!("A transaction that does not end prevents the cutover; {source} owns {keys}.")
+        }
         MigrationState::Waiting => format!(
             "Copied, verified and kept in step; {source} owns {keys} until you approve the cutover."
         ),
         MigrationState::Paused => {
             format!(
-                "Stopped by the operator; {} owns {keys}{}.",
-                owner(view),
-                frozen(view)
+                "Paused by an operator; {} owns {keys}{}.",
+                owner_of_keys(view),
+                read_only_note(view)
             )
         }
         MigrationState::Failed => format!(
-            "Failed and kept as it is; {} owns {keys}{}. Fix the cause, then resume.",
-            owner(view),
-            frozen(view)
+            "Failed, and unchanged since; {} owns {keys}{}. Fix the cause, then resume.",
+            owner_of_keys(view),
+            read_only_note(view)
         ),
         MigrationState::Unwinding => {
             format!("Aborting: everything that was created is removed; {source} keeps {keys}.")
         }
         MigrationState::Unwound => {
             let rest = match view.leftovers.is_empty() {
-                true => "nothing is left behind",
-                false => "some objects are left over",
+                true => "nothing is left on the shards",
+                false => "some objects are left on the shards",
             };
             format!("Aborted: {source} owns {keys}, and {rest}.")
         }
         MigrationState::Flipped => flipped(view),
         MigrationState::Completed => {
-            format!("Done: {target} owns {keys}, the old rows are gone from {source}.")
+            format!("Done: {target} owns {keys}, the old rows are deleted from {source}.")
         }
         MigrationState::RolledBack if m.finished_at.is_some() => {
             format!("Rolled back: {source} owns {keys} again, with what was written on {target}.")
@@ -110,19 +110,19 @@ fn planned(view: &MigrationView) -> String {
 
 /// Returns whether the keys of an offline move are read-only: from the step `set_read_only` to the flip.
 fn is_read_only(view: &MigrationView) -> bool {
-    let closing = view
+    let step = view
         .steps
         .iter()
         .find(|step| step.kind == StepKind::SetReadOnly);
-    closing.is_some_and(|step| step.state != StepState::Pending)
+    step.is_some_and(|step| step.state != StepState::Pending)
         && matches!(
             view.summary.ownership,
             Ownership::Ready | Ownership::Fencing
         )
 }
 
-/// Returns the text about the keys of an offline move that stopped before the flip.
-fn frozen(view: &MigrationView) -> &'static str {
+/// Returns the end of a sentence: a note if the moving keys are read-only, otherwise nothing.
+fn read_only_note(view: &MigrationView) -> &'static str {
     if is_read_only(view) {
         ", and the moving keys are read-only until the flip"
     } else {
@@ -142,27 +142,27 @@ fn flipped(view: &MigrationView) -> String {
             format!("{target} owns {keys}; the old rows are being removed from {source}.")
         }
         Some(HoldEnd::Rollback) => {
-            format!("{target} owns {keys}; the roll back to {source} begins.")
+            format!("{target} owns {keys}; the rollback to {source} begins.")
         }
         // This value exists only after a rollback.
         Some(HoldEnd::Again) => format!("{target} owns {keys}."),
         None if m.mode == Mode::Offline => format!(
-            "{target} owns {keys} and takes writes; the old rows stay on {source}{}, without a stream back.",
-            if holds(view) {
+            "{target} owns {keys} and takes writes; the old rows stay on {source}{}, and there is no reverse stream.",
+            if is_open_ended_hold(view) {
                 " until you finish"
             } else {
                 " for a while"
             }
         ),
-        None if holds(view) => {
+        None if is_open_ended_hold(view) => {
             format!("{target} owns {keys}; {source} is kept in step until you finish or roll back.")
         }
-        None => format!("{target} owns {keys}; {source} is kept in step, a roll back is possible."),
+        None => format!("{target} owns {keys}; {source} is kept in step, a rollback is possible."),
     }
 }
 
 /// Returns the sentence about the current step.
-fn doing(view: &MigrationView) -> String {
+fn step_sentence(view: &MigrationView) -> String {
     let Some(step) = current(view) else {
         return "All steps are done.".to_owned();
     };
@@ -176,7 +176,7 @@ fn doing(view: &MigrationView) -> String {
 }
 
 /// Returns the name of the shard that owns the keys.
-fn owner(view: &MigrationView) -> &str {
+fn owner_of_keys(view: &MigrationView) -> &str {
     match view.summary.ownership {
         Ownership::Ready | Ownership::Fencing | Ownership::Aborted | Ownership::RolledBack => {
             view.summary.source.as_str()
@@ -187,11 +187,11 @@ fn owner(view: &MigrationView) -> &str {
     }
 }
 
-/// Returns the whole percentage of a step that works table by table.
+/// Returns how many percent of the rows of `tables` are done, or of their bytes if the number of rows is unknown.
 ///
-/// Rows count before bytes: the bytes of the network protocol are fewer than those of the heap, from which the total is
-/// estimated.
-pub(crate) fn tables_per_cent(tables: &[TableProgress]) -> Option<u8> {
+/// Bytes are less exact: the total is the size of the tables on disk, but the done bytes are those that the network
+/// protocol carried, which are fewer.
+pub(crate) fn tables_percent(tables: &[TableProgress]) -> Option<u8> {
     let sum = |figure: fn(&TableProgress) -> i64| tables.iter().map(figure).sum::<i64>();
     let (bytes, rows) = (sum(|t| t.bytes_total), sum(|t| t.rows_total));
     if rows > 0 {
@@ -200,9 +200,9 @@ pub(crate) fn tables_per_cent(tables: &[TableProgress]) -> Option<u8> {
     (bytes > 0).then(|| percent(sum(|t| t.bytes_done.min(t.bytes_total)), bytes))
 }
 
-/// Returns the whole percentage of all steps: those that have ended, and the done part of the current one. `None` if
-/// the migration was aborted or rolled back.
-pub(crate) fn share(view: &MigrationView) -> Option<u8> {
+/// Returns how many percent of the migration are done: each step has the same weight, and the current step counts with
+/// its done part. `None` if the migration is being aborted or was aborted or rolled back.
+pub(crate) fn progress_percent(view: &MigrationView) -> Option<u8> {
     if !is_forward(view.summary.state) {
         return None;
     }
@@ -210,10 +210,10 @@ pub(crate) fn share(view: &MigrationView) -> Option<u8> {
         return Some(100);
     }
     let total = i64::try_from(view.steps.len()).unwrap_or(1) * 100;
-    let over = view.steps.iter().filter(|step| has_ended(step)).count();
+    let ended = view.steps.iter().filter(|step| has_ended(step)).count();
     let progress = current(view).and_then(|step| step.progress.as_ref());
-    let part = progress.and_then(|progress| tables_per_cent(&progress.tables));
-    let done = i64::try_from(over).unwrap_or(0) * 100 + i64::from(part.unwrap_or(0));
+    let part = progress.and_then(|progress| tables_percent(&progress.tables));
+    let done = i64::try_from(ended).unwrap_or(0) * 100 + i64::from(part.unwrap_or(0));
     Some(percent(done, total))
 }
 

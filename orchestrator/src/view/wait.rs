@@ -14,8 +14,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A connected agent claims a migration within this time.
-const CLAIMED_WITHIN: TimeDelta = TimeDelta::seconds(10);
+/// A connected agent claims a migration within this time. After it, agents are considered missing.
+const MAX_CLAIM_DELAY: TimeDelta = TimeDelta::seconds(10);
 
 /// The kind of a reason to wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -30,7 +30,8 @@ pub enum WaitKind {
     Cancel,
     /// A hook refuses, or does not answer.
     Hook,
-    /// Something else comes first: another migration, a limit on simultaneous moves, or the hours of the cutover.
+    /// Another migration must come first, the limit of simultaneous moves is reached, or the hours for the cutover have
+    /// not begun.
     Queue,
     /// An operator has paused the migration and has to resume it.
     Paused,
@@ -40,7 +41,7 @@ pub enum WaitKind {
     Retry,
     /// No agent owns the migration.
     Agent,
-    /// The agent found a condition on the shards that must end first.
+    /// The agent found a condition on a shard that prevents the step, and waits until it ends.
     Gate,
     /// A session that does not belong to the migration holds a lock.
     Lock,
@@ -109,30 +110,32 @@ impl fmt::Display for WaitReason {
     }
 }
 
-/// Returns all reasons; those that only a person can end come first. Waits for locks were measured at the time `at`.
-pub(super) fn of(
+/// Returns all reasons; those that only a person can end come first. The agent measured waits for locks at
+/// `measured_at`.
+pub(super) fn wait_reasons(
     view: &MigrationView,
     since: Option<DateTime<Utc>>,
-    at: DateTime<Utc>,
+    measured_at: DateTime<Utc>,
     now: DateTime<Utc>,
 ) -> Vec<WaitReason> {
     let m = &view.summary;
     if m.finished_at.is_some() {
         return Vec::new();
     }
-    let mut all: Vec<WaitReason> = opening(view, since).into_iter().collect();
-    all.extend(person(view, since));
-    if rests(m.state) {
+    let mut all: Vec<WaitReason> = opening_reason(view, since).into_iter().collect();
+    all.extend(operator_reason(view, since));
+    if needs_resume(m.state) {
         return all;
     }
-    all.extend(hook(view));
-    all.extend(retry(view));
-    let held = all
+    all.extend(hook_reason(view));
+    all.extend(retry_reason(view));
+    // Until such a reason ends, no agent can claim the migration, so no agent is missing.
+    let waits_without_agent = all
         .iter()
         .any(|wait| matches!(wait.kind, WaitKind::Queue | WaitKind::Retry));
     let live = view.owner.as_ref().is_some_and(|owner| owner.live);
     if !live {
-        all.extend((!held).then(|| agent(since, now)));
+        all.extend((!waits_without_agent).then(|| agent_reason(since, now)));
         return all;
     }
     let running = view
@@ -140,16 +143,17 @@ pub(super) fn of(
         .iter()
         .find(|step| step.state == StepState::Running);
     if let Some(step) = running {
-        all.extend(gate(step));
-        all.extend(lock(step, at));
-        all.extend(throttle(view, step));
-        all.extend(lag(view, step));
+        all.extend(gate_reason(step));
+        all.extend(lock_reason(step, measured_at));
+        all.extend(throttle_reason(view, step));
+        all.extend(lag_reason(view, step));
     }
     all
 }
 
-/// Until the step of the cutover is done, no agent has reported that the new owner is open.
-fn opening(view: &MigrationView, since: Option<DateTime<Utc>>) -> Option<WaitReason> {
+/// Returns a reason if the map has flipped and the step of the cutover is not done: no agent has reported yet that the
+/// new owner is open.
+fn opening_reason(view: &MigrationView, since: Option<DateTime<Utc>>) -> Option<WaitReason> {
     let moving = &view.plan.moving;
     let (kind, owner) = match view.summary.ownership {
         Ownership::Flipped => (StepKind::Cutover, &moving.target),
@@ -175,15 +179,15 @@ fn opening(view: &MigrationView, since: Option<DateTime<Utc>>) -> Option<WaitRea
     })
 }
 
-/// Returns whether no step runs in this state until an operator resumes.
-fn rests(state: MigrationState) -> bool {
+/// Returns whether no step runs in this state until an operator gives the command `resume`.
+fn needs_resume(state: MigrationState) -> bool {
     matches!(state, MigrationState::Paused | MigrationState::Failed)
 }
 
-/// Returns the reason that an operator has to end.
-fn person(view: &MigrationView, since: Option<DateTime<Utc>>) -> Option<WaitReason> {
+/// Returns the reason that only an operator can end, or the queue that the store recorded in `waiting_for`.
+fn operator_reason(view: &MigrationView, since: Option<DateTime<Utc>>) -> Option<WaitReason> {
     let m = &view.summary;
-    let line = |command: &str| Some(format!("shardwright {command} {}", m.id));
+    let command_line = |command: &str| Some(format!("shardwright {command} {}", m.id));
     let wait = |kind, what: String, held_by, remedy| {
         Some(WaitReason {
             kind,
@@ -193,23 +197,26 @@ fn person(view: &MigrationView, since: Option<DateTime<Utc>>) -> Option<WaitReas
             remedy,
         })
     };
-    let named = || m.waiting_for.clone();
+    let stored_reason = || m.waiting_for.clone();
     match m.state {
         MigrationState::Paused => wait(
             WaitKind::Paused,
             "an operator who resumes it: it was paused".to_owned(),
             None,
-            line("resume"),
+            command_line("resume"),
         ),
         MigrationState::Failed => {
             let failure = m.failure.as_ref();
             let why = failure.map_or_else(String::new, |failure| failure.message.clone());
             let what = format!("an operator who fixes the cause and resumes it: {why}");
-            wait(WaitKind::Failed, what, None, line("resume"))
+            wait(WaitKind::Failed, what, None, command_line("resume"))
         }
-        MigrationState::Waiting if view.cancel.is_none() => {
-            wait(WaitKind::Approval, named()?, None, line("approve"))
-        }
+        MigrationState::Waiting if view.cancel.is_none() => wait(
+            WaitKind::Approval,
+            stored_reason()?,
+            None,
+            command_line("approve"),
+        ),
         MigrationState::Waiting
         | MigrationState::Planned
         | MigrationState::Running
@@ -217,26 +224,31 @@ fn person(view: &MigrationView, since: Option<DateTime<Utc>>) -> Option<WaitReas
         | MigrationState::Unwound
         | MigrationState::Flipped
         | MigrationState::Completed
-        | MigrationState::RolledBack => match named() {
+        | MigrationState::RolledBack => match stored_reason() {
             Some(what) if view.cancel.is_some() => wait(
                 WaitKind::Cancel,
                 what,
-                writers(view),
-                line("approve-cancel"),
+                writers_text(view),
+                command_line("approve-cancel"),
             ),
             Some(what) => wait(WaitKind::Queue, what, None, None),
-            None if holds(view) => wait(WaitKind::Finish, hold(view), None, line("finish")),
+            None if is_open_ended_hold(view) => wait(
+                WaitKind::Finish,
+                hold_text(view),
+                None,
+                command_line("finish"),
+            ),
             None => None,
         },
     }
 }
 
 /// Returns the text about a hold that only an operator can end.
-fn hold(view: &MigrationView) -> String {
+fn hold_text(view: &MigrationView) -> String {
     let m = &view.summary;
     if m.state != MigrationState::RolledBack {
         let what = match m.mode {
-            Mode::Online => "an operator who ends the hold; until then a roll back is possible",
+            Mode::Online => "an operator who ends the hold; until then a rollback is possible",
             Mode::Offline => "an operator who ends the hold; until then the old rows stay",
         };
         return what.to_owned();
@@ -246,32 +258,30 @@ fn hold(view: &MigrationView) -> String {
         m.source, m.target
     );
     if view.approvals.is_empty() {
-        return format!("{what}; another cutover is possible as well");
+        return format!("{what}; another cutover is possible too");
     }
     let more = missing_approvals_text(view.plan.options.approvals, &view.approvals);
     format!("{what}, and another cutover waits for {more}")
 }
 
 /// Returns the text about the transactions that the agent requests to end.
-fn writers(view: &MigrationView) -> Option<String> {
+fn writers_text(view: &MigrationView) -> Option<String> {
     let request = view.cancel.as_ref()?;
     let all = request.writers.iter();
-    let named = all.map(|w| format!("process {} ({}, {})", w.pid, w.user, w.application));
-    Some(named.collect::<Vec<_>>().join(", "))
+    let texts = all.map(|w| format!("server process {} ({}, {})", w.pid, w.user, w.application));
+    Some(texts.collect::<Vec<_>>().join(", "))
 }
 
 /// Returns whether only an operator can end the running hold.
-fn holds(view: &MigrationView) -> bool {
-    let holds = |step: &&StepView| {
+fn is_open_ended_hold(view: &MigrationView) -> bool {
+    let is_running_hold = |step: &StepView| {
         matches!(step.kind, StepKind::Hold | StepKind::HoldBack) && step.state == StepState::Running
     };
-    view.steps.iter().any(|step| holds(&step))
-        && view.hold_end.is_none()
-        && view.hold_ends_at.is_none()
+    view.steps.iter().any(is_running_hold) && view.hold_end.is_none() && view.hold_ends_at.is_none()
 }
 
-/// Returns the hooks that hold the migration as a reason.
-fn hook(view: &MigrationView) -> Option<WaitReason> {
+/// Returns a reason if hooks hold the migration.
+fn hook_reason(view: &MigrationView) -> Option<WaitReason> {
     let request = view.hook.as_ref().filter(|request| request.is_blocking())?;
     let phase = request.phase.what();
     let what = match &request.reply {
@@ -300,8 +310,8 @@ fn hook(view: &MigrationView) -> Option<WaitReason> {
     })
 }
 
-/// Returns the backoff of a step as a reason.
-fn retry(view: &MigrationView) -> Option<WaitReason> {
+/// Returns a reason if a step failed and is dispatched again later.
+fn retry_reason(view: &MigrationView) -> Option<WaitReason> {
     let step = view.steps.iter().find(|s| s.state == StepState::Backoff)?;
     let failure = step.failure.as_ref()?;
     let at = step
@@ -319,12 +329,13 @@ fn retry(view: &MigrationView) -> Option<WaitReason> {
     })
 }
 
-/// A connected agent claims a migration within seconds. Only after this time an agent is missing.
-fn agent(since: Option<DateTime<Utc>>, now: DateTime<Utc>) -> WaitReason {
-    let is_missing = since.is_none_or(|since| now - since >= CLAIMED_WITHIN);
+/// Returns the wait for an agent as a reason. It names a remedy only if the wait is longer than a connected agent
+/// needs.
+fn agent_reason(since: Option<DateTime<Utc>>, now: DateTime<Utc>) -> WaitReason {
+    let is_missing = since.is_none_or(|since| now - since >= MAX_CLAIM_DELAY);
     let what = match is_missing {
         true => "an agent that takes it",
-        false => "an agent that takes it: a connected one does within seconds",
+        false => "an agent that takes it; a connected agent takes it within seconds",
     };
     WaitReason {
         kind: WaitKind::Agent,
@@ -336,7 +347,7 @@ fn agent(since: Option<DateTime<Utc>>, now: DateTime<Utc>) -> WaitReason {
 }
 
 /// Returns the condition on the shards that the agent waits for as a reason.
-fn gate(step: &StepView) -> Option<WaitReason> {
+fn gate_reason(step: &StepView) -> Option<WaitReason> {
     let what = step.progress.as_ref()?.waiting_for.clone()?;
     Some(WaitReason {
         kind: WaitKind::Gate,
@@ -348,19 +359,22 @@ fn gate(step: &StepView) -> Option<WaitReason> {
 }
 
 /// Returns a lock that the agent waits for as a reason.
-fn lock(step: &StepView, at: DateTime<Utc>) -> Option<WaitReason> {
+fn lock_reason(step: &StepView, measured_at: DateTime<Utc>) -> Option<WaitReason> {
     let lock = step.progress.as_ref()?.lock.as_ref()?;
     Some(WaitReason {
         kind: WaitKind::Lock,
         what: format!("a lock on {} of shard {}", lock.object, lock.shard),
-        since: lock.waited_ms.map(|ms| at - TimeDelta::milliseconds(ms)),
-        held_by: Some(holder(lock)),
+        since: lock
+            .waited_ms
+            .map(|ms| measured_at - TimeDelta::milliseconds(ms)),
+        held_by: Some(lock_holder(lock)),
         remedy: None,
     })
 }
 
 /// Returns the text about the session that holds a lock.
-fn holder(lock: &LockWait) -> String {
+fn lock_holder(lock: &LockWait) -> String {
+    // A prepared transaction has no server process.
     if lock.holder == 0 {
         return "a prepared transaction".to_owned();
     }
@@ -372,7 +386,7 @@ fn holder(lock: &LockWait) -> String {
 }
 
 /// Returns the throttle as a reason, if it slows the step.
-fn throttle(view: &MigrationView, step: &StepView) -> Option<WaitReason> {
+fn throttle_reason(view: &MigrationView, step: &StepView) -> Option<WaitReason> {
     let slowed = step.progress.as_ref()?.slowed.as_ref()?;
     Some(WaitReason {
         kind: WaitKind::Throttle,
@@ -383,8 +397,8 @@ fn throttle(view: &MigrationView, step: &StepView) -> Option<WaitReason> {
     })
 }
 
-/// Returns the lag as a reason only for steps that wait for the stream.
-fn lag(view: &MigrationView, step: &StepView) -> Option<WaitReason> {
+/// Returns the lag as a reason if it is larger than the budget, and the step waits for the stream.
+fn lag_reason(view: &MigrationView, step: &StepView) -> Option<WaitReason> {
     if !matches!(
         step.kind,
         StepKind::CatchUp | StepKind::Cutover | StepKind::Rollback
@@ -396,12 +410,14 @@ fn lag(view: &MigrationView, step: &StepView) -> Option<WaitReason> {
     (stream.lag_ms > budget).then(|| WaitReason {
         kind: WaitKind::Lag,
         what: format!(
-            "changes to be applied: {} ms and {} behind",
+            "the stream to apply changes: it is {} ms and {} behind",
             stream.lag_ms,
             bytes(stream.lag_bytes)
         ),
         since: None,
-        held_by: Some(format!("the stream; the cutover begins below {budget} ms")),
+        held_by: Some(format!(
+            "the stream; the cutover begins when its lag is below {budget} ms"
+        )),
         remedy: None,
     })
 }

@@ -458,7 +458,11 @@ async fn a_second_process_of_a_name_is_told_where_the_first_one_runs() {
         "the name x is in use by a process on host host of x1; the refused process is on host host of x2"
     );
     let hint = problem["hint"].as_str().unwrap();
-    for words in ["another --name", "stop the other one", "silent for 32 s"] {
+    for words in [
+        "another --name",
+        "stop the other agent",
+        "sent nothing for 32 s",
+    ] {
         assert!(hint.contains(words), "{hint}");
     }
     assert_eq!(first.beat(&copy).await, Action::Continue);

@@ -39,7 +39,7 @@ async fn a_program_does_not_start_on_a_newer_store_and_says_what_to_do() {
         this program knows versions up to ";
     assert!(text.contains(told), "{text}");
     assert!(
-        text.contains("hint: a newer controller has brought it forward"),
+        text.contains("hint: a newer controller has upgraded the store"),
         "{text}"
     );
     assert_eq!(written(&pool).await, before);

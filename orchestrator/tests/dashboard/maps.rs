@@ -121,7 +121,7 @@ async fn tables_rules_sequences_and_labels_are_shown() {
     for words in [
         "key tenant_id",
         "same rows on every shard",
-        "left alone",
+        "ignored",
         "block: each shard",
         "every 1h",
         "eu &#60;only&#62;",

@@ -60,7 +60,7 @@ async fn an_operation_is_shown_with_its_moves_and_what_they_wait_for() {
         "href=\"/migrations/m1x3\"",
         "/live/operations/m1",
         "shardwright approve m1",
-        "3 of 3 moves can take it.",
+        "Possible for 3 of 3 moves.",
         "Plan hash",
     ] {
         assert!(page.contains(words), "{words}: {page}");
@@ -236,9 +236,9 @@ async fn an_offline_move_says_that_its_keys_are_read_only() {
         "<text class=\"name\" x=\"278\" y=\"22\">set_read_only</text>",
         "<code>set_read_only</code>",
         "Nothing is captured",
-        "there is no stream back",
+        "there is no reverse stream",
         "<dd>offline</dd>",
-        "takes writes again",
+        "accepts writes to them again",
     ] {
         assert!(page.contains(words), "{words}: {page}");
     }
@@ -249,7 +249,7 @@ async fn an_offline_move_says_that_its_keys_are_read_only() {
     dashboard.edit("m1x3", flipped).await;
     let page = dashboard.page("/migrations/m1x3").await;
     assert_eq!(orders(&page), ["pause", "finish"]);
-    assert!(page.contains("without a stream back"), "{page}");
+    assert!(page.contains("there is no reverse stream"), "{page}");
 }
 
 #[tokio::test]

@@ -321,7 +321,7 @@ async fn a_token_is_made_shown_once_and_taken_back_by_its_typed_name() {
     for (field, value, said) in [
         ("name", "vera", "exists already"),
         ("role", "king", "is no role"),
-        ("days", "soon", "is no number of days"),
+        ("days", "soon", "is not a number of days"),
         ("labels", "region", "are not labels"),
     ] {
         let mut fields = [

@@ -23,7 +23,7 @@ impl WireSecret {
 
     /// Creates a secret from the text that a sender presents.
     #[must_use]
-    pub fn shown(text: &str) -> Self {
+    pub fn presented(text: &str) -> Self {
         Self(text.trim().to_owned())
     }
 

@@ -1,5 +1,5 @@
-//! Formats the fields of a log line. Names and messages come from shards, and users choose them. A line feed in such a
-//! text must not begin a new log line.
+//! Formats the fields of a log line. They contain names and messages that users chose, or that shards returned. A line
+//! feed in such a text must not begin a new log line.
 
 use plans::render::one_line;
 use std::fmt::{self, Debug};
@@ -16,26 +16,28 @@ impl<'w> FormatFields<'w> for OneLine {
     fn format_fields<R: RecordFields>(&self, writer: Writer<'w>, fields: R) -> fmt::Result {
         let mut line = LineWriter {
             writer,
-            begun: false,
-            written: Ok(()),
+            has_fields: false,
+            result: Ok(()),
         };
         fields.record(&mut line);
-        line.written
+        line.result
     }
 }
 
 struct LineWriter<'w> {
     writer: Writer<'w>,
-    begun: bool,
-    written: fmt::Result,
+    /// True if a field was already written, so that the next one needs a space before it.
+    has_fields: bool,
+    /// The first error of the writer.
+    result: fmt::Result,
 }
 
 impl LineWriter<'_> {
     fn write(&mut self, name: &str, value: &str) -> fmt::Result {
-        if self.begun {
+        if self.has_fields {
             self.writer.write_char(' ')?;
         }
-        self.begun = true;
+        self.has_fields = true;
         if name != "message" {
             write!(self.writer, "{name}=")?;
         }
@@ -53,8 +55,8 @@ impl Visit for LineWriter<'_> {
 
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
         // Events of the crate `log` have these fields, and the log line already begins with them.
-        if self.written.is_ok() && !field.name().starts_with("log.") {
-            self.written = self.write(field.name(), &format!("{value:?}"));
+        if self.result.is_ok() && !field.name().starts_with("log.") {
+            self.result = self.write(field.name(), &format!("{value:?}"));
         }
     }
 }
@@ -67,12 +69,12 @@ mod tests {
     use tracing_subscriber::layer::SubscriberExt;
 
     #[derive(Clone, Default)]
-    struct WrittenFields(Arc<Mutex<Vec<u8>>>);
+    struct LogBuffer(Arc<Mutex<Vec<u8>>>);
 
-    impl Write for WrittenFields {
+    impl Write for LogBuffer {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            all.write(bytes)
+            let mut bytes_so_far = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            bytes_so_far.write(bytes)
         }
 
         fn flush(&mut self) -> io::Result<()> {
@@ -80,21 +82,22 @@ mod tests {
         }
     }
 
+    /// Returns the text that the log contains after `event`.
     fn logged(event: impl FnOnce()) -> String {
-        let written = WrittenFields::default();
-        let to = written.clone();
+        let written = LogBuffer::default();
+        let writer = written.clone();
         let lines = tracing_subscriber::fmt::layer()
             .without_time()
             .with_ansi(false)
-            .with_writer(move || to.clone())
+            .with_writer(move || writer.clone())
             .fmt_fields(OneLine);
         tracing::subscriber::with_default(tracing_subscriber::registry().with(lines), event);
-        let all = written.0.lock().unwrap_or_else(PoisonError::into_inner);
-        String::from_utf8_lossy(&all).into_owned()
+        let bytes = written.0.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&bytes).into_owned()
     }
 
     #[test]
-    fn a_name_cannot_write_a_line_of_its_own() {
+    fn a_name_with_a_line_feed_cannot_forge_a_log_line() {
         let forged = "t\n2026-11-27T08:00:00Z  WARN orchestrator: approved\r\u{1b}[2K\u{202e}";
         let error = io::Error::other(forged);
         let lines = logged(|| {
@@ -109,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_as_people_know_it() {
+    fn a_line_has_the_usual_format_of_tracing() {
         let line = logged(|| tracing::info!(agent = "x", steps = 2, why = %"it is so", "begun"));
         let expected = " INFO daemon::log::fields::tests: begun agent=\"x\" steps=2 why=it is so\n";
         assert_eq!(line, expected);

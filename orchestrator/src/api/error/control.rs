@@ -12,24 +12,26 @@ use plans::request::RequestError;
 pub(crate) const INLINE_PASSWORD: &str = "shard.inline_password";
 /// The code of the error if a connection string cannot be parsed.
 pub(crate) const UNREADABLE_DSN: &str = "shard.unreadable_dsn";
-const NEIGHBOURS: &str = "upgrade the older one of the two: docs/upgrades.md has the order";
+const UPGRADE_OLDER: &str = "upgrade the older one of the two, in the order of docs/upgrades.md";
 const OWN_TOKEN: &str =
-    "make a token of the agent's name: shardwright token create NAME --role agent";
-const NOT_OWNER: &str =
-    "do not try again: only the process that was given the work may act on it; an agent claims it";
-const OTHER_LABELS: &str = "label the shard, or make the agent a token with other labels";
-const PARAMETERS: &str = "docs/connections.md says what each parameter may be";
-const READ_AGAIN: &str = "read it again, then repeat the command if it is still wanted";
-const START_AGENT: &str = "start one: shardwright-agent --controller URL";
-const SAME_VERSION: &str = "run agent and controller of the same version";
-const REACH_SHARD: &str = "start its server, or mend its connection string: shardwright shard set";
-const MOVE_FORWARD: &str = "look at `shardwright reconcile`, then: shardwright reconcile --apply";
+    "use a token with the agent's name: shardwright token create NAME --role agent";
+const NOT_OWNER: &str = "do not repeat the call: only the process that received the work may report on it; an agent will claim it again";
+const OTHER_LABELS: &str =
+    "add the label to the shard, or create a token with other labels for the agent";
+const PARAMETERS: &str = "docs/connections.md lists the parameters and their values";
+const READ_AGAIN: &str = "read the migration again, then repeat the command if it is still needed";
+const START_AGENT: &str = "start an agent: shardwright-agent --controller URL";
+const SAME_VERSION: &str = "run agent and controller in the same version";
+const REACH_SHARD: &str =
+    "start the server of the shard, or correct the connection string: shardwright shard set";
+const MOVE_FORWARD: &str =
+    "read what `shardwright reconcile` lists, then: shardwright reconcile --apply";
 const KEPT_BY_TARGET: &str =
-    "the target keeps the keys: finish, or plan a move back once this is mended";
-const OVERRIDE: &str = "plan again; with --override-rules REASON it is allowed and written down";
-const CHECK_AGAIN: &str = "check again: shardwright map check MAP --request FILE";
-const AS_REFERENCE: &str =
-    "write password=${env:NAME}, ${file:/path} or ${credential:NAME}; the agents resolve it";
+    "the target keeps the keys: finish the migration, or plan a move back when the cause is fixed";
+const OVERRIDE: &str =
+    "plan again; --override-rules REASON permits the move and records the reason";
+const CHECK_AGAIN: &str = "check the map again: shardwright map check MAP --request FILE";
+const AS_REFERENCE: &str = "write password=${env:NAME}, ${file:/path} or ${credential:NAME}; the agents replace it with the secret";
 /// The hint if a plan is outdated.
 pub(super) const PLAN_AGAIN: &str = "make a new plan: shardwright plan REQUEST -o PLAN";
 
@@ -42,9 +44,9 @@ impl From<ControlError> for ApiError {
         let new = |status, code: &str| Self::new(status, code, detail.clone());
         match error {
             E::Store(error) => error.into(),
-            E::Request(error) => request(&error),
-            E::Plan(error) => plan(error),
-            E::PlanFile(error) => plan_file(&error),
+            E::Request(error) => request_error(&error),
+            E::Plan(error) => plan_error(error),
+            E::PlanFile(error) => plan_file_error(&error),
             E::Illegal { hint, .. } => hint
                 .into_iter()
                 .fold(new(S::CONFLICT, "migration.state"), Self::hint),
@@ -60,7 +62,7 @@ impl From<ControlError> for ApiError {
             | E::OtherAgent { .. }
             | E::OutOfReach { .. }
             | E::InspectionOutOfReach { .. }) => {
-                let (status, code, hint) = agent_refused(&error);
+                let (status, code, hint) = agent_error(&error);
                 new(status, code).hint(hint)
             }
             E::InlinePassword { .. } => {
@@ -71,16 +73,16 @@ impl From<ControlError> for ApiError {
             E::Invalid { .. } => new(S::UNPROCESSABLE_ENTITY, "field.invalid"),
             E::Limit(_) => new(S::UNPROCESSABLE_ENTITY, "limit.invalid"),
             E::Malformed { line, column, .. } => {
-                new(S::BAD_REQUEST, "body.malformed").at(place(line), place(column))
+                new(S::BAD_REQUEST, "body.malformed").at(position(line), position(column))
             }
             E::Map(_) => new(S::UNPROCESSABLE_ENTITY, "map.invalid"),
             E::Stale { .. } => new(S::CONFLICT, "plan.stale").hint(PLAN_AGAIN),
             E::Dsn(refused) => {
-                let (status, code, hint) = dsn_refused(&refused);
+                let (status, code, hint) = dsn_error(&refused);
                 new(status, code).hint(hint)
             }
             E::NoAgent => new(S::SERVICE_UNAVAILABLE, "agent.none").hint(START_AGENT),
-            E::InspectionLost => new(S::GATEWAY_TIMEOUT, "agent.silent").hint("try again"),
+            E::InspectionLost => new(S::GATEWAY_TIMEOUT, "agent.silent").hint("repeat the command"),
             E::Inspection(failure) => {
                 let problem = new(S::UNPROCESSABLE_ENTITY, &failure.code);
                 failure.hint.into_iter().fold(problem, Self::hint)
@@ -98,7 +100,7 @@ impl From<ControlError> for ApiError {
                 );
                 new(S::CONFLICT, "migration.offline").hint(hint)
             }
-            E::Approval(error) => word(&error),
+            E::Approval(error) => approval_error(&error),
             E::NoRollBack { .. } => new(S::CONFLICT, "rollback.impossible").hint(KEPT_BY_TARGET),
             E::RulesBroken { .. } => new(S::UNPROCESSABLE_ENTITY, "rules.broken").hint(OVERRIDE),
             E::NoTables { map } => {
@@ -107,36 +109,38 @@ impl From<ControlError> for ApiError {
             E::Repair(_) => new(S::UNPROCESSABLE_ENTITY, "mend.refused").hint(CHECK_AGAIN),
             E::Unmapped { map, .. } => new(S::NOT_FOUND, "key.unmapped")
                 .hint(format!("give it an owner: shardwright map assign {map}")),
-            E::Contended { .. } => new(S::SERVICE_UNAVAILABLE, "migration.busy").hint("try again"),
+            E::Contended { .. } => {
+                new(S::SERVICE_UNAVAILABLE, "migration.busy").hint("repeat the command")
+            }
             E::Report(_) => new(S::INTERNAL_SERVER_ERROR, "report.unwritten"),
             E::Injected(_) => new(S::INTERNAL_SERVER_ERROR, "fail_point"),
         }
     }
 }
 
-fn word(error: &ApprovalError) -> ApiError {
+fn approval_error(error: &ApprovalError) -> ApiError {
     use StatusCode as S;
-    let another = "let somebody else approve it, with a token of their own".to_owned();
+    let other_person = "another person has to approve it, with their own token".to_owned();
     let (status, code, hint) = match error {
-        ApprovalError::Own { .. } => (S::FORBIDDEN, "approval.own", another),
-        ApprovalError::AlreadyApproved { .. } => (S::CONFLICT, "approval.given", another),
+        ApprovalError::Own { .. } => (S::FORBIDDEN, "approval.own", other_person),
+        ApprovalError::AlreadyApproved { .. } => (S::CONFLICT, "approval.given", other_person),
         ApprovalError::Young { .. } => (
             S::FORBIDDEN,
             "approval.young",
-            "let somebody approve it whose token was there before, or submit the plan again"
+            "a person whose token was created before the plan was submitted has to approve it; or submit the plan again"
                 .to_owned(),
         ),
-        ApprovalError::Related { .. } => (S::FORBIDDEN, "approval.related", another),
+        ApprovalError::Related { .. } => (S::FORBIDDEN, "approval.related", other_person),
         ApprovalError::NoReason { .. } => (
             S::UNPROCESSABLE_ENTITY,
             "order.reason",
-            "say why: --reason TEXT, or the field `reason`".to_owned(),
+            "name the reason: --reason TEXT, or the field `reason`".to_owned(),
         ),
         ApprovalError::TooFew { needed, .. } => (
             S::UNPROCESSABLE_ENTITY,
             "approval.too_few",
             format!(
-                "plan again; a request may say `approvals: {needed}`, and not `cutover: automatic`"
+                "plan again; the request needs `approvals: {needed}`, and must not have `cutover: automatic`"
             ),
         ),
         ApprovalError::UnknownApprover { .. } => (
@@ -148,7 +152,7 @@ fn word(error: &ApprovalError) -> ApiError {
     ApiError::new(status, code, error.to_string()).hint(hint)
 }
 
-fn request(error: &RequestError) -> ApiError {
+fn request_error(error: &RequestError) -> ApiError {
     let detail = error.to_string();
     match error {
         RequestError::Malformed { line, column, .. } => {
@@ -160,7 +164,7 @@ fn request(error: &RequestError) -> ApiError {
     }
 }
 
-fn plan(error: PlanError) -> ApiError {
+fn plan_error(error: PlanError) -> ApiError {
     let detail = error.to_string();
     let new = |code: &str| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, code, detail.clone());
     match error {
@@ -174,12 +178,12 @@ fn plan(error: PlanError) -> ApiError {
     }
 }
 
-fn plan_file(error: &PlanFileError) -> ApiError {
+fn plan_file_error(error: &PlanFileError) -> ApiError {
     let detail = error.to_string();
     let new = |code: &str| ApiError::new(StatusCode::BAD_REQUEST, code, detail.clone());
     match error {
         PlanFileError::Malformed { line, column, .. } => {
-            new("plan.malformed").at(place(*line), place(*column))
+            new("plan.malformed").at(position(*line), position(*column))
         }
         PlanFileError::Form { .. } => new("plan.form").hint(PLAN_AGAIN),
         PlanFileError::Edited => new("plan.edited").hint(PLAN_AGAIN),
@@ -187,30 +191,30 @@ fn plan_file(error: &PlanFileError) -> ApiError {
 }
 
 fn name_tables(map: &MapName) -> String {
-    format!("name them once: shardwright map set {map} --table orders=tenant_id")
+    format!("name the tables once: shardwright map set {map} --table orders=tenant_id")
 }
 
-/// The hint for an agent whose call was refused.
-fn agent_refused(error: &ControlError) -> (StatusCode, &'static str, String) {
+/// Returns status, code and hint for an agent whose call was refused.
+fn agent_error(error: &ControlError) -> (StatusCode, &'static str, String) {
     use ControlError as E;
     use StatusCode as S;
     if let E::Evidence { migration, .. } = error {
         let hint = format!(
-            "the target is not the database that was compared, or its record is lost: compare again with \
+            "the target is not the database that was compared, or its record of the comparison is lost: compare again with \
              `shardwright verify {migration}`, or abort the migration before its flip"
         );
         return (S::CONFLICT, "cutover.evidence", hint);
     }
     if let E::NameInUse { silence, .. } = error {
         let hint = format!(
-            "start this one with another --name, or stop the other one; after a crash there the name is free \
-             once it was silent for {} s",
+            "start this agent with another --name, or stop the other agent; if the other agent crashed, its name \
+             becomes free when that agent has sent nothing for {} s",
             silence.as_secs()
         );
         return (S::CONFLICT, "agent.name_in_use", hint);
     }
     let (status, code, hint) = if matches!(error, E::Protocol { .. }) {
-        (S::CONFLICT, "agent.protocol", NEIGHBOURS)
+        (S::CONFLICT, "agent.protocol", UPGRADE_OLDER)
     } else if matches!(error, E::NotOwner { .. }) {
         (S::FORBIDDEN, "agent.not_owner", NOT_OWNER)
     } else if matches!(error, E::ClaimedByOtherToken { .. }) {
@@ -223,14 +227,15 @@ fn agent_refused(error: &ControlError) -> (StatusCode, &'static str, String) {
     (status, code, hint.to_owned())
 }
 
-fn dsn_refused(refused: &DsnRefused) -> (StatusCode, &'static str, String) {
+/// Returns status, code and hint for a connection string that was refused.
+fn dsn_error(refused: &DsnRefused) -> (StatusCode, &'static str, String) {
     use DsnRefused as R;
     use StatusCode as S;
     match refused {
         R::Duplicate { other, .. } => (
             S::CONFLICT,
             "shard.taken",
-            format!("correct the connection string; if shard {other} is to go, remove it first"),
+            format!("correct the connection string; if this shard replaces shard {other}, remove shard {other} first"),
         ),
         R::Another {
             migration: Some(migration),
@@ -239,7 +244,7 @@ fn dsn_refused(refused: &DsnRefused) -> (StatusCode, &'static str, String) {
             S::CONFLICT,
             "shard.another",
             format!(
-                "correct the connection string: migration {migration} uses the shard, and goes on in its database only"
+                "correct the connection string: migration {migration} uses the shard, and can continue only in the shard's present database"
             ),
         ),
         R::Another { shard, .. } => (
@@ -264,6 +269,7 @@ fn dsn_refused(refused: &DsnRefused) -> (StatusCode, &'static str, String) {
     }
 }
 
-fn place(number: usize) -> Option<u64> {
+/// Converts a line or column number.
+fn position(number: usize) -> Option<u64> {
     u64::try_from(number).ok()
 }

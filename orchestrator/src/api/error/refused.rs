@@ -52,37 +52,37 @@ impl AccessRefusal {
 }
 
 impl From<AccessRefusal> for ApiError {
-    fn from(refused: AccessRefusal) -> Self {
-        let (detail, hint) = match refused {
+    fn from(refusal: AccessRefusal) -> Self {
+        let (detail, hint) = match refusal {
             AccessRefusal::NoToken => (
-                "this controller asks for a token".to_owned(),
-                "the account that started a controller on this machine needs to name none; otherwise put the token into \
-                 a file and name that with --token-file or SHARDWRIGHT_TOKEN_FILE; over HTTP it is Authorization: \
-                 Bearer TOKEN"
+                "this controller requires a token".to_owned(),
+                "put the token into a file, and name the file with --token-file or SHARDWRIGHT_TOKEN_FILE (not needed \
+                 for the account that started a controller on this machine); in HTTP requests send the header \
+                 Authorization: Bearer TOKEN"
                     .to_owned(),
             ),
             AccessRefusal::WrongToken => (
-                "this token opens nothing: it is misspelled, ended or revoked".to_owned(),
-                "an admin makes another: shardwright token create NAME --role ROLE".to_owned(),
+                "the token is not valid: it is misspelled, expired or revoked".to_owned(),
+                "an admin can create a new token: shardwright token create NAME --role ROLE".to_owned(),
             ),
             AccessRefusal::TooOften(wait) => (
-                "too many wrong tokens came from this address".to_owned(),
+                "this address has sent too many wrong tokens".to_owned(),
                 format!("try again in {} seconds", wait.as_secs() + 1),
             ),
             AccessRefusal::Role(role, need) => (
-                format!("a token with the role {role} does not do this"),
-                format!("it takes the role {} or one that may do more", need.least()),
+                format!("the role {role} does not permit this"),
+                format!("use a token with the role {}, or a role with more permissions", need.lowest_role()),
             ),
             AccessRefusal::ReadOnly => (
                 "this controller is read-only".to_owned(),
-                "ask one that was started without --read-only".to_owned(),
+                "send the request to a controller that was started without --read-only".to_owned(),
             ),
             AccessRefusal::Form => (
-                "the form is not one of this session".to_owned(),
-                "nothing was done: load the page again, then send it again".to_owned(),
+                "the form does not belong to this session".to_owned(),
+                "nothing was done: load the page again, then send the form again".to_owned(),
             ),
         };
-        Self::new(refused.status(), refused.code(), detail).hint(hint)
+        Self::new(refusal.status(), refusal.code(), detail).hint(hint)
     }
 }
 

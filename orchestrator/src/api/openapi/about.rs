@@ -3,14 +3,15 @@
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Value, json};
 
-/// Creates the schema of a type, and adds the types to which it refers to the generator.
+/// A function that adds the schema of a type, and of the types to which it refers, to the generator, and returns a
+/// reference to it.
 type SchemaFn = fn(&mut SchemaGenerator) -> Value;
 
 /// A body in one or more media types.
 pub(super) struct BodyDoc {
-    pub(super) types: &'static [&'static str],
+    pub(super) media_types: &'static [&'static str],
     /// `None`: text without a schema.
-    pub(super) shape: Option<SchemaFn>,
+    pub(super) schema: Option<SchemaFn>,
     pub(super) required: bool,
 }
 
@@ -18,19 +19,23 @@ pub(super) struct BodyDoc {
 pub(super) struct ParameterDoc {
     pub(super) name: &'static str,
     pub(super) schema: Value,
-    pub(super) about: &'static str,
+    pub(super) description: &'static str,
 }
 
 /// The description of one route.
 pub(in crate::api) struct RouteDoc {
     pub(super) summary: &'static str,
     pub(super) query: Vec<ParameterDoc>,
-    pub(super) takes: Option<BodyDoc>,
+    /// The body of the request.
+    pub(super) request_body: Option<BodyDoc>,
+    /// The status of a successful response.
     pub(super) status: u16,
-    pub(super) answers: Vec<BodyDoc>,
+    /// The forms of its body.
+    pub(super) response_bodies: Vec<BodyDoc>,
 }
 
-fn shape<T: JsonSchema>(generator: &mut SchemaGenerator) -> Value {
+/// Adds the schema of `T` to the generator, and returns a reference to it.
+fn schema<T: JsonSchema>(generator: &mut SchemaGenerator) -> Value {
     generator.subschema_for::<T>().to_value()
 }
 
@@ -42,17 +47,17 @@ impl RouteDoc {
         Self {
             summary,
             query: Vec::new(),
-            takes: None,
+            request_body: None,
             status: 200,
-            answers: Vec::new(),
+            response_bodies: Vec::new(),
         }
     }
 
     /// Adds a required body.
     pub(in crate::api) fn takes<T: JsonSchema>(mut self) -> Self {
-        self.takes = Some(BodyDoc {
-            types: JSON,
-            shape: Some(shape::<T>),
+        self.request_body = Some(BodyDoc {
+            media_types: JSON,
+            schema: Some(schema::<T>),
             required: true,
         });
         self
@@ -61,26 +66,29 @@ impl RouteDoc {
     /// Adds an optional body.
     pub(in crate::api) fn may_take<T: JsonSchema>(self) -> Self {
         let mut about = self.takes::<T>();
-        if let Some(body) = &mut about.takes {
+        if let Some(body) = &mut about.request_body {
             body.required = false;
         }
         about
     }
 
     /// Does the same as [`RouteDoc::takes`], with these additional media types.
-    pub(in crate::api) fn takes_as<T: JsonSchema>(self, types: &'static [&'static str]) -> Self {
+    pub(in crate::api) fn takes_as<T: JsonSchema>(
+        self,
+        media_types: &'static [&'static str],
+    ) -> Self {
         let mut about = self.takes::<T>();
-        if let Some(body) = &mut about.takes {
-            body.types = types;
+        if let Some(body) = &mut about.request_body {
+            body.media_types = media_types;
         }
         about
     }
 
     /// Adds the content of the response.
     pub(in crate::api) fn answers<T: JsonSchema>(mut self) -> Self {
-        self.answers.push(BodyDoc {
-            types: JSON,
-            shape: Some(shape::<T>),
+        self.response_bodies.push(BodyDoc {
+            media_types: JSON,
+            schema: Some(schema::<T>),
             required: true,
         });
         self
@@ -94,10 +102,10 @@ impl RouteDoc {
     }
 
     /// Adds text in these media types as another form of the response.
-    pub(in crate::api) fn answers_text(mut self, types: &'static [&'static str]) -> Self {
-        self.answers.push(BodyDoc {
-            types,
-            shape: None,
+    pub(in crate::api) fn answers_text(mut self, media_types: &'static [&'static str]) -> Self {
+        self.response_bodies.push(BodyDoc {
+            media_types,
+            schema: None,
             required: true,
         });
         self
@@ -110,8 +118,12 @@ impl RouteDoc {
 
     /// Marks the response as a list in pages: a link leads to the next page.
     pub(in crate::api) fn pages(self) -> Self {
-        self.query("limit", "integer", "How many of them; 200 without it.")
-            .query("after", "string", "What the link to the next page says.")
+        self.query("limit", "integer", "The number of entries; 200 by default.")
+            .query(
+                "after",
+                "string",
+                "The cursor of the page, from the link to the next page.",
+            )
     }
 
     /// Adds an optional query parameter.
@@ -119,12 +131,12 @@ impl RouteDoc {
         mut self,
         name: &'static str,
         kind: &'static str,
-        about: &'static str,
+        description: &'static str,
     ) -> Self {
         self.query.push(ParameterDoc {
             name,
             schema: json!({ "type": kind }),
-            about,
+            description,
         });
         self
     }
@@ -134,12 +146,12 @@ impl RouteDoc {
         mut self,
         name: &'static str,
         words: &[&str],
-        about: &'static str,
+        description: &'static str,
     ) -> Self {
         self.query.push(ParameterDoc {
             name,
             schema: json!({ "type": "string", "enum": words }),
-            about,
+            description,
         });
         self
     }

@@ -41,30 +41,34 @@ impl OpenApiDocument {
             path.rsplit('/').next().unwrap_or(path),
         );
         let problem = json!({"$ref": "#/components/responses/Problem"});
-        let mut answer = json!({"description": about.summary});
-        if !about.answers.is_empty() {
-            answer["content"] = self.contents(&about.answers);
+        let mut response = json!({"description": about.summary});
+        if !about.response_bodies.is_empty() {
+            response["content"] = self.contents(&about.response_bodies);
         }
         let mut operation = json!({
-            "operationId": name(method, path),
+            "operationId": operation_id(method, path),
             "summary": about.summary,
             "tags": [tag(path)],
             "parameters": parameters(method, path, &about),
-            "responses": {about.status.to_string(): answer, "default": problem},
+            "responses": {about.status.to_string(): response, "default": problem},
         });
         if need == RouteAccess::Nothing {
             operation["security"] = json!([]);
         } else if path.ends_with("/{command}") {
-            operation["x-least-role"] = json!(RouteAccess::Operate.least());
-            let grave =
+            operation["x-least-role"] = json!(RouteAccess::Operate.lowest_role());
+            let needs_approver =
                 |command: &Command| RouteAccess::of_command(command.name()) == RouteAccess::Approve;
-            let grave = Command::ALL.into_iter().filter(grave).map(Command::name);
-            let (names, least) = (grave.collect::<Vec<_>>().join(", "), need.least());
-            operation["description"] = json!(format!("These need the role {least}: {names}."));
+            let commands = Command::ALL
+                .into_iter()
+                .filter(needs_approver)
+                .map(Command::name);
+            let (names, role) = (commands.collect::<Vec<_>>().join(", "), need.lowest_role());
+            operation["description"] =
+                json!(format!("These commands need the role {role}: {names}."));
         } else {
-            operation["x-least-role"] = json!(need.least());
+            operation["x-least-role"] = json!(need.lowest_role());
         }
-        if let Some(body) = about.takes {
+        if let Some(body) = about.request_body {
             operation["requestBody"] = json!({
                 "required": body.required,
                 "content": self.contents(&[body]),
@@ -76,18 +80,19 @@ impl OpenApiDocument {
     fn contents(&mut self, bodies: &[BodyDoc]) -> Value {
         let mut contents = Map::new();
         for body in bodies {
-            let schema = match body.shape {
-                Some(shape) => shape(&mut self.generator),
+            let schema = match body.schema {
+                Some(schema) => schema(&mut self.generator),
                 None => json!({"type": "string"}),
             };
-            for kind in body.types {
+            for kind in body.media_types {
                 contents.insert((*kind).to_owned(), json!({ "schema": schema }));
             }
         }
         contents.into()
     }
 
-    pub(super) fn write(mut self) -> Value {
+    /// Returns the document as JSON.
+    pub(super) fn into_json(mut self) -> Value {
         let problem = schema::<Problem>(&mut self.generator);
         let schemas = self.generator.take_definitions(true);
         json!({
@@ -95,7 +100,7 @@ impl OpenApiDocument {
             "info": {
                 "title": "Shardwright",
                 "version": env!("CARGO_PKG_VERSION"),
-                "description": "The controller of shards: plans, migrations, maps, agents. Fields are only ever added.",
+                "description": "The controller of shards: plans, migrations, maps, agents. Later releases only add fields.",
                 "license": {"name": env!("CARGO_PKG_LICENSE")},
             },
             "servers": [{"url": "/"}],
@@ -104,12 +109,12 @@ impl OpenApiDocument {
             "components": {
                 "schemas": schemas,
                 "responses": {"Problem": {
-                    "description": "It was not done, and why (RFC 9457)",
+                    "description": "The reason why the request was refused or failed (RFC 9457)",
                     "content": {"application/problem+json": {"schema": problem}},
                 }},
                 "securitySchemes": {"token": {
                     "type": "http", "scheme": "bearer",
-                    "description": "A token, where the controller asks for one; docs/security.md",
+                    "description": "A token, if the controller requires one; see docs/security.md",
                 }},
             },
         })
@@ -121,7 +126,7 @@ fn schema<T: JsonSchema>(generator: &mut SchemaGenerator) -> Value {
 }
 
 /// Returns the operation id, such as `post_operations_id_report`.
-fn name(method: &str, path: &str) -> String {
+fn operation_id(method: &str, path: &str) -> String {
     let path = path.trim_start_matches("/api/v1");
     let parts = path.split(['/', '-']).filter(|part| !part.is_empty());
     let parts = parts.map(|part| part.trim_matches(['{', '}']));
@@ -138,12 +143,12 @@ fn tag(path: &str) -> &str {
     parts.find(|part| !part.is_empty()).unwrap_or("probes")
 }
 
-/// Describes the header with the idempotency key.
-fn key() -> Value {
+/// Returns the parameter for the header with the idempotency key.
+fn key_parameter() -> Value {
     json!({
         "name": "idempotency-key", "in": "header", "required": false,
         "schema": {"type": "string", "minLength": 1, "maxLength": 255},
-        "description": "With the same key the same order is answered as before and not carried out again, for 24 hours.",
+        "description": "If a command is sent again with the same key within 24 hours, it gets the earlier answer and is not carried out again.",
     })
 }
 
@@ -160,22 +165,22 @@ fn parameters(method: &str, path: &str, about: &RouteDoc) -> Vec<Value> {
     let in_query = about.query.iter().map(|parameter| {
         json!({
             "name": parameter.name, "in": "query", "required": false,
-            "schema": parameter.schema, "description": parameter.about,
+            "schema": parameter.schema, "description": parameter.description,
         })
     });
-    let in_head = (method != "get").then(|| {
+    let actor = (method != "get").then(|| {
         json!({
             "name": ACTOR_HEADER, "in": "header", "required": false, "schema": {"type": "string"},
-            "description": "Who gives the order, where the controller asks for no token.",
+            "description": "The name of the user, if the controller requires no token.",
         })
     });
-    let guarded = (path == "/api/v1/migrations/{id}/{command}").then(|| {
+    let if_match = (path == "/api/v1/migrations/{id}/{command}").then(|| {
         json!({
             "name": "if-match", "in": "header", "required": false, "schema": {"type": "string"},
-            "description": "The ETag of the migration as it was seen: the order is refused where it has changed since.",
+            "description": "The ETag of the migration that the client has read. If the migration has changed since, the command is refused.",
         })
     });
-    let all = in_path.chain(in_query).chain(in_head);
-    let keyed = takes_key(&method.to_uppercase(), path).then(key);
-    all.chain(guarded).chain(keyed).collect()
+    let parameters = in_path.chain(in_query).chain(actor);
+    let key = takes_key(&method.to_uppercase(), path).then(key_parameter);
+    parameters.chain(if_match).chain(key).collect()
 }

@@ -74,6 +74,6 @@ impl DescribedRoutes {
 
     /// Returns the routes, and the document as JSON.
     pub(super) fn into_parts(self) -> (Router<Controller>, Value) {
-        (self.router, self.document.write())
+        (self.router, self.document.into_json())
     }
 }

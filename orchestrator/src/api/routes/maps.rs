@@ -28,7 +28,7 @@ pub(super) fn of_maps(all: DescribedRoutes) -> DescribedRoutes {
         .post(
             "/api/v1/maps/{name}/locate",
             maps::locate,
-            RouteDoc::of("The owner of a key")
+            RouteDoc::of("The shard that owns a key")
                 .takes::<Value>()
                 .answers::<LocatedKey>(),
         )
@@ -63,7 +63,7 @@ fn of_versions(all: DescribedRoutes) -> DescribedRoutes {
         versions,
         maps::edit,
         RouteDoc::of(
-            "Make the next version by hand, of keys that have no rows or are where they belong",
+            "Create the next version without a migration, for keys that have no rows or whose rows are already on the named shard",
         )
         .takes::<MapEdit>()
         .answers::<ShardMap>(),
@@ -76,14 +76,14 @@ fn of_versions(all: DescribedRoutes) -> DescribedRoutes {
     .get(
         "/api/v1/maps/{name}/versions/{version}",
         maps::version,
-        RouteDoc::of("The map as it was in this version").answers::<ShardMap>(),
+        RouteDoc::of("One version of a map").answers::<ShardMap>(),
     )
     .get(
         "/api/v1/maps/{name}/diff",
         maps::diff,
-        RouteDoc::of("What changed its owner between two versions")
-            .query("from", "integer", "The older version; needed.")
-            .query("to", "integer", "The newer version; needed.")
+        RouteDoc::of("The keys that have different owners in two versions")
+            .query("from", "integer", "The older version; required.")
+            .query("to", "integer", "The newer version; required.")
             .answers::<Vec<Difference>>(),
     )
 }
@@ -93,41 +93,41 @@ fn of_load(all: DescribedRoutes) -> DescribedRoutes {
     all.get(
         "/api/v1/maps/{name}/load",
         inspections::load,
-        RouteDoc::of("What shards and keys of a map cost").answers::<MapLoad>(),
+        RouteDoc::of("Measure the load of the shards and keys of a map").answers::<MapLoad>(),
     )
     .post(
         "/api/v1/maps/{name}/load",
-        inspections::load_by,
-        RouteDoc::of("The same, measured as the body says")
+        inspections::load_with_body,
+        RouteDoc::of("Measure the load; the body specifies what is measured")
             .may_take::<LoadRequest>()
             .answers::<MapLoad>(),
     )
     .post(
         "/api/v1/maps/{name}/counters",
         inspections::counters,
-        RouteDoc::of("An application tells how often it used which keys").takes::<ClientReport>(),
+        RouteDoc::of("An application reports how often it used which keys").takes::<ClientReport>(),
     )
     .post(
         "/api/v1/maps/{name}/latency",
         maps::latency,
-        RouteDoc::of("An application tells its p99, which migrations can hold")
+        RouteDoc::of("An application reports its p99 latency, which migrations can keep below a limit")
             .takes::<LatencyReport>(),
     )
     .post(
         "/api/v1/maps/{name}/check",
         inspections::check,
-        RouteDoc::of("Look on every shard for rows and guards that are not where the map says")
+        RouteDoc::of("Check every shard for rows and guards that contradict the map")
             .query(
                 "token",
                 "string",
-                "The check to go on with, where it failed.",
+                "The token of a check that could not examine everything; only the rest is examined.",
             )
             .answers::<MapCheck>(),
     )
     .post(
         "/api/v1/maps/{name}/mend",
         inspections::repair,
-        RouteDoc::of("Do what a check proposed")
+        RouteDoc::of("Carry out the repairs that a check proposed")
             .takes::<RepairRequest>()
             .answers::<Vec<RepairOutcome>>(),
     )

@@ -1,4 +1,4 @@
-//! `shardwright doctor`: what prevents a move, with what fixes it; nothing is changed.
+//! `shardwright doctor`: reports what prevents a move, and how to fix it. Changes nothing.
 
 mod text;
 
@@ -14,25 +14,25 @@ use plans::doctor::{ShardDatabase, find, script};
 use plans::id::{MapName, ShardName};
 use std::path::{Path, PathBuf};
 
-/// What to examine; without anything every shard.
+/// What to examine: by default every shard.
 #[derive(Debug, Args)]
 pub(super) struct Doctor {
-    /// A request as `plan` takes it: its shards, and each of its moves; `-` is stdin.
+    /// A request, as for `plan`: examine its shards and each of its moves; `-` is stdin.
     #[arg(conflicts_with_all = ["shard", "map"])]
     request: Option<PathBuf>,
-    /// This shard only.
+    /// Examine only this shard.
     #[arg(long)]
     shard: Option<String>,
-    /// The shards and the tables of this map only.
+    /// Examine only the shards and tables of this map.
     #[arg(long)]
     map: Option<String>,
-    /// Say what a code means, for example SW0411; nothing is examined.
+    /// Explain a code, for example SW0411, and examine nothing.
     #[arg(long, value_name = "CODE", conflicts_with_all = ["request", "shard", "map"])]
     explain: Option<String>,
-    /// Write the statements that fix what was found as a script for psql; `-` is stdout, and nothing else is printed.
+    /// Write a script for psql with the statements that fix the findings; `-` is stdout, and nothing else is printed.
     #[arg(long, value_name = "FILE", conflicts_with = "explain")]
     script: Option<PathBuf>,
-    /// Let the script delete rows: those that refer to no row.
+    /// Let the script also delete rows: those whose foreign key refers to no row.
     #[arg(long, requires = "script")]
     deletes: bool,
     #[command(flatten)]
@@ -56,20 +56,20 @@ impl Doctor {
                 .map(|path| DocumentKind::Request.read(path))
                 .transpose()?,
         };
-        let found: Diagnosis = client.post("/api/v1/doctor", json(&request)?).await?;
+        let diagnosis: Diagnosis = client.post("/api/v1/doctor", json(&request)?).await?;
         match self.script.as_deref() {
             Some(file) => {
                 if file != Path::new("-") {
-                    self.output.print(&found, text::of)?;
+                    self.output.print(&diagnosis, text::of)?;
                 }
-                write_script(&found, self.deletes, file)?;
+                write_script(&diagnosis, self.deletes, file)?;
             }
             None => {
-                self.output.print(&found, text::of)?;
-                offer_script(&found);
+                self.output.print(&diagnosis, text::of)?;
+                offer_script(&diagnosis);
             }
         }
-        for failed in &found.failed {
+        for failed in &diagnosis.failed {
             let names: Vec<_> = failed.shards.iter().map(ToString::to_string).collect();
             report!(
                 "not examined: shard {}: {}",
@@ -80,7 +80,7 @@ impl Doctor {
                 report!("    {hint}");
             }
         }
-        Ok(match (found.refused, found.failed.is_empty()) {
+        Ok(match (diagnosis.refused, diagnosis.failed.is_empty()) {
             (0, true) => 0,
             (0, false) => DEFECTS,
             (_, _) => REFUSED,
@@ -88,9 +88,9 @@ impl Doctor {
     }
 }
 
-/// Writes what fixes the findings.
-fn write_script(found: &Diagnosis, deletes: bool, file: &Path) -> Result<(), CliError> {
-    let places: Vec<ShardDatabase<'_>> = found
+/// Writes the script that fixes the findings.
+fn write_script(diagnosis: &Diagnosis, deletes: bool, file: &Path) -> Result<(), CliError> {
+    let databases: Vec<ShardDatabase<'_>> = diagnosis
         .shards
         .iter()
         .map(|examined| ShardDatabase {
@@ -98,27 +98,27 @@ fn write_script(found: &Diagnosis, deletes: bool, file: &Path) -> Result<(), Cli
             identity: examined.identity.as_ref(),
         })
         .collect();
-    let findings: Vec<_> = found.findings().collect();
-    let script = script(&places, &findings, deletes);
+    let findings: Vec<_> = diagnosis.findings().collect();
+    let script = script(&databases, &findings, deletes);
     let path = Some(file).filter(|file| *file != Path::new("-"));
     write_or_print(path, &script.text)?;
     report!(
-        "the script fixes {} findings; {} are left to you, at its end",
+        "the script fixes {} findings; its end lists {} more, which you have to fix",
         script.covered,
         script.left + script.withheld
     );
     if script.withheld > 0 {
         report!(
-            "{} of these would delete rows: --deletes takes them in",
+            "the fixes for {} of these delete rows: --deletes adds them to the script",
             script.withheld
         );
     }
     Ok(())
 }
 
-/// Says how to get the statements, where there are some.
-fn offer_script(found: &Diagnosis) {
-    let with_fix = found.findings().filter(|finding| finding.fix.is_some());
+/// Prints how to get the statements, if there are any.
+fn offer_script(diagnosis: &Diagnosis) {
+    let with_fix = diagnosis.findings().filter(|finding| finding.fix.is_some());
     let number = with_fix.count();
     if number > 0 {
         report!("SQL fixes {number} of the findings: --script FILE writes it");

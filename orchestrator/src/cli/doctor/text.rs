@@ -11,13 +11,13 @@ pub(super) fn of(found: &Diagnosis) -> String {
     let mut text = String::new();
     for shard in &found.shards {
         let (name, tables) = (&shard.shard, shard.tables);
-        let sum = sum(&shard.findings);
+        let counts = severity_counts(&shard.findings);
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "shard {name}, {tables} tables: {sum}");
+        let _ = writeln!(text, "shard {name}, {tables} tables: {counts}");
     }
     for m in &found.moves {
-        let sum = sum(&m.findings);
-        let _ = writeln!(text, "from {} to {}: {sum}", m.source, m.target);
+        let counts = severity_counts(&m.findings);
+        let _ = writeln!(text, "from {} to {}: {counts}", m.source, m.target);
     }
     for group in groups(found) {
         group.write(&mut text);
@@ -28,39 +28,39 @@ pub(super) fn of(found: &Diagnosis) -> String {
         found.refused, found.warnings, found.notes
     );
     if found.refused + found.warnings + found.notes > 0 {
-        text += "shardwright doctor --explain CODE tells more of each\n";
+        text += "shardwright doctor --explain CODE explains a finding\n";
     }
     text
 }
 
 /// Returns the number of findings of each severity as text.
-fn sum(findings: &[Finding]) -> String {
-    let counted = [
+fn severity_counts(findings: &[Finding]) -> String {
+    let counts = [
         (Severity::Refused, "refused"),
         (Severity::Warning, "warnings"),
         (Severity::Note, "notes"),
     ]
     .map(|(severity, word)| (count(findings, severity), word));
-    let counted = counted.iter().filter(|(number, _)| *number > 0);
-    let counted: Vec<String> = counted
+    let counts = counts.iter().filter(|(number, _)| *number > 0);
+    let counts: Vec<String> = counts
         .map(|(number, word)| format!("{number} {word}"))
         .collect();
-    match counted.is_empty() {
+    match counts.is_empty() {
         true => "nothing found".to_owned(),
-        false => counted.join(", "),
+        false => counts.join(", "),
     }
 }
 
 /// The findings of one code.
 struct FindingGroup<'a> {
     first: &'a Finding,
-    items: Vec<Item<'a>>,
+    items: Vec<FindingItem<'a>>,
 }
 
 /// One finding, with the shards that have it.
-struct Item<'a> {
+struct FindingItem<'a> {
     object: &'a str,
-    places: Vec<&'a str>,
+    shards: Vec<&'a str>,
     problem: &'a str,
     remedy: &'a str,
 }
@@ -69,15 +69,15 @@ struct Item<'a> {
 fn groups(found: &Diagnosis) -> Vec<FindingGroup<'_>> {
     let mut groups: Vec<FindingGroup<'_>> = Vec::new();
     for finding in found.findings() {
-        let (place, object) = finding
+        let (shard, object) = finding
             .object
             .split_once(", ")
             .unwrap_or((&finding.object, ""));
-        let at = match groups
+        let index = match groups
             .iter()
             .position(|group| group.first.code == finding.code)
         {
-            Some(at) => at,
+            Some(index) => index,
             None => {
                 let items = Vec::new();
                 groups.push(FindingGroup {
@@ -87,16 +87,16 @@ fn groups(found: &Diagnosis) -> Vec<FindingGroup<'_>> {
                 groups.len() - 1
             }
         };
-        let same = |item: &&mut Item<'_>| {
+        let is_same = |item: &&mut FindingItem<'_>| {
             (item.object, item.problem, item.remedy)
                 == (object, &*finding.problem, &*finding.remedy)
         };
-        match groups[at].items.iter_mut().find(same) {
-            Some(item) if item.places.contains(&place) => {}
-            Some(item) => item.places.push(place),
-            None => groups[at].items.push(Item {
+        match groups[index].items.iter_mut().find(is_same) {
+            Some(item) if item.shards.contains(&shard) => {}
+            Some(item) => item.shards.push(shard),
+            None => groups[index].items.push(FindingItem {
                 object,
-                places: vec![place],
+                shards: vec![shard],
                 problem: &finding.problem,
                 remedy: &finding.remedy,
             }),
@@ -115,19 +115,20 @@ impl FindingGroup<'_> {
         };
         let title = find(&self.first.code).map_or(&*self.first.code, |code| code.title);
         let _ = writeln!(text, "\n{severity:<7}  {}  {title}", self.first.sw);
-        let one = |of: fn(&Item<'_>) -> String| {
-            let first = self.items.first().map(of);
-            first.filter(|first| self.items.iter().all(|item| &of(item) == first))
+        // A text that all items have in common is written once.
+        let common = |field: fn(&FindingItem<'_>) -> String| {
+            let first = self.items.first().map(field);
+            first.filter(|first| self.items.iter().all(|item| &field(item) == first))
         };
         let (problem, remedy) = (
-            one(|item| item.problem.to_owned()),
-            one(|item| item.remedy.to_owned()),
+            common(|item| item.problem.to_owned()),
+            common(|item| item.remedy.to_owned()),
         );
         if let Some(problem) = &problem {
             let _ = writeln!(text, "  {problem}");
         }
         for item in &self.items {
-            let _ = writeln!(text, "  - {}", item.named());
+            let _ = writeln!(text, "  - {}", item.title());
             if problem.is_none() {
                 let _ = writeln!(text, "    {}", item.problem);
             }
@@ -141,13 +142,13 @@ impl FindingGroup<'_> {
     }
 }
 
-impl Item<'_> {
+impl FindingItem<'_> {
     /// Returns the name of the object and the shards that have it.
-    fn named(&self) -> String {
-        let places = self.places.join(", ");
+    fn title(&self) -> String {
+        let shards = self.shards.join(", ");
         match self.object {
-            "" => places,
-            object => format!("{places}: {object}"),
+            "" => shards,
+            object => format!("{shards}: {object}"),
         }
     }
 }

@@ -12,27 +12,27 @@ use clap::Args;
 use plans::inspection::check::{Defect, RepairRequest};
 use std::path::PathBuf;
 
-/// Look for defects; nothing is changed.
+/// Check a map and its shards for defects. Changes nothing.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct MapCheckArgs {
     /// The map.
     name: String,
-    /// Write what would repair them to this file; read it, then give it to `map repair`.
+    /// Write a request with the repairs to this file. Read it, then carry it out with `map repair`.
     #[arg(long, value_name = "FILE")]
     request: Option<PathBuf>,
-    /// Take up a check whose parts failed; only those are examined again.
+    /// Continue a check of which some parts failed; only these parts are examined again.
     #[arg(long, value_name = "TOKEN")]
     resume: Option<String>,
     #[command(flatten)]
     output: Output,
 }
 
-/// Repair defects, as the request of a check says.
+/// Carry out the repairs in a request that `map check` has written.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct MapRepairArgs {
-    /// The request's file; `-` is stdin.
+    /// The file with the request; `-` is stdin.
     request: PathBuf,
-    /// Why, for the audit trail.
+    /// The reason, for the audit trail.
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
     #[command(flatten)]
@@ -57,17 +57,17 @@ impl MapCheckArgs {
         }
         self.output.print(&check, check_text)?;
         for shard in &check.other_maps {
-            report!("not examined: shard {shard}: only other maps have keys there");
+            report!("not examined: shard {shard}: only other maps have keys on it");
         }
         if !check.failed.is_empty() {
             report!(
-                "go on with: shardwright map check {} --resume {}",
+                "continue the check with: shardwright map check {} --resume {}",
                 check.map,
                 check.token
             );
         }
-        let clean = check.failed.is_empty() && check.defects.is_empty();
-        Ok(if clean { 0 } else { DEFECTS })
+        let is_clean = check.failed.is_empty() && check.defects.is_empty();
+        Ok(if is_clean { 0 } else { DEFECTS })
     }
 }
 
@@ -82,7 +82,7 @@ impl MapRepairArgs {
         }
         let path = format!("/api/v1/maps/{map}/mend");
         let outcomes: Vec<RepairOutcome> = client
-            .post_because(&path, json(&request)?, self.reason.as_deref())
+            .post_with_reason(&path, json(&request)?, self.reason.as_deref())
             .await?;
         self.output
             .print(&outcomes, |outcomes| outcomes_text(outcomes))?;

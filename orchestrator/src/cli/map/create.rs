@@ -5,7 +5,7 @@ use crate::cli::client::Client;
 use crate::cli::consent::{Consent, DryRun};
 use crate::cli::error::CliError;
 use crate::cli::files::read;
-use crate::cli::keys::{KeyShape, key_type, pair, range_of, strategy};
+use crate::cli::keys::{KeyShape, key_type, pair, range_and_shard, strategy};
 use crate::cli::output::{Output, json};
 use crate::cli::preview::{self, KnownNames};
 use crate::controller::{MapEdit, NewMap, NewMapping};
@@ -16,27 +16,29 @@ use plans::key_set::KeySet;
 use plans::shard_map::{DEFAULT_BUCKETS, KeyColumns, MapSettings, ShardMap, Strategy};
 use std::path::PathBuf;
 
-/// Make version 1 of a map.
+/// Create version 1 of a map.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct MapCreateArgs {
-    /// Its name; in a file it is left out.
+    /// The name of the map. A file does not contain the name.
     name: String,
     #[command(flatten)]
     kind: MapKindArgs,
-    /// Keys and their shard: FROM..TO=SHARD, either end may be missing (..=SHARD is all keys); on a hash map
-    /// virtual shards.
-    #[arg(long = "range", value_name = "FROM..TO=SHARD", value_parser = range_of, allow_hyphen_values = true)]
+    /// Keys and their shard: FROM..TO=SHARD. Either end may be missing (..=SHARD is all keys). For a hash map, FROM and
+    /// TO are numbers of virtual shards.
+    #[arg(long = "range", value_name = "FROM..TO=SHARD", value_parser = range_and_shard, allow_hyphen_values = true)]
     ranges: Vec<(String, String)>,
-    /// Shards with equal parts of a hash map's virtual shards; one shard: it owns everything.
+    /// The shards among which the virtual shards of a hash map are divided equally. For a range map, one shard that
+    /// owns all keys.
     #[arg(long, value_delimiter = ',', conflicts_with = "ranges")]
     shards: Vec<String>,
     /// A key of a list map and its shard; may be given several times.
     #[arg(long, value_name = "KEY=SHARD", value_parser = pair, allow_hyphen_values = true)]
     shard_of: Vec<(String, String)>,
-    /// A sharded table and its key column, or columns with commas between; may be given several times.
+    /// A sharded table and its key column, or columns separated by commas; may be given several times.
     #[arg(long = "table", value_name = "TABLE=COLUMN", value_parser = pair)]
     tables: Vec<(String, String)>,
-    /// Everything else from a file in YAML or JSON: strategy, key, buckets, settings, mappings; `-` is stdin.
+    /// Read everything but the name from a file in YAML or JSON: strategy, key, buckets, settings, mappings; `-` is
+    /// stdin.
     #[arg(long, short = 'f', conflicts_with_all = ["strategy", "key", "buckets", "ranges", "shards", "shard_of", "tables"])]
     file: Option<PathBuf>,
     #[command(flatten)]
@@ -51,24 +53,24 @@ pub(in crate::cli) struct MapKindArgs {
     /// How keys are divided: range, hash or list.
     #[arg(long, default_value = "range", value_parser = strategy)]
     strategy: Strategy,
-    /// Type of the shard key; types of a composite one with commas between.
+    /// The type of the shard key; for a composite key the types, separated by commas.
     #[arg(long, default_value = "bigint", value_parser = key_type, value_delimiter = ',')]
     key: Vec<KeyType>,
-    /// Virtual shards of a hash map, a power of two; 4096 by default.
+    /// The number of virtual shards of a hash map, a power of two; 4096 by default.
     #[arg(long)]
     buckets: Option<u32>,
 }
 
 impl MapKindArgs {
-    /// The shape that the flags describe.
+    /// Returns the shape that the flags describe.
     pub(super) fn shape(&self) -> KeyShape {
-        let hash = self.strategy == Strategy::Hash;
+        let is_hash = self.strategy == Strategy::Hash;
         KeyShape {
             strategy: self.strategy,
             key: self.key.clone(),
             buckets: self
                 .buckets
-                .unwrap_or(if hash { DEFAULT_BUCKETS } else { 0 }),
+                .unwrap_or(if is_hash { DEFAULT_BUCKETS } else { 0 }),
         }
     }
 }
@@ -79,12 +81,12 @@ pub(in crate::cli) struct MapAssignArgs {
     /// The map.
     name: String,
     /// Keys and their shard, as in `map create`.
-    #[arg(long = "range", value_name = "FROM..TO=SHARD", value_parser = range_of, allow_hyphen_values = true)]
+    #[arg(long = "range", value_name = "FROM..TO=SHARD", value_parser = range_and_shard, allow_hyphen_values = true)]
     ranges: Vec<(String, String)>,
     /// A key of a list map and its shard; may be given several times.
     #[arg(long, value_name = "KEY=SHARD", value_parser = pair, allow_hyphen_values = true)]
     shard_of: Vec<(String, String)>,
-    /// Why, for the audit trail.
+    /// The reason, for the audit trail.
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
     #[command(flatten)]
@@ -98,29 +100,29 @@ impl MapCreateArgs {
         let (output, dry, name) = (self.output, self.dry, self.name.clone());
         let new = match &self.file {
             Some(path) => {
-                let wrong = |error: String| {
+                let file_error = |error: String| {
                     CliError::Usage(format!("{} cannot be read: {error}", path.display()))
                 };
                 let mut document: serde_json::Value = serde_saphyr::from_str(&read(path)?)
-                    .map_err(|error| wrong(error.to_string()))?;
+                    .map_err(|error| file_error(error.to_string()))?;
                 if !document.is_object() {
-                    return Err(wrong(
-                        "it is no mapping with the fields of a map".to_owned(),
+                    return Err(file_error(
+                        "it is not an object with the fields of a map".to_owned(),
                     ));
                 }
                 document["name"] = serde_json::json!(self.name);
-                serde_json::from_value(document).map_err(|error| wrong(error.to_string()))?
+                serde_json::from_value(document).map_err(|error| file_error(error.to_string()))?
             }
             None => self.new_map()?,
         };
-        let what = format!("Makes version 1 of map {name}.");
-        make(client, &new, dry, &what, output).await
+        let what = format!("Creates version 1 of map {name}.");
+        create_map(client, &new, dry, &what, output).await
     }
 
     fn new_map(self) -> Result<NewMap, CliError> {
         let shape = self.kind.shape();
-        let mut all = mappings(&shape, &self.ranges, &self.shard_of)?;
-        all.extend(parts(&shape, &self.shards)?);
+        let mut new_mappings = mappings(&shape, &self.ranges, &self.shard_of)?;
+        new_mappings.extend(equal_parts(&shape, &self.shards)?);
         Ok(NewMap {
             name: MapName(self.name),
             strategy: shape.strategy,
@@ -130,7 +132,7 @@ impl MapCreateArgs {
                 tables: tables(&self.tables),
                 ..MapSettings::default()
             },
-            mappings: all,
+            mappings: new_mappings,
         })
     }
 }
@@ -141,7 +143,7 @@ impl MapAssignArgs {
         let mappings = mappings(&KeyShape::of(&map), &self.ranges, &self.shard_of)?;
         let lines = mappings
             .iter()
-            .map(|m| format!("Keys {} go to shard {}.", m.keys, m.shard));
+            .map(|m| format!("Gives the keys {} to shard {}.", m.keys, m.shard));
         let what = lines.collect::<Vec<_>>().join("\n");
         if self.consent.dry().is_dry() {
             let mappings = mappings.clone();
@@ -151,19 +153,19 @@ impl MapAssignArgs {
             return Ok(0);
         }
         let path = format!("/api/v1/maps/{}/versions", self.name);
-        let made: ShardMap = client
-            .post_because(
+        let map: ShardMap = client
+            .post_with_reason(
                 &path,
                 json(&MapEdit::Assign { mappings })?,
                 self.reason.as_deref(),
             )
             .await?;
-        self.output.print(&made, text::map)
+        self.output.print(&map, text::map)
     }
 }
 
-/// Makes version 1 of a map, or reports on a dry run what the controller would answer.
-pub(super) async fn make(
+/// Creates version 1 of a map. In a dry run only checks it and prints what would be done.
+pub(super) async fn create_map(
     client: &Client,
     new: &NewMap,
     dry: DryRun,
@@ -173,15 +175,15 @@ pub(super) async fn make(
     if dry.is_dry() {
         warn_unowned(&KnownNames::read(client).await?.create(new)?);
     }
-    if !dry.goes_on(what) {
+    if !dry.proceed_or_print(what) {
         return Ok(0);
     }
-    let made: ShardMap = client.post("/api/v1/maps", json(new)?).await?;
-    warn_unowned(&made);
-    output.print(&made, text::map)
+    let map: ShardMap = client.post("/api/v1/maps", json(new)?).await?;
+    warn_unowned(&map);
+    output.print(&map, text::map)
 }
 
-/// Tables with their key columns from `TABLE=COLUMN,COLUMN`.
+/// Parses the key columns of each table: `COLUMN,COLUMN`.
 pub(in crate::cli) fn tables(
     pairs: &[(String, String)],
 ) -> std::collections::BTreeMap<String, KeyColumns> {
@@ -190,8 +192,8 @@ pub(in crate::cli) fn tables(
     pairs.iter().map(table).collect()
 }
 
-/// Equal parts of the virtual shards, in the order of the shards.
-fn parts(shape: &KeyShape, shards: &[String]) -> Result<Vec<NewMapping>, CliError> {
+/// Divides the virtual shards into equal parts, one for each shard. A single shard of a range map gets all keys.
+fn equal_parts(shape: &KeyShape, shards: &[String]) -> Result<Vec<NewMapping>, CliError> {
     let part = |keys: KeySet, shard: &String| NewMapping {
         keys,
         shard: ShardName::from(shard.as_str()),
@@ -200,20 +202,21 @@ fn parts(shape: &KeyShape, shards: &[String]) -> Result<Vec<NewMapping>, CliErro
         (_, []) => Ok(Vec::new()),
         (Strategy::Range, [only]) => Ok(vec![part(KeySet::range(None, None), only)]),
         (Strategy::Hash, shards) => {
-            let of = u64::from(shape.buckets);
+            let virtual_shards = u64::from(shape.buckets);
             let count = u64::try_from(shards.len()).unwrap_or(u64::MAX);
-            let cut = |index: usize| {
+            let boundary = |index: usize| {
                 let index = u64::try_from(index).unwrap_or(u64::MAX);
-                u32::try_from(of * index / count).unwrap_or(shape.buckets)
+                u32::try_from(virtual_shards * index / count).unwrap_or(shape.buckets)
             };
             let numbered = shards.iter().enumerate();
-            let buckets = |index| KeySet::buckets(shape.buckets, cut(index), cut(index + 1));
+            let buckets =
+                |index| KeySet::buckets(shape.buckets, boundary(index), boundary(index + 1));
             Ok(numbered
                 .map(|(index, shard)| part(buckets(index), shard))
                 .collect())
         }
         (Strategy::Range | Strategy::List, _) => Err(CliError::Usage(format!(
-            "--shards divides virtual shards; a {} map names its keys by {}",
+            "--shards is for hash maps; name the keys of a {} map with {}",
             shape.strategy,
             if shape.strategy == Strategy::List {
                 "--shard-of"
@@ -229,18 +232,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn virtual_shards_are_divided_without_a_rest() {
+    fn all_virtual_shards_are_distributed() {
         let shape = KeyShape {
             strategy: Strategy::Hash,
             key: vec![KeyType::Uuid],
             buckets: 16,
         };
         let names: Vec<String> = ["a", "b", "c"].map(str::to_owned).to_vec();
-        let parts = parts(&shape, &names).unwrap();
-        let whole = parts
+        let parts = equal_parts(&shape, &names).unwrap();
+        let union = parts
             .iter()
             .fold(KeySet::buckets(16, 0, 0), |all, m| all.union(&m.keys));
-        assert_eq!(whole, KeySet::buckets(16, 0, 16));
+        assert_eq!(union, KeySet::buckets(16, 0, 16));
         assert_eq!(parts[0].keys, KeySet::buckets(16, 0, 5));
     }
 }

@@ -1,7 +1,7 @@
 //! `map import`: mappings from a file, or from a directory table that an agent reads.
 
-use super::blank;
 use super::create::MapKindArgs;
+use super::empty_map;
 use crate::cli::client::Client;
 use crate::cli::consent::DryRun;
 use crate::cli::error::CliError;
@@ -15,34 +15,34 @@ use plans::shard_map::{ImportForm, MapSettings, Mapping, Strategy, import, impor
 use plans::table::TableName;
 use std::path::{Path, PathBuf};
 
-/// Make version 1 of a map from what there is.
+/// Create version 1 of a map from a file or a directory table.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct MapImportArgs {
-    /// Its name.
+    /// The name of the map.
     name: String,
-    /// The mappings: CSV with a header (from,to,shard; bucket_from,bucket_to,shard; or key,shard), or a list
-    /// of keys and shard in JSON or YAML; `-` is stdin.
+    /// The file with the mappings: CSV with a header (from,to,shard; bucket_from,bucket_to,shard; or key,shard), or a
+    /// list of objects with keys and shard in JSON or YAML; `-` is stdin.
     #[arg(required_unless_present = "directory")]
     file: Option<PathBuf>,
-    /// What the file is written in; by default its ending.
-    #[arg(long = "format", value_enum)]
-    written: Option<ImportFileForm>,
+    /// The format of the file. By default it depends on the file name extension.
+    #[arg(long = "format", value_name = "FORMAT", value_enum)]
+    file_format: Option<ImportFileForm>,
     /// The shard with the directory table.
     #[arg(long, value_name = "SHARD", requires = "directory")]
     from: Option<String>,
-    /// A table on that shard, with its schema unless that is public.
+    /// The directory table on that shard, with its schema unless this is public.
     #[arg(long, value_name = "[SCHEMA.]TABLE", requires_all = ["from", "key_column", "shard_column"],
         conflicts_with = "file")]
     directory: Option<String>,
-    /// Its column with the key, or a bound; may be given several times.
+    /// A column of the table with the key, or with a bound of a range; may be given several times.
     #[arg(long, value_name = "COLUMN", requires = "directory")]
     key_column: Vec<String>,
-    /// Its column with the shard's name.
+    /// The column of the table with the name of the shard.
     #[arg(long, value_name = "COLUMN", requires = "directory")]
     shard_column: Option<String>,
     #[command(flatten)]
     kind: MapKindArgs,
-    /// A sharded table and its key column, or columns with commas between; may be given several times.
+    /// A sharded table and its key column, or columns separated by commas; may be given several times.
     #[arg(long = "table", value_name = "TABLE=COLUMN", value_parser = crate::cli::keys::pair)]
     tables: Vec<(String, String)>,
     #[command(flatten)]
@@ -51,7 +51,7 @@ pub(in crate::cli) struct MapImportArgs {
     output: Output,
 }
 
-/// What a file is written in.
+/// The format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ImportFileForm {
     Csv,
@@ -62,8 +62,8 @@ enum ImportFileForm {
 impl MapImportArgs {
     pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
         let shape = self.kind.shape();
-        let blank = blank(&self.name, &shape);
-        let read = match (&self.directory, &self.file) {
+        let empty_map = empty_map(&self.name, &shape);
+        let parsed = match (&self.directory, &self.file) {
             (Some(directory), _) => {
                 let shard = self.from.as_deref().unwrap_or_default();
                 let TableName {
@@ -77,12 +77,12 @@ impl MapImportArgs {
                 let body = body.to_string();
                 let path = format!("/api/v1/shards/{shard}/directory");
                 let rows: Directory = client.post(&path, body).await?;
-                import_rows(&rows.columns, &rows.rows, &blank)
+                import_rows(&rows.columns, &rows.rows, &empty_map)
             }
-            (None, Some(file)) => import(&read(file)?, self.form(file), &blank),
+            (None, Some(file)) => import(&read(file)?, self.form(file), &empty_map),
             (None, None) => Ok(Vec::new()),
         };
-        let mappings = read.map_err(|error| CliError::Usage(error.to_string()))?;
+        let mappings = parsed.map_err(|error| CliError::Usage(error.to_string()))?;
         let new = NewMap {
             name: MapName(self.name),
             strategy: shape.strategy,
@@ -95,16 +95,17 @@ impl MapImportArgs {
             mappings: mappings.into_iter().map(new_mapping).collect(),
         };
         let what = format!(
-            "Makes version 1 of map {} with {} mappings.",
+            "Creates version 1 of map {} with {} mappings.",
             new.name,
             new.mappings.len()
         );
-        super::create::make(client, &new, self.dry, &what, self.output).await
+        super::create::create_map(client, &new, self.dry, &what, self.output).await
     }
 
+    /// Returns the format of the file; CSV if neither the option nor the extension names one.
     fn form(&self, file: &Path) -> ImportForm {
-        let ending = file.extension().and_then(|ending| ending.to_str());
-        match (self.written, ending) {
+        let extension = file.extension().and_then(|extension| extension.to_str());
+        match (self.file_format, extension) {
             (Some(ImportFileForm::Csv), _) => ImportForm::Csv,
             (Some(ImportFileForm::Json), _) | (None, Some("json")) => ImportForm::Json,
             (Some(ImportFileForm::Yaml), _) | (None, Some("yaml" | "yml")) => ImportForm::Yaml,
@@ -113,7 +114,7 @@ impl MapImportArgs {
     }
 }
 
-/// A mapping as a map to make has it.
+/// Converts a mapping to a mapping of a new map.
 pub(in crate::cli) fn new_mapping(mapping: Mapping) -> NewMapping {
     NewMapping {
         keys: mapping.keys,

@@ -1,4 +1,4 @@
-//! `map load`: where the load of a map is.
+//! `map load`: measures the load of the shards and keys of a map.
 
 use crate::cli::client::Client;
 use crate::cli::error::CliError;
@@ -10,18 +10,18 @@ use plans::render::bytes;
 use plans::request::Measure;
 use std::time::Duration;
 
-/// Measure where the load is.
+/// Measure the load of each shard, and name the hottest keys.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Load {
     /// The map.
     name: String,
-    /// Watch writes for this long, for example 60s; without it rows and bytes only.
+    /// Count writes for this time, for example 60s. By default only rows and bytes are measured.
     #[arg(long = "for", value_name = "TIME", value_parser = humantime::parse_duration)]
     watch: Option<Duration>,
-    /// How many of the hottest keys are named.
+    /// The number of hottest keys to name.
     #[arg(long, default_value_t = 10)]
     hottest: u32,
-    /// What load is counted by: rows, bytes, writes, or a query that returns key and number.
+    /// The measure of load: rows, bytes, writes, or a query that returns key and number.
     #[arg(long, value_name = "MEASURE", value_parser = measure)]
     by: Option<Measure>,
     #[command(flatten)]
@@ -30,13 +30,13 @@ pub(in crate::cli) struct Load {
 
 impl Load {
     pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
-        let by_writes = self.by == Some(Measure::Writes);
-        let usual = if by_writes {
+        let measures_writes = self.by == Some(Measure::Writes);
+        let default = if measures_writes {
             Duration::from_secs(10)
         } else {
             Duration::ZERO
         };
-        let seconds = self.watch.unwrap_or(usual).as_secs();
+        let seconds = self.watch.unwrap_or(default).as_secs();
         let request = LoadRequest {
             by: self.by,
             watch_seconds: u32::try_from(seconds).unwrap_or(u32::MAX),
@@ -82,12 +82,12 @@ fn text(load: &MapLoad) -> String {
         &["SHARD", "ROWS", "BYTES", "WRITES/S", "OF FAIR SHARE"],
         &rows,
     );
-    let counted = |key| load.counted.iter().find(|counted| &counted.key == key);
+    let counter_of = |key| load.counted.iter().find(|counted| &counted.key == key);
     let rows: Vec<Vec<String>> = load
         .hottest
         .iter()
         .map(|hot| {
-            let uses = counted(&hot.key).map(|c| format!("{:.1}", c.per_second));
+            let uses = counter_of(&hot.key).map(|c| format!("{:.1}", c.per_second));
             vec![
                 hot.key.to_string(),
                 hot.shard.to_string(),

@@ -30,9 +30,9 @@ use serde_json::json;
 /// Shard maps.
 #[derive(Debug, Subcommand)]
 pub(super) enum Map {
-    /// Make version 1 of a map.
+    /// Create version 1 of a map.
     Create(create::MapCreateArgs),
-    /// Make version 1 of a map from a file, or from a directory table on a shard.
+    /// Create version 1 of a map from a file, or from a directory table on a shard.
     Import(import::MapImportArgs),
     /// Show the version in force.
     Show {
@@ -57,9 +57,9 @@ pub(super) enum Map {
     Diff(versions::Diff),
     /// Write the mappings as a file.
     Export(versions::Export),
-    /// Make the request that leads back to an earlier version.
+    /// Create the request that restores the owners of an earlier version.
     Revert(versions::Revert),
-    /// Make one mapping of adjacent ones of one shard: a version made by hand.
+    /// Join adjacent mappings of one shard. Creates a version without a migration.
     Join {
         /// The map.
         name: String,
@@ -68,22 +68,22 @@ pub(super) enum Map {
         #[command(flatten)]
         output: Output,
     },
-    /// Give keys that no shard owns to a shard: a version made by hand.
+    /// Give keys that no shard owns to a shard. Creates a version without a migration.
     Assign(create::MapAssignArgs),
     /// Change tables, rules and other settings.
     Set(settings::MapSetArgs),
     /// Measure where the load is, and name the hottest keys.
     Load(load::Load),
-    /// Look for defects of a map and its shards; nothing is changed.
+    /// Check a map and its shards for defects. Changes nothing.
     Check(check::MapCheckArgs),
-    /// Repair defects, as the request of a check says.
+    /// Carry out the repairs in a request that `map check` has written.
     #[command(alias = "mend")]
     Repair(check::MapRepairArgs),
     /// Print the shard that owns a key.
     Locate {
         /// The map.
         name: String,
-        /// The key; a composite one has commas between its values.
+        /// The key; the values of a composite key are separated by commas.
         #[arg(allow_hyphen_values = true)]
         key: String,
         #[command(flatten)]
@@ -116,8 +116,10 @@ impl Map {
                     let map = fetch(client, &name).await?;
                     preview::edit(client, &map, MapEdit::Join {}).await?;
                 }
-                let what = format!("Makes a version of map {name} with adjacent mappings joined.");
-                if !dry.goes_on(&what) {
+                let what = format!(
+                    "Creates a version of map {name} in which adjacent mappings of one shard are joined."
+                );
+                if !dry.proceed_or_print(&what) {
                     return Ok(0);
                 }
                 let body = json!({ "edit": "join" }).to_string();
@@ -143,7 +145,7 @@ impl Map {
 }
 
 impl KeyShape {
-    /// The shape of a map.
+    /// Returns the shape of a map.
     pub(super) fn of(map: &ShardMap) -> Self {
         Self {
             strategy: map.strategy,
@@ -153,19 +155,19 @@ impl KeyShape {
     }
 }
 
-/// The version in force.
+/// Reads the version in force.
 pub(super) async fn fetch(client: &Client, name: &str) -> Result<ShardMap, CliError> {
     client.get(&format!("/api/v1/maps/{name}")).await
 }
 
-/// Warns of keys that a new map gives to no shard; a list map names those that it gives.
+/// Warns if a new map gives some keys to no shard. A list map contains only the listed keys, so there is no warning.
 pub(super) fn warn_unowned(map: &ShardMap) {
-    let whole = match map.strategy {
+    let all_keys = match map.strategy {
         Strategy::Range => KeySet::range(None, None),
         Strategy::Hash => KeySet::buckets(map.buckets, 0, map.buckets),
         Strategy::List => return,
     };
-    let unowned = whole.minus(&map.mapped());
+    let unowned = all_keys.minus(&map.mapped());
     if !unowned.is_empty() {
         report!("warning: no shard of map {} owns {unowned}", map.name);
         report!(
@@ -175,8 +177,8 @@ pub(super) fn warn_unowned(map: &ShardMap) {
     }
 }
 
-/// A map that is not made yet, for readers of keys.
-pub(super) fn blank(name: &str, shape: &KeyShape) -> ShardMap {
+/// Returns a map without mappings, with whose types keys can be parsed.
+pub(super) fn empty_map(name: &str, shape: &KeyShape) -> ShardMap {
     ShardMap {
         name: MapName::from(name),
         strategy: shape.strategy,
@@ -190,7 +192,7 @@ pub(super) fn blank(name: &str, shape: &KeyShape) -> ShardMap {
     }
 }
 
-/// Mappings from `FROM..TO=SHARD` and `KEY=SHARD`.
+/// Creates mappings from `FROM..TO=SHARD` and `KEY=SHARD`.
 fn mappings(
     shape: &KeyShape,
     ranges: &[(String, String)],
@@ -205,7 +207,7 @@ fn mappings(
     }
     if !keys.is_empty() && shape.strategy != Strategy::List {
         return Err(CliError::Usage(format!(
-            "--shard-of is for list maps; this one divides keys by {}",
+            "--shard-of is for list maps; this map divides keys by {}",
             shape.strategy
         )));
     }

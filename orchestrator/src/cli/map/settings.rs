@@ -1,4 +1,4 @@
-//! `map set`: what holds for every version of a map.
+//! `map set`: changes the settings of a map, which apply to all of its versions.
 
 use super::create::tables;
 use super::{fetch, text};
@@ -15,23 +15,24 @@ use plans::shard_map::{Effect, MapSettings, PlacementRule, ShardMap, ThroughRef}
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
-/// Change settings; what is not named stays.
+/// Change settings of a map. Settings that are not named stay unchanged.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct MapSetArgs {
     /// The map.
     name: String,
-    /// Settings in YAML or JSON; each one that is named replaces what there is; `-` is stdin.
+    /// A file with settings in YAML or JSON; each setting in it replaces the present one; `-` is stdin.
     file: Option<PathBuf>,
-    /// A sharded table and its key column, or columns with commas between; may be given several times.
+    /// A sharded table and its key column, or columns separated by commas; may be given several times.
     #[arg(long = "table", value_name = "TABLE=COLUMN", value_parser = pair)]
     tables: Vec<(String, String)>,
-    /// A table whose rows belong to rows of another one, by foreign key; may be given several times.
+    /// A table without the shard key, whose rows belong to rows of another table by a foreign key; may be given several
+    /// times.
     #[arg(long, value_name = "TABLE=PARENT", value_parser = pair)]
     through: Vec<(String, String)>,
     /// A table with the same rows on every shard; may be given several times.
     #[arg(long, value_name = "TABLE")]
     reference: Vec<String>,
-    /// A table that is left alone; may be given several times.
+    /// A table that Shardwright ignores; may be given several times.
     #[arg(long, value_name = "TABLE")]
     ignore: Vec<String>,
     /// Remove the settings of a table; may be given several times.
@@ -40,17 +41,17 @@ pub(in crate::cli) struct MapSetArgs {
     /// How shards avoid issuing the same sequence values.
     #[arg(long, value_parser = ["stride", "block", "keep"])]
     sequences: Option<String>,
-    /// Keys that live only there: NAME=SHARD or NAME=label:value, and KEYS after an @ (all keys without);
-    /// for example eu=region:eu@1..500.
+    /// A rule NAME: the keys may be only on these shards. NAME=SHARD or NAME=label:value, then @KEYS (by default all
+    /// keys); for example eu=region:eu@1..500.
     #[arg(long, value_name = "NAME=SHARDS[@KEYS]", allow_hyphen_values = true)]
     pin: Vec<String>,
-    /// Keys that never live there, written like --pin.
+    /// A rule: the keys must never be on these shards. The syntax is that of --pin.
     #[arg(long, value_name = "NAME=SHARDS[@KEYS]", allow_hyphen_values = true)]
     exclude: Vec<String>,
-    /// Remove a pin or an exclusion; may be given several times.
+    /// Remove a rule; may be given several times.
     #[arg(long, value_name = "NAME")]
     drop_rule: Vec<String>,
-    /// Check the map this often by itself, for example 1h; 0s: not at all.
+    /// How often the controller checks the map by itself, for example 1h; 0s: never.
     #[arg(long, value_parser = humantime::parse_duration)]
     check_every: Option<std::time::Duration>,
     #[command(flatten)]
@@ -67,7 +68,7 @@ impl MapSetArgs {
         if self.dry.is_dry() {
             preview::settings(&map, &change)?;
         }
-        if !self.dry.goes_on(&what) {
+        if !self.dry.proceed_or_print(&what) {
             return Ok(0);
         }
         let path = format!("/api/v1/maps/{}/settings", self.name);
@@ -75,7 +76,7 @@ impl MapSetArgs {
         self.output.print(&settings, text::settings)
     }
 
-    /// The document of the API: each field that changes, as a whole.
+    /// Returns the request body: each setting that changes, with its complete new value.
     fn change(&self, map: &ShardMap) -> Result<Value, CliError> {
         let mut change = json!({});
         if let Some(file) = &self.file {
@@ -84,20 +85,20 @@ impl MapSetArgs {
             })?;
         }
         let mut settings = map.settings.clone();
-        let forgotten = |table: &String| self.forget.contains(table);
+        let is_forgotten = |table: &String| self.forget.contains(table);
         settings.tables.extend(tables(&self.tables));
-        settings.tables.retain(|table, _| !forgotten(table));
+        settings.tables.retain(|table, _| !is_forgotten(table));
         let through = self.through.iter().map(|(table, parent)| {
             let columns = std::collections::BTreeMap::new();
             let parent = parent.clone();
             (table.clone(), ThroughRef { parent, columns })
         });
         settings.through.extend(through);
-        settings.through.retain(|table, _| !forgotten(table));
+        settings.through.retain(|table, _| !is_forgotten(table));
         settings.reference.extend(self.reference.iter().cloned());
-        settings.reference.retain(|table| !forgotten(table));
+        settings.reference.retain(|table| !is_forgotten(table));
         settings.ignore.extend(self.ignore.iter().cloned());
-        settings.ignore.retain(|table| !forgotten(table));
+        settings.ignore.retain(|table| !is_forgotten(table));
         let pins = self.pin.iter().map(|text| (text, Effect::Pin));
         let excludes = self.exclude.iter().map(|text| (text, Effect::Exclude));
         for (text, effect) in pins.chain(excludes) {
@@ -108,48 +109,48 @@ impl MapSetArgs {
         settings
             .rules
             .retain(|rule| !self.drop_rule.contains(&rule.name));
-        let mut put = |field: &str, value: Value, is_named: bool| {
-            if is_named {
+        let mut set = |field: &str, value: Value, is_changed: bool| {
+            if is_changed {
                 change[field] = value;
             }
         };
-        let some = |named: &[bool]| named.iter().any(|named| *named);
+        let any = |conditions: &[bool]| conditions.iter().any(|condition| *condition);
         let forgets = !self.forget.is_empty();
-        put(
+        set(
             "tables",
             json!(settings.tables),
-            some(&[!self.tables.is_empty(), forgets]),
+            any(&[!self.tables.is_empty(), forgets]),
         );
-        put(
+        set(
             "through",
             json!(settings.through),
-            some(&[!self.through.is_empty(), forgets]),
+            any(&[!self.through.is_empty(), forgets]),
         );
-        put(
+        set(
             "reference",
             json!(settings.reference),
-            some(&[!self.reference.is_empty(), forgets]),
+            any(&[!self.reference.is_empty(), forgets]),
         );
-        put(
+        set(
             "ignore",
             json!(settings.ignore),
-            some(&[!self.ignore.is_empty(), forgets]),
+            any(&[!self.ignore.is_empty(), forgets]),
         );
         let rules = [
             !self.pin.is_empty(),
             !self.exclude.is_empty(),
             !self.drop_rule.is_empty(),
         ];
-        put("rules", json!(settings.rules), some(&rules));
-        put("sequences", json!(self.sequences), self.sequences.is_some());
+        set("rules", json!(settings.rules), any(&rules));
+        set("sequences", json!(self.sequences), self.sequences.is_some());
         let seconds = self.check_every.map(|every| every.as_secs());
         let every = seconds.filter(|seconds| *seconds > 0);
-        put("check_every", json!(every), seconds.is_some());
+        set("check_every", json!(every), seconds.is_some());
         Ok(change)
     }
 }
 
-/// `NAME=SHARD[@KEYS]` or `NAME=label:value,label:value[@KEYS]`.
+/// Parses a rule: `NAME=SHARD[@KEYS]` or `NAME=label:value,label:value[@KEYS]`.
 fn rule(text: &str, effect: Effect, map: &ShardMap) -> Result<PlacementRule, CliError> {
     let form = || CliError::Usage(format!("{text:?} is not of the form NAME=SHARDS[@KEYS]"));
     let (name, rest) = text.split_once('=').ok_or_else(form)?;
@@ -166,8 +167,8 @@ fn rule(text: &str, effect: Effect, map: &ShardMap) -> Result<PlacementRule, Cli
             .resolve(map)
             .map_err(|error| CliError::Usage(error.to_string()))
     });
-    let labels = shards.contains(':');
-    let pairs = shards.split(',').filter(|_| labels);
+    let has_labels = shards.contains(':');
+    let pairs = shards.split(',').filter(|_| has_labels);
     let label = |pair: &str| {
         let (label, value) = pair.split_once(':').ok_or_else(form)?;
         Ok((label.to_owned(), value.to_owned()))
@@ -176,7 +177,7 @@ fn rule(text: &str, effect: Effect, map: &ShardMap) -> Result<PlacementRule, Cli
         name: name.to_owned(),
         effect,
         keys: keys.transpose()?,
-        shard: (!labels).then(|| ShardName::from(shards)),
+        shard: (!has_labels).then(|| ShardName::from(shards)),
         labels: pairs.map(label).collect::<Result<_, CliError>>()?,
     })
 }

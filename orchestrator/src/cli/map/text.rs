@@ -6,7 +6,7 @@ use plans::shard_map::{
     Difference, Effect, MapSettings, Mapping, MappingState, PlacementRule, ShardMap, Strategy,
 };
 
-/// Mappings and settings.
+/// Returns the mappings and settings of a map.
 pub(super) fn map(map: &ShardMap) -> String {
     let state = |mapping: &Mapping| match mapping.state {
         MappingState::Active => "active".to_owned(),
@@ -29,7 +29,7 @@ pub(super) fn map(map: &ShardMap) -> String {
     head + &table(&["KEYS", "SHARD", "STATE"], &rows) + &settings(&map.settings)
 }
 
-/// Tables, rules and the rest; nothing where nothing is set.
+/// Returns the tables and rules; an empty text if there are none.
 pub(super) fn settings(settings: &MapSettings) -> String {
     let mut text = String::new();
     let rows: Vec<Vec<String>> = settings
@@ -89,7 +89,7 @@ fn rule(rule: &PlacementRule) -> Vec<String> {
     vec![rule.name.clone(), effect.to_owned(), keys, shards.join(",")]
 }
 
-/// One line for each map.
+/// Returns a table with a line for each map.
 pub(super) fn maps(maps: &[ShardMap]) -> TextTable {
     let row = |map: &ShardMap| {
         vec![
@@ -108,7 +108,7 @@ pub(super) fn maps(maps: &[ShardMap]) -> TextTable {
     TextTable::new(&head, maps.iter().map(row).collect()).wide(2)
 }
 
-/// One line for each version.
+/// Returns a table with a line for each version.
 pub(super) fn history(history: &[MapVersionRecord]) -> TextTable {
     let row = |v: &MapVersionRecord| {
         let at = v
@@ -127,7 +127,7 @@ pub(super) fn history(history: &[MapVersionRecord]) -> TextTable {
     TextTable::new(&head, history.iter().map(row).collect())
 }
 
-/// One line for each pair of owners.
+/// Returns a table with a line for each pair of old and new owner.
 pub(super) fn differences(differences: &[Difference]) -> TextTable {
     let owner = |shard: Option<&plans::id::ShardName>| {
         shard.map_or_else(|| "no shard".to_owned(), ToString::to_string)

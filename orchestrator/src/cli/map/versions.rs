@@ -22,7 +22,7 @@ pub(in crate::cli) struct Diff {
     name: String,
     /// The earlier version.
     from: i64,
-    /// The later version; without it the one in force.
+    /// The later version; by default the version in force.
     to: Option<i64>,
     #[command(flatten)]
     output: Output,
@@ -33,14 +33,15 @@ pub(in crate::cli) struct Diff {
 pub(in crate::cli) struct Export {
     /// The map.
     name: String,
-    /// An earlier version.
+    /// The version to write; by default the version in force.
     #[arg(long)]
     version: Option<i64>,
-    /// What to write: csv and json can be imported, sql makes a table and a function, the others are configuration of
-    /// poolers and routers.
+    /// The format: csv and json can be imported again; sql creates a table and a function; the others are configuration
+    /// files of poolers and routers.
     #[arg(long, value_enum, default_value = "json")]
     format: ExportFileForm,
-    /// Where a pooler finds a shard, if not where agents do: SHARD=host=… port=… dbname=…; may be given several times.
+    /// The address at which a pooler reaches a shard, if it is not that of the agents: SHARD=host=… port=… dbname=…;
+    /// may be given several times.
     #[arg(long = "place", value_name = "SHARD=DSN")]
     places: Vec<String>,
     /// Write to this file.
@@ -48,14 +49,14 @@ pub(in crate::cli) struct Export {
     out: Option<PathBuf>,
 }
 
-/// Make the request that leads back to an earlier version.
+/// Create the request that restores the owners of an earlier version.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Revert {
     /// The map.
     name: String,
-    /// The version whose owners shall own their keys again.
+    /// The version whose owners are restored.
     version: i64,
-    /// Write the request to this file; `shardwright plan` takes it.
+    /// Write the request to this file, for `shardwright plan`.
     #[arg(short = 'o', long = "out", value_name = "REQUEST")]
     out: Option<PathBuf>,
 }
@@ -65,7 +66,7 @@ enum ExportFileForm {
     Csv,
     Json,
     Sql,
-    /// The section [databases] of PgBouncer, to be included in its file.
+    /// The section [databases] of PgBouncer, to be included in its configuration file.
     Pgbouncer,
     /// Databases, tables and mappings of pgdog.
     Pgdog,
@@ -89,16 +90,18 @@ impl Diff {
 impl Export {
     pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
         let map = match self.version {
-            Some(version) => at(client, &self.name, version).await?,
+            Some(version) => fetch_version(client, &self.name, version).await?,
             None => fetch(client, &self.name).await?,
         };
         let text = match self.format {
             ExportFileForm::Csv => export(&map, ExportForm::Csv),
             ExportFileForm::Json => export(&map, ExportForm::Json),
             ExportFileForm::Sql => export(&map, ExportForm::Sql),
-            ExportFileForm::Pgbouncer => self.routed(client, &map, Router::Pgbouncer).await?,
-            ExportFileForm::Pgdog => self.routed(client, &map, Router::Pgdog).await?,
-            ExportFileForm::Service => self.routed(client, &map, Router::Service).await?,
+            ExportFileForm::Pgbouncer => {
+                self.router_config(client, &map, Router::Pgbouncer).await?
+            }
+            ExportFileForm::Pgdog => self.router_config(client, &map, Router::Pgdog).await?,
+            ExportFileForm::Service => self.router_config(client, &map, Router::Service).await?,
         };
         match &self.out {
             Some(path) => replace(path, &text)?,
@@ -107,7 +110,8 @@ impl Export {
         Ok(0)
     }
 
-    async fn routed(
+    /// Returns the configuration of a pooler or router.
+    async fn router_config(
         &self,
         client: &Client,
         map: &ShardMap,
@@ -121,7 +125,7 @@ impl Export {
         let named = named_places
             .iter()
             .map(|(shard, dsn)| (shard.as_str(), dsn.as_str()));
-        // The places of the options come later, and replace the others.
+        // The addresses of --place come later in the chain, and replace those of the registered shards.
         let mut places = BTreeMap::new();
         for (shard, text) in known.chain(named) {
             let dsn = Dsn::parse(text);
@@ -139,7 +143,7 @@ impl Export {
 impl Revert {
     pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
         let current = fetch(client, &self.name).await?;
-        let earlier = at(client, &self.name, self.version).await?;
+        let earlier = fetch_version(client, &self.name, self.version).await?;
         let request = plans::planner::revert(&current, &earlier)
             .map_err(|error| CliError::Refused(error.to_string()))?;
         write_or_print(self.out.as_deref(), &yaml(&request)?)?;
@@ -150,7 +154,7 @@ impl Revert {
     }
 }
 
-async fn at(client: &Client, name: &str, version: i64) -> Result<ShardMap, CliError> {
+async fn fetch_version(client: &Client, name: &str, version: i64) -> Result<ShardMap, CliError> {
     client
         .get(&format!("/api/v1/maps/{name}/versions/{version}"))
         .await

@@ -1,38 +1,38 @@
-//! Tables as text: columns as wide as they need to be, the last one not padded.
+//! Tables as text. Each column is as wide as its longest cell, and lines have no spaces at their end.
 
-/// A list: a line for each thing.
+/// A list with a line for each object.
 #[derive(Debug)]
 pub(in crate::cli) struct TextTable {
     head: Vec<&'static str>,
     rows: Vec<Vec<String>>,
-    /// So many of the last columns are shown in the wide form only.
-    wide: usize,
+    /// The number of columns at the end that only the wide format shows.
+    wide_columns: usize,
 }
 
 impl TextTable {
-    /// Columns under `head`.
+    /// Creates a table with the header `head`.
     pub(in crate::cli) fn new(head: &[&'static str], rows: Vec<Vec<String>>) -> Self {
         Self {
             head: head.to_vec(),
             rows,
-            wide: 0,
+            wide_columns: 0,
         }
     }
 
-    /// Keeps the last `columns` for the wide form.
+    /// Shows the last `columns` columns only in the wide format.
     pub(in crate::cli) fn wide(self, columns: usize) -> Self {
         Self {
-            wide: columns,
+            wide_columns: columns,
             ..self
         }
     }
 
-    /// The text, with its head and all columns if so wished.
+    /// Returns the text: with the header if `headers`, and with all columns if `wide`.
     pub(in crate::cli) fn text(&self, headers: bool, wide: bool) -> String {
-        let hidden = if wide { 0 } else { self.wide };
+        let hidden = if wide { 0 } else { self.wide_columns };
         let columns = self.head.len().saturating_sub(hidden);
         let head = self.head.iter().map(|text| (*text).to_owned()).collect();
-        // A cell is one line, whatever is in it.
+        // A line feed in a cell must not begin a new line of the table.
         let cell = |text: &String| plans::render::one_line(text).into_owned();
         let rows = self.rows.iter().map(|row| row.iter().map(cell).collect());
         let lines: Vec<Vec<String>> = Some(head)
@@ -56,12 +56,12 @@ impl TextTable {
     }
 }
 
-/// A table within a longer text.
+/// Returns a table with header and all columns, for use in a longer text.
 pub(in crate::cli) fn table(head: &[&'static str], rows: &[Vec<String>]) -> String {
     TextTable::new(head, rows.to_vec()).text(true, true)
 }
 
-/// The text, or a dash.
+/// Returns the value as text, or a dash if there is none.
 pub(in crate::cli) fn or_dash<T: ToString>(value: Option<&T>) -> String {
     value.map_or_else(|| "-".to_owned(), ToString::to_string)
 }

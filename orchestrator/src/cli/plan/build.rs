@@ -1,4 +1,4 @@
-//! Requests from flags.
+//! Creates requests from flags.
 
 use super::flags::{Flags, OperationArgs, SplitArgs};
 use crate::cli::client::Client;
@@ -13,7 +13,7 @@ use plans::request::{
 };
 
 impl OperationArgs {
-    /// The request; the map has how its keys are written.
+    /// Creates the request. Reads the map, whose key types are needed to parse keys.
     pub(super) async fn build(self, client: &Client) -> Result<Request, CliError> {
         let shape = KeyShape::of(&fetch(client, self.map()).await?);
         let flags = self.flags();
@@ -84,13 +84,14 @@ impl OperationArgs {
     }
 }
 
-/// The options that the flags name, and else the defaults.
+/// Returns the options that the flags name, with defaults for the others.
 fn options(flags: &Flags) -> Result<Options, CliError> {
-    let usual = Options::default();
-    let mut limits = usual.limits();
+    let defaults = Options::default();
+    let mut limits = defaults.limits();
     for (name, value) in &flags.limits {
-        let set = setting(name).map_err(CliError::Usage)?;
-        set.set(&mut limits, value, usual.copy_streams)
+        let setting = setting(name).map_err(CliError::Usage)?;
+        setting
+            .set(&mut limits, value, defaults.copy_streams)
             .map_err(|invalid| CliError::Usage(invalid.to_string()))?;
     }
     Ok(Options {
@@ -103,18 +104,18 @@ fn options(flags: &Flags) -> Result<Options, CliError> {
             "automatic" => Cutover::Automatic,
             _ => Cutover::Approve,
         },
-        approvals: flags.approvals.unwrap_or(usual.approvals),
+        approvals: flags.approvals.unwrap_or(defaults.approvals),
         copy_streams: limits.streams,
-        apply_sessions: flags.apply_sessions.unwrap_or(usual.apply_sessions),
+        apply_sessions: flags.apply_sessions.unwrap_or(defaults.apply_sessions),
         throttle: limits.throttle,
-        snapshot_age_s: flags.snapshot_age_s.unwrap_or(usual.snapshot_age_s),
-        wal_cap_mb: flags.wal_cap_mb.unwrap_or(usual.wal_cap_mb),
-        max_attempts: flags.max_attempts.unwrap_or(usual.max_attempts),
+        snapshot_age_s: flags.snapshot_age_s.unwrap_or(defaults.snapshot_age_s),
+        wal_cap_mb: flags.wal_cap_mb.unwrap_or(defaults.wal_cap_mb),
+        max_attempts: flags.max_attempts.unwrap_or(defaults.max_attempts),
         hold: flags.hold.unwrap_or(Hold::UntilFinish),
         override_rules: flags.override_rules.clone(),
         write_stop_budget_ms: flags
             .write_stop_budget_ms
-            .unwrap_or(usual.write_stop_budget_ms),
+            .unwrap_or(defaults.write_stop_budget_ms),
         long_writers: flags.long_writers.unwrap_or_default(),
         dual_write: flags.dual_write.unwrap_or_default(),
         ddl: flags.ddl.unwrap_or_default(),
@@ -124,13 +125,13 @@ fn options(flags: &Flags) -> Result<Options, CliError> {
             false => TrialRun::Run,
         },
         ignore_standbys: flags.ignore_standbys.clone(),
-        moves_at_once: flags.moves_at_once.unwrap_or(usual.moves_at_once),
-        moves_per_shard: flags.moves_per_shard.unwrap_or(usual.moves_per_shard),
-        ..usual
+        moves_at_once: flags.moves_at_once.unwrap_or(defaults.moves_at_once),
+        moves_per_shard: flags.moves_per_shard.unwrap_or(defaults.moves_per_shard),
+        ..defaults
     })
 }
 
-/// `SHARD=KEYS`, or with `--even` `SHARD` or `SHARD=SHARE`.
+/// Parses the parts of a split: `SHARD=KEYS`; with `--even`, `SHARD` or `SHARD=SHARE`.
 fn parts(split: &SplitArgs, shape: &KeyShape) -> Result<Vec<Part>, CliError> {
     let part = |text: &String| {
         let (shard, rest) = match text.split_once('=') {
@@ -145,8 +146,9 @@ fn parts(split: &SplitArgs, shape: &KeyShape) -> Result<Vec<Part>, CliError> {
         match rest {
             Some(share) if split.even.is_some() => {
                 let number = share.parse();
-                let wrong = |_| CliError::Usage(format!("{share:?} is no share"));
-                part.share = Some(number.map_err(wrong)?);
+                let parse_error =
+                    |_| CliError::Usage(format!("{share:?} is not a number of shares"));
+                part.share = Some(number.map_err(parse_error)?);
             }
             Some(keys) => part.keys = Some(shape.selection(keys)?),
             None => {}
@@ -167,13 +169,13 @@ mod tests {
         flags: Flags,
     }
 
-    fn read(line: &str) -> Result<Options, CliError> {
+    fn parse_options(line: &str) -> Result<Options, CliError> {
         options(&TestLine::try_parse_from(line.split(' ')).unwrap().flags)
     }
 
     #[test]
     fn flags_give_the_options_of_a_request() {
-        let options = read(
+        let options = parse_options(
             "plan --approvals 2 --limit rate=20MB/s --limit hours=22:00-06:00 --limit streams=4 \
              --limit commit=off --apply-sessions 1 --snapshot-age-s 60 --wal-cap-mb 2048 --max-attempts 3 --hold 3600",
         );
@@ -184,13 +186,13 @@ mod tests {
         });
         let written: Options = serde_json::from_value(written).unwrap();
         assert_eq!(options.unwrap(), written);
-        assert_eq!(read("plan").unwrap(), Options::default());
+        assert_eq!(parse_options("plan").unwrap(), Options::default());
     }
 
     #[test]
-    fn a_limit_that_is_none_is_wrong_usage() {
+    fn an_unknown_limit_or_value_is_wrong_usage() {
         for line in ["plan --limit speed=1", "plan --limit rate=quick"] {
-            let error = read(line).unwrap_err();
+            let error = parse_options(line).unwrap_err();
             assert!(matches!(error, CliError::Usage(_)), "{error}");
         }
     }

@@ -17,7 +17,7 @@ use flags::{Flags, OperationArgs};
 use plans::render::{plan_summary, plan_text};
 use std::path::PathBuf;
 
-/// Make a plan of a request, or of flags.
+/// Create a plan from a request, or from flags.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(super) struct Plan {
@@ -30,10 +30,10 @@ pub(super) struct Plan {
     print: Print,
 }
 
-/// What becomes of a plan.
+/// Where the plan is written, and in which format.
 #[derive(Debug, Args)]
 pub(super) struct Print {
-    /// Write the plan to this file; `shardwright apply` takes it.
+    /// Write the plan to this file, for `shardwright apply`.
     #[arg(short = 'o', long = "out", value_name = "PLAN")]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -43,9 +43,9 @@ pub(super) struct Print {
 /// Submit a plan.
 #[derive(Debug, Args)]
 pub(super) struct ApplyArgs {
-    /// The plan's file; `-` is stdin.
+    /// The file with the plan; `-` is stdin.
     plan: PathBuf,
-    /// Also when other migrations move some of its keys, or have changed the map: it waits for them.
+    /// Accept the plan even if other migrations move some of its keys or have changed the map; it waits for them.
     #[arg(long)]
     queue: bool,
     #[command(flatten)]
@@ -81,6 +81,7 @@ impl Plan {
 }
 
 impl Print {
+    /// Creates the plan, and prints or writes it.
     async fn plan(self, client: &Client, request: String) -> Result<u8, CliError> {
         let plan: plans::plan::Plan = client.post("/api/v1/plans", request).await?;
         let document = json(&plan)?;
@@ -108,7 +109,7 @@ impl ApplyArgs {
         let text = DocumentKind::Plan.read(&self.plan)?;
         if self.dry.is_dry() {
             let plan = preview::plan(client, &text, self.queue).await?;
-            self.dry.goes_on(&plan_summary(&plan));
+            self.dry.proceed_or_print(&plan_summary(&plan));
             return Ok(0);
         }
         let path = format!("/api/v1/operations?queue={}", self.queue);

@@ -1,4 +1,4 @@
-//! Which clients are admitted, and how: tokens, TLS, read-only.
+//! The options of `serve` about clients: tokens, TLS, read-only.
 
 use crate::access::{AccessRule, AuditRule, Secret, SecretDigest};
 use crate::api::{ServeError, ServerCertificate};
@@ -13,11 +13,11 @@ use tokio_rustls::rustls::ServerConfig;
 /// Options of `serve` about which clients are admitted.
 #[derive(Debug, Args)]
 pub(super) struct ListenerArgs {
-    /// Know no tokens but those of the store; without it a controller on loopback has a token of this machine, which
-    /// commands and agents of the same account find by themselves.
+    /// Accept only tokens of the store. Without this option a controller on loopback also has a token of this machine,
+    /// which commands and agents of the same account find by themselves.
     #[arg(long, env = "SHARDWRIGHT_TOKENS", conflicts_with = "open")]
     tokens: bool,
-    /// The file of a token that opens everything, made anew if it is not there.
+    /// The file with a token of the role admin. If the file does not exist, it is created with a new token.
     #[arg(
         long,
         value_name = "FILE",
@@ -25,10 +25,10 @@ pub(super) struct ListenerArgs {
         conflicts_with = "open"
     )]
     admin_token_file: Option<PathBuf>,
-    /// Ask for no token, on loopback: every account of this machine may then do everything.
+    /// Require no token. For loopback only; every account of this machine may then do everything.
     #[arg(long)]
     open: bool,
-    /// PEM file of the certificate that is shown, with those between it and a root.
+    /// The PEM file with the certificate of the server and the intermediate certificates.
     #[arg(
         long,
         value_name = "FILE",
@@ -36,7 +36,7 @@ pub(super) struct ListenerArgs {
         requires = "tls_key"
     )]
     tls_cert: Option<PathBuf>,
-    /// PEM file of its key.
+    /// The PEM file with the private key of the certificate.
     #[arg(
         long,
         value_name = "FILE",
@@ -44,11 +44,11 @@ pub(super) struct ListenerArgs {
         requires = "tls_cert"
     )]
     tls_key: Option<PathBuf>,
-    /// Speak HTTP without TLS beyond loopback, because something in front of it speaks TLS.
+    /// Use HTTP without TLS also on other addresses than loopback, because a proxy in front of the controller uses TLS.
     #[arg(long, env = "SHARDWRIGHT_PLAIN_HTTP")]
     plain_http: bool,
-    /// What becomes of a command whose line in the audit trail cannot be written: it is carried out and noted in the log,
-    /// or refused.
+    /// What happens to a command whose line cannot be written to the audit trail: `noted`: the controller carries it
+    /// out, and writes the line to the log; `required`: the controller refuses it.
     #[arg(long, value_enum, env = "SHARDWRIGHT_AUDIT", default_value_t)]
     pub(super) audit: AuditRule,
     /// Refuse every change through this controller; agents continue.
@@ -57,7 +57,7 @@ pub(super) struct ListenerArgs {
 }
 
 impl ListenerArgs {
-    /// Who must show a token.
+    /// Returns which callers must present a token.
     pub(super) fn rule(&self) -> AccessRule {
         match self.open {
             true => AccessRule::Open,
@@ -65,18 +65,18 @@ impl ListenerArgs {
         }
     }
 
-    /// Refuses what would let everybody in, or send tokens in clear; the settings of TLS.
+    /// Checks that other hosts need a token and TLS. Returns the TLS configuration, if a certificate was named.
     pub(super) fn check(
         &self,
         address: SocketAddr,
         advertised: Option<&str>,
     ) -> Result<Option<Arc<ServerConfig>>, ServeError> {
         let certificate = self.tls_cert.clone().zip(self.tls_key.clone());
-        let beyond = !address.ip().is_loopback();
-        if beyond && !self.tokens && self.admin_token_file.is_none() {
+        let is_reachable_by_others = !address.ip().is_loopback();
+        if is_reachable_by_others && !self.tokens && self.admin_token_file.is_none() {
             return Err(ServeError::NotLoopback { address });
         }
-        if beyond && certificate.is_none() && !self.plain_http {
+        if is_reachable_by_others && certificate.is_none() && !self.plain_http {
             return Err(ServeError::NoTls { address });
         }
         if address.ip().is_unspecified() && advertised.is_none() {
@@ -88,7 +88,7 @@ impl ListenerArgs {
             .transpose()
     }
 
-    /// The file of the token that opens everything, if there is one.
+    /// Returns the file with the token of the role admin, if there is one.
     pub(super) fn admin_file(&self) -> Option<PathBuf> {
         match &self.admin_token_file {
             Some(path) => Some(path.clone()),
@@ -97,18 +97,18 @@ impl ListenerArgs {
         }
     }
 
-    /// What is known of the admin token; its file is made where it is not there.
-    pub(super) fn admin(&self) -> Result<Option<SecretDigest>, CliError> {
+    /// Returns the digest of the admin token. Creates the file if it does not exist.
+    pub(super) fn admin_digest(&self) -> Result<Option<SecretDigest>, CliError> {
         let Some(path) = self.admin_file() else {
             return Ok(None);
         };
-        let text = files::read_or_make_secret(&path, || Secret::random().reveal().to_owned())?;
+        let text = files::read_or_create_secret(&path, || Secret::random().reveal().to_owned())?;
         files::check_private(&path)?;
-        let secret = Secret::shown(&text);
+        let secret = Secret::presented(&text);
         if !secret.is_long_enough() {
             let what = format!(
-                "the token in {} can be guessed: it takes 128 random bits, as of `openssl rand -hex 32`; remove the \
-                 file, and another is made",
+                "the token in {} can be guessed: a token needs 128 random bits, such as from `openssl rand -hex 32`; if \
+                 you remove the file, the controller creates a new token",
                 path.display()
             );
             return Err(CliError::Usage(what));

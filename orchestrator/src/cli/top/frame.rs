@@ -2,7 +2,7 @@
 //! and the agents, in the columns and rows of the terminal.
 
 use crate::api::LeadershipHealth;
-use crate::cli::out::harmless;
+use crate::cli::out::escape_control;
 use crate::cli::output::TextTable;
 use crate::dashboard::agents::is_connected;
 use crate::store::AgentRecord;
@@ -23,21 +23,22 @@ pub(super) struct FleetStatus {
     pub(super) migrations: Vec<MigrationView>,
     /// The number of older unfinished migrations that were not requested from the controller.
     pub(super) hidden: usize,
+    /// The number of migrations that have ended.
     pub(super) ended: usize,
     pub(super) agents: Vec<AgentRecord>,
     /// Why the last request for a newer state failed; `None` if it did not.
     pub(super) stale: Option<String>,
 }
 
-/// What comes first.
+/// Which migrations come first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(super) enum MigrationSort {
-    /// The newest.
+    /// The newest migrations.
     #[default]
     Newest,
-    /// Those that are done last.
+    /// Those whose step has the longest remaining time.
     Left,
-    /// Those that are the farthest behind.
+    /// Those whose stream has the largest lag.
     Lag,
 }
 
@@ -53,8 +54,8 @@ impl MigrationSort {
     fn name(self) -> &'static str {
         match self {
             Self::Newest => "newest first",
-            Self::Left => "longest left first",
-            Self::Lag => "farthest behind first",
+            Self::Left => "longest remaining time first",
+            Self::Lag => "largest lag first",
         }
     }
 }
@@ -65,52 +66,55 @@ pub(super) fn frame(
     sort: MigrationSort,
     (columns, rows): (usize, usize),
 ) -> Vec<String> {
-    let mut lines = vec![head(status, sort)];
+    let mut lines = vec![headline(status, sort)];
     lines.extend(
         status
             .stale
             .as_ref()
             .map(|why| format!("! not updated since: {why}")),
     );
-    let (waiting, rest): (Vec<_>, Vec<_>) = status
+    let (waiting, others): (Vec<_>, Vec<_>) = status
         .migrations
         .iter()
         .partition(|m| operator_wait(m).is_some());
     if !waiting.is_empty() {
         lines.push(String::new());
-        lines.push("WAITS FOR SOMEBODY".to_owned());
-        lines.extend(waiting.iter().map(|m| attention(m)));
+        lines.push("WAITS FOR AN OPERATOR".to_owned());
+        lines.extend(waiting.iter().map(|m| waiting_line(m)));
     }
     lines.push(String::new());
     if status.migrations.is_empty() {
-        lines.push(format!("nothing goes on; {} have ended", status.ended));
+        lines.push(format!(
+            "no migration is running; {} have ended",
+            status.ended
+        ));
     } else {
-        let mut listed: Vec<&MigrationView> = waiting.into_iter().chain(rest).collect();
-        arrange(&mut listed, sort);
+        let mut listed: Vec<&MigrationView> = waiting.into_iter().chain(others).collect();
+        sort_migrations(&mut listed, sort);
         lines.extend(table(&listed));
     }
     if status.hidden > 0 {
         lines.push(format!(
-            "and {} older ones: shardwright list",
+            "and {} older migrations: shardwright list",
             status.hidden
         ));
     }
     lines.push(String::new());
-    lines.push(agents(status));
+    lines.push(agents_line(status));
     lines.truncate(rows);
     lines.iter().map(|line| cut(line, columns)).collect()
 }
 
-fn head(status: &FleetStatus, sort: MigrationSort) -> String {
+fn headline(status: &FleetStatus, sort: MigrationSort) -> String {
     let health = &status.health;
     let leader = match &health.leader {
         Some(leader) => format!("{leader} leads"),
         None => "no controller leads".to_owned(),
     };
     let at = status.at.format("%H:%M:%S");
-    let open = status.migrations.len() + status.hidden;
+    let unfinished = status.migrations.len() + status.hidden;
     format!(
-        "shardwright {} · {at} UTC · {leader} · {open} under way · {} · q leaves, s sorts",
+        "shardwright {} · {at} UTC · {leader} · {unfinished} not ended · {} · q: quit, s: sort",
         health.version,
         sort.name()
     )
@@ -130,7 +134,7 @@ fn operator_wait(view: &MigrationView) -> Option<&WaitReason> {
     })
 }
 
-fn attention(view: &MigrationView) -> String {
+fn waiting_line(view: &MigrationView) -> String {
     let m = &view.summary;
     let wait = operator_wait(view)
         .map(ToString::to_string)
@@ -138,21 +142,25 @@ fn attention(view: &MigrationView) -> String {
     format!("! {} {} → {} {}: {wait}", m.id, m.source, m.target, m.state)
 }
 
-fn step(view: &MigrationView) -> Option<&StepView> {
+/// Returns the running step, or else the next one.
+fn current_step(view: &MigrationView) -> Option<&StepView> {
     let has_ended = |state| matches!(state, StepState::Done | StepState::Skipped);
     view.steps.iter().find(|step| !has_ended(step.state))
 }
 
-fn left(view: &MigrationView) -> Option<f64> {
-    step(view)?.progress.as_ref()?.eta_seconds
+/// Returns the estimated remaining time of the step, in seconds.
+fn remaining_seconds(view: &MigrationView) -> Option<f64> {
+    current_step(view)?.progress.as_ref()?.eta_seconds
 }
 
-fn arrange(listed: &mut [&MigrationView], sort: MigrationSort) {
+fn sort_migrations(listed: &mut [&MigrationView], sort: MigrationSort) {
     match sort {
         MigrationSort::Newest => listed.sort_by_key(|m| Reverse(m.summary.created_at)),
-        MigrationSort::Left => {
-            listed.sort_by(|a, b| left(b).unwrap_or(-1.0).total_cmp(&left(a).unwrap_or(-1.0)))
-        }
+        MigrationSort::Left => listed.sort_by(|a, b| {
+            remaining_seconds(b)
+                .unwrap_or(-1.0)
+                .total_cmp(&remaining_seconds(a).unwrap_or(-1.0))
+        }),
         MigrationSort::Lag => {
             listed.sort_by_key(|m| Reverse(m.stream.as_ref().map_or(-1, |stream| stream.lag_ms)));
         }
@@ -178,33 +186,33 @@ fn table(listed: &[&MigrationView]) -> Vec<String> {
 
 fn row(view: &MigrationView) -> Vec<String> {
     let m = &view.summary;
-    let step = step(view);
+    let step = current_step(view);
     let progress = step.and_then(|step| step.progress.as_ref());
     let tables = progress.map_or(&[][..], |p| p.tables.as_slice());
     let (done, total) = tables.iter().fold((0, 0), |(done, total), table| {
         (done + table.rows_done, total + table.rows_total)
     });
-    let share = (total > 0).then(|| format!("{} %", done.clamp(0, total) * 100 / total));
+    let percent = (total > 0).then(|| format!("{} %", done.clamp(0, total) * 100 / total));
     let rate = progress.filter(|p| p.rows_per_second > 0.0);
     let rate = rate.map(|p| format!("{} rows/s", count(p.rows_per_second as i64)));
     let lag = view.stream.as_ref();
     let lag = lag.map(|stream| format!("{} ms, {}", stream.lag_ms, bytes(stream.lag_bytes)));
-    let dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+    let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
     vec![
         m.id.to_string(),
         format!("{} → {}", m.source, m.target),
         m.state.to_string(),
-        dash(step.map(|step| step.id.to_string())),
-        dash(share),
-        dash(rate),
-        dash(left(view).map(seconds)),
-        dash(lag),
-        dash(view.waits.first().map(|wait| wait.what.clone())),
+        or_dash(step.map(|step| step.id.to_string())),
+        or_dash(percent),
+        or_dash(rate),
+        or_dash(remaining_seconds(view).map(seconds)),
+        or_dash(lag),
+        or_dash(view.waits.first().map(|wait| wait.what.clone())),
     ]
 }
 
-fn agents(status: &FleetStatus) -> String {
-    let (heard, silent): (Vec<&AgentRecord>, Vec<&AgentRecord>) = status
+fn agents_line(status: &FleetStatus) -> String {
+    let (connected, silent): (Vec<&AgentRecord>, Vec<&AgentRecord>) = status
         .agents
         .iter()
         .partition(|agent| is_connected(agent, status.at));
@@ -212,17 +220,17 @@ fn agents(status: &FleetStatus) -> String {
         let names: Vec<&str> = agents.iter().map(|agent| agent.name.as_str()).collect();
         names.join(", ")
     };
-    match (heard.is_empty(), silent.is_empty()) {
-        (true, true) => "no agent has spoken: shardwright-agent --name NAME".to_owned(),
-        (false, true) => format!("agents: {}", names(&heard)),
-        (true, false) => format!("! no agent can be heard; silent: {}", names(&silent)),
-        (false, false) => format!("agents: {}; silent: {}", names(&heard), names(&silent)),
+    match (connected.is_empty(), silent.is_empty()) {
+        (true, true) => "no agent has ever connected: shardwright-agent --name NAME".to_owned(),
+        (false, true) => format!("agents: {}", names(&connected)),
+        (true, false) => format!("! no agent is connected; silent: {}", names(&silent)),
+        (false, false) => format!("agents: {}; silent: {}", names(&connected), names(&silent)),
     }
 }
 
 /// Returns the line without control characters of terminals, cut to the width of the screen.
 fn cut(line: &str, columns: usize) -> String {
-    let line = harmless(line).replace(['\n', '\t'], " ");
+    let line = escape_control(line).replace(['\n', '\t'], " ");
     if console::measure_text_width(&line) <= columns {
         return line;
     }

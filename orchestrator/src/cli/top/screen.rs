@@ -1,4 +1,5 @@
-//! The terminal: another screen while it is shown, the old one when it is left, however that comes about.
+//! The terminal. The program uses its alternate screen, and restores the normal screen when it ends, also after a
+//! panic.
 
 use crate::cli::error::CliError;
 use console::{Key, Term};
@@ -6,67 +7,72 @@ use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use std::fmt::Write;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-/// The other screen of a terminal, without the cursor.
-const OPEN: &str = "\x1b[?1049h\x1b[?25l";
-const CLOSE: &str = "\x1b[?25h\x1b[?1049l";
-const HOME: &str = "\x1b[H";
-const REST_OF_LINE: &str = "\x1b[K";
-const REST_OF_SCREEN: &str = "\x1b[J";
+/// Switches to the alternate screen and hides the cursor.
+const OPEN_SCREEN: &str = "\x1b[?1049h\x1b[?25l";
+/// Shows the cursor and switches to the normal screen.
+const CLOSE_SCREEN: &str = "\x1b[?25h\x1b[?1049l";
+/// Moves the cursor to the top left corner.
+const CURSOR_HOME: &str = "\x1b[H";
+/// Clears the rest of the line.
+const CLEAR_LINE: &str = "\x1b[K";
+/// Clears the rest of the screen.
+const CLEAR_SCREEN: &str = "\x1b[J";
 
-/// The screen while it is shown.
+/// The alternate screen. Dropping the value restores the normal screen.
 pub(super) struct TerminalScreen {
     term: Term,
-    /// How the terminal took keys before: a thread that waits for a key may never restore it.
-    keys: Option<Termios>,
+    /// The settings of the terminal before the program changed them. The thread that waits for keys changes them, and
+    /// may end without restoring them.
+    settings: Option<Termios>,
 }
 
 impl TerminalScreen {
     pub(super) fn open(term: Term) -> Result<Self, CliError> {
-        let keys = tcgetattr(std::io::stdin()).ok();
-        term.write_str(OPEN)?;
-        Ok(Self { term, keys })
+        let settings = tcgetattr(std::io::stdin()).ok();
+        term.write_str(OPEN_SCREEN)?;
+        Ok(Self { term, settings })
     }
 
-    /// Draws the lines that `frame` makes for this many columns and rows.
+    /// Draws the lines that `frame` returns for the columns and rows of the terminal.
     pub(super) fn draw(
         &mut self,
         frame: impl FnOnce((usize, usize)) -> Vec<String>,
     ) -> Result<(), CliError> {
         let (rows, columns) = self.term.size();
         let lines = frame((columns.into(), rows.into()));
-        let mut text = HOME.to_owned();
+        let mut text = CURSOR_HOME.to_owned();
         for (number, line) in lines.iter().enumerate() {
             let end = if number + 1 < lines.len() { "\r\n" } else { "" };
             // Writing to a String cannot fail.
-            let _ = write!(text, "{line}{REST_OF_LINE}{end}");
+            let _ = write!(text, "{line}{CLEAR_LINE}{end}");
         }
-        text += REST_OF_SCREEN;
+        text += CLEAR_SCREEN;
         Ok(self.term.write_str(&text)?)
     }
 }
 
-/// Also where the program panics, or a signal ends it.
 impl Drop for TerminalScreen {
     fn drop(&mut self) {
-        // Where the terminal is gone there is nothing to put back.
-        let _ = self.term.write_str(CLOSE);
-        if let Some(keys) = &self.keys {
-            let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, keys);
+        // If this fails, the terminal has been closed.
+        let _ = self.term.write_str(CLOSE_SCREEN);
+        if let Some(settings) = &self.settings {
+            let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, settings);
         }
     }
 }
 
-/// The keys that are pressed.
+/// The keys that the user presses.
 pub(super) struct KeyPresses(UnboundedReceiver<Key>);
 
 impl KeyPresses {
-    /// Listens until a key leaves the screen: one that is read changes the terminal while it is waited for.
+    /// Starts a thread that reads keys until one of them leaves the screen. It must not read another key then, because
+    /// reading changes the settings of the terminal.
     pub(super) fn listen() -> Self {
         let (sender, receiver) = unbounded_channel();
         std::thread::spawn(move || {
             while let Ok(key) = Term::stdout().read_key_raw() {
-                let leaves = matches!(key, Key::Char('q') | Key::Escape | Key::CtrlC);
-                if sender.send(key).is_err() || leaves {
+                let leaves_screen = matches!(key, Key::Char('q') | Key::Escape | Key::CtrlC);
+                if sender.send(key).is_err() || leaves_screen {
                     break;
                 }
             }
@@ -74,7 +80,7 @@ impl KeyPresses {
         Self(receiver)
     }
 
-    /// The next one; `None` where none comes any more.
+    /// Waits for the next key; `None` if the thread has ended.
     pub(super) async fn next(&mut self) -> Option<Key> {
         self.0.recv().await
     }

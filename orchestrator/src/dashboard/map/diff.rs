@@ -1,6 +1,6 @@
 //! The page with the differences between two versions of a map.
 
-use crate::access::Visitor;
+use crate::access::Caller;
 use crate::controller::{ControlError, Controller};
 use crate::dashboard::bars::{Bar, Palette};
 use crate::dashboard::page::{DashboardPage, PageError};
@@ -12,8 +12,8 @@ use plans::shard_map::{Difference, ShardMap, Strategy, difference};
 use serde::Deserialize;
 
 /// The maximum number of listed differences, and of versions to choose from.
-const LISTED: usize = 200;
-const CHOICES: usize = 200;
+const MAX_DIFFERENCES: usize = 200;
+const MAX_CHOICES: usize = 200;
 
 /// The two versions. Without them, the two newest versions are compared.
 #[derive(Debug, Deserialize)]
@@ -43,44 +43,45 @@ struct MapDiffRow {
 /// Shows the page.
 pub(in crate::dashboard) async fn compare(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     Path(name): Path<String>,
-    Query(between): Query<MapDiffQuery>,
+    Query(query): Query<MapDiffQuery>,
 ) -> Result<DashboardPage, PageError> {
     let name = MapName(name);
     let current = controller.map(&name).await?.version;
-    let to = chosen(between.to.as_deref(), current)?;
-    let from = chosen(between.from.as_deref(), MapVersion((to.0 - 1).max(1)))?;
+    let to = parse_version(query.to.as_deref(), current)?;
+    let from = parse_version(query.from.as_deref(), MapVersion((to.0 - 1).max(1)))?;
     let before = controller.map_at(&name, from).await?;
     let after = controller.map_at(&name, to).await?;
     let history = controller.store().history(&name).await?;
-    let newest = history.iter().rev().take(CHOICES);
-    let changed = difference(&before, &after);
+    let newest = history.iter().rev().take(MAX_CHOICES);
+    let differences = difference(&before, &after);
     let fleet = controller.store().shards().await?;
     let palette = Palette::of(fleet.into_iter().map(|shard| shard.name));
-    let compared = MapDiffPage {
+    let diff = MapDiffPage {
         name: name.to_string(),
         from: from.0,
         to: to.0,
         choices: newest.map(|record| record.version.0).collect(),
         bars: bars(&[&before, &after], &palette),
-        rows: changed.iter().take(LISTED).map(row).collect(),
-        hidden: changed.len().saturating_sub(LISTED),
+        rows: differences.iter().take(MAX_DIFFERENCES).map(row).collect(),
+        hidden: differences.len().saturating_sub(MAX_DIFFERENCES),
     };
     let title = format!("Map {name}, versions {from} and {to}");
-    Ok(DashboardPage::still(&title, &compared, Some(visitor)))
+    Ok(DashboardPage::static_page(&title, &diff, Some(caller)))
 }
 
-/// Draws the maps as bars. A list map has no bar, because its bar shows only numbers of keys and not which keys
-/// changed.
+/// Draws a bar for each map. List maps have no bar here, because their bars show only numbers of keys, and not which
+/// keys changed.
 fn bars(maps: &[&ShardMap], palette: &Palette) -> Vec<(i64, Bar)> {
-    let drawn = maps.iter().filter(|map| map.strategy != Strategy::List);
-    drawn
+    let with_ranges = maps.iter().filter(|map| map.strategy != Strategy::List);
+    with_ranges
         .map(|map| (map.version.0, Bar::new(map, palette)))
         .collect()
 }
 
-fn chosen(text: Option<&str>, otherwise: MapVersion) -> Result<MapVersion, ControlError> {
+/// Parses the number of a version; `otherwise` if there is none.
+fn parse_version(text: Option<&str>, otherwise: MapVersion) -> Result<MapVersion, ControlError> {
     let Some(text) = text else {
         return Ok(otherwise);
     };

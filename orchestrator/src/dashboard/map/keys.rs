@@ -1,15 +1,15 @@
 //! The owners of keys: ranges, ranges of virtual shards, or the number of a list's keys for each shard.
 
 use crate::controller::MarkedMap;
-use crate::dashboard::bars::{Bar, Palette, listed, named as named_keys};
+use crate::dashboard::bars::{Bar, Palette, key_count_text, keys_text};
 use crate::dashboard::marks::{self, StateMark};
 use askama::Template;
 use plans::key_set::KeySet;
 use plans::shard_map::{Mapping, ShardMap, Strategy};
 
 /// The maximum number of listed mappings, and of named keys of a list.
-const LISTED: usize = 200;
-const NAMED: usize = 100;
+const MAX_MAPPINGS: usize = 200;
+const MAX_KEYS: usize = 100;
 
 /// The mappings in force.
 #[derive(Template)]
@@ -32,7 +32,7 @@ struct MapKeysRow {
     /// Some keys of a list, each by name.
     named: Vec<String>,
     /// The number of the list's keys that `named` does not contain.
-    more: usize,
+    hidden_keys: usize,
 }
 
 impl MapKeysView {
@@ -42,41 +42,44 @@ impl MapKeysView {
         Self {
             name: map.name.to_string(),
             version: map.version.to_string(),
-            what: what(map),
-            bar: Bar::marked(marked, palette),
-            rows: marked.moving_keys().take(LISTED).map(row).collect(),
-            hidden: map.mappings.len().saturating_sub(LISTED),
+            what: division_text(map),
+            bar: Bar::with_moving_keys(marked, palette),
+            rows: marked.moving_keys().take(MAX_MAPPINGS).map(row).collect(),
+            hidden: map.mappings.len().saturating_sub(MAX_MAPPINGS),
         }
     }
 }
 
 fn row((mapping, moving): (&Mapping, Option<&KeySet>)) -> MapKeysRow {
-    let (keys, named, more) = match &mapping.keys {
+    let (keys, named, hidden_keys) = match &mapping.keys {
         KeySet::Range(_) | KeySet::Hash(_) => (mapping.keys.to_string(), Vec::new(), 0),
         KeySet::List(keys) => (
-            listed(keys.len()),
-            keys.iter().take(NAMED).map(ToString::to_string).collect(),
-            keys.len().saturating_sub(NAMED),
+            key_count_text(keys.len()),
+            keys.iter()
+                .take(MAX_KEYS)
+                .map(ToString::to_string)
+                .collect(),
+            keys.len().saturating_sub(MAX_KEYS),
         ),
     };
     MapKeysRow {
         keys,
         shard: mapping.shard.to_string(),
         mark: marks::of_mapping(moving.is_some()),
-        moving: moving.filter(|keys| **keys != mapping.keys).map(named_keys),
+        moving: moving.filter(|keys| **keys != mapping.keys).map(keys_text),
         named,
-        more,
+        hidden_keys,
     }
 }
 
 /// Describes how the map divides the keys.
-fn what(map: &ShardMap) -> String {
+fn division_text(map: &ShardMap) -> String {
     let key: Vec<_> = map.key.iter().map(|key| key.sql_name()).collect();
     let key = key.join(", ");
     match map.strategy {
-        Strategy::Range => format!("ranges of {key}, half open"),
+        Strategy::Range => format!("half-open ranges of {key}"),
         Strategy::Hash => format!(
-            "{} virtual shards by the hash of {key}; ranges of them, half open",
+            "{} virtual shards by the hash of {key}, in half-open ranges",
             map.buckets
         ),
         Strategy::List => {
@@ -84,7 +87,7 @@ fn what(map: &ShardMap) -> String {
                 KeySet::List(keys) => keys.len(),
                 KeySet::Range(_) | KeySet::Hash(_) => 0,
             });
-            format!("{} of {key}, one by one", listed(sets.sum()))
+            format!("{} of {key}, one by one", key_count_text(sets.sum()))
         }
     }
 }

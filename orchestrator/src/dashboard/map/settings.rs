@@ -37,7 +37,7 @@ impl MapSettingsView {
             rules: settings.rules.iter().map(rule).collect(),
             sequences: sequences(settings.sequences),
             check: settings.check_every.map_or_else(
-                || "only by hand".to_owned(),
+                || "only on request".to_owned(),
                 |seconds| format!("every {}", duration(seconds)),
             ),
         }
@@ -56,7 +56,7 @@ fn tables(settings: &MapSettings) -> Vec<MapTableRow> {
     let reference = settings.reference.iter();
     let reference = reference.map(|table| row(table, "same rows on every shard".to_owned()));
     let ignored = settings.ignore.iter();
-    let ignored = ignored.map(|table| row(table, "left alone".to_owned()));
+    let ignored = ignored.map(|table| row(table, "ignored".to_owned()));
     keyed
         .chain(through)
         .chain(reference)
@@ -83,9 +83,13 @@ fn rule(rule: &PlacementRule) -> MapRuleRow {
 
 fn sequences(sequences: Sequences) -> String {
     let text = match sequences {
-        Sequences::Stride => "stride: each shard issues values of a remainder of its own",
-        Sequences::Block => "block: each shard issues values from a block of its own",
-        Sequences::Keep => "keep: sequences go on as they are, the application sees to it",
+        Sequences::Stride => {
+            "stride: the values of each shard have another remainder when divided by 64"
+        }
+        Sequences::Block => "block: each shard issues values from its own block",
+        Sequences::Keep => {
+            "keep: Shardwright does not change sequences; the application must avoid duplicate values"
+        }
     };
     text.to_owned()
 }

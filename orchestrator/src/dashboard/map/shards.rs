@@ -1,6 +1,6 @@
 //! The shards of the fleet as the map uses them: the keys that each one owns, its labels and its capacity.
 
-use crate::dashboard::bars::{Palette, listed};
+use crate::dashboard::bars::{Palette, key_count_text};
 use crate::store::ShardRecord;
 use crate::view::figures::{bytes, count};
 use askama::Template;
@@ -10,7 +10,7 @@ use plans::shard_map::ShardMap;
 use std::collections::BTreeMap;
 
 /// The maximum number of listed shards. Shards that own keys come first.
-const LISTED: usize = 200;
+const MAX_SHARDS: usize = 200;
 
 /// The shards of the fleet.
 #[derive(Template)]
@@ -60,7 +60,7 @@ impl MapShardsView {
         by_ownership.sort_by_key(|shard| !owned.contains_key(&shard.name));
         let rows = by_ownership
             .into_iter()
-            .take(LISTED)
+            .take(MAX_SHARDS)
             .map(|shard| MapShardRow {
                 name: shard.name.to_string(),
                 colour: palette.colour(&shard.name),
@@ -76,19 +76,20 @@ impl MapShardsView {
             });
         Self {
             rows: rows.collect(),
-            hidden: fleet.len().saturating_sub(LISTED),
+            hidden: fleet.len().saturating_sub(MAX_SHARDS),
         }
     }
 }
 
 impl OwnedKeys {
+    /// Describes the owned keys. `of` is the number of virtual shards of a hash map; 0 for other maps.
     fn text(self, of: u32) -> String {
         if of > 0 {
-            let share = f64::from(self.buckets) * 100.0 / f64::from(of);
-            return format!("{} of {of} virtual shards, {share:.1} %", self.buckets);
+            let percent = f64::from(self.buckets) * 100.0 / f64::from(of);
+            return format!("{} of {of} virtual shards, {percent:.1} %", self.buckets);
         }
         match self.ranges {
-            0 => listed(self.keys),
+            0 => key_count_text(self.keys),
             1 => "1 range".to_owned(),
             several => format!(
                 "{} ranges",

@@ -8,10 +8,10 @@ use askama::Template;
 use plans::shard_map::{ShardMap, Strategy};
 
 /// The maximum number of listed versions, and of versions with a bar.
-const LISTED: usize = 200;
-const DRAWN: usize = 12;
-/// The maximum number of pieces in a version with a bar.
-const PIECES: i64 = 5_000;
+const MAX_VERSIONS: usize = 200;
+const MAX_BARS: usize = 12;
+/// A version with more pieces than this has no bar.
+const MAX_DRAWN_PIECES: i64 = 5_000;
 
 /// The versions, newest first.
 #[derive(Template)]
@@ -26,7 +26,7 @@ struct MapVersionRow {
     version: i64,
     /// The previous version; `None` for the first version.
     before: Option<i64>,
-    made: String,
+    created: String,
     by: String,
     migration: Option<String>,
     pieces: String,
@@ -45,32 +45,32 @@ impl MapVersionsView {
         let store = controller.store();
         let history = store.history(&map.name).await?;
         let mut rows = Vec::new();
-        for (index, record) in history.iter().rev().take(LISTED).enumerate() {
+        for (index, record) in history.iter().rev().take(MAX_VERSIONS).enumerate() {
             // Reading all keys of a list would take too long for a small drawing.
-            let small = map.strategy != Strategy::List && record.pieces <= PIECES;
-            let drawn = match index < DRAWN && small {
+            let can_be_drawn = map.strategy != Strategy::List && record.pieces <= MAX_DRAWN_PIECES;
+            let map_to_draw = match index < MAX_BARS && can_be_drawn {
                 true => store.map_at(&map.name, record.version).await?,
                 false => None,
             };
             let before = history.iter().rev().nth(index + 1);
-            let bar = drawn.map(|map| Bar::new(&map, palette));
-            rows.push(version(record, before, bar));
+            let bar = map_to_draw.map(|map| Bar::new(&map, palette));
+            rows.push(version_row(record, before, bar));
         }
         Ok(Self {
             name: map.name.to_string(),
             rows,
-            hidden: history.len().saturating_sub(LISTED),
+            hidden: history.len().saturating_sub(MAX_VERSIONS),
         })
     }
 
     /// Returns the newest version and the one before it, if there are two.
-    fn newest(&self) -> Option<(i64, i64)> {
+    fn newest_pair(&self) -> Option<(i64, i64)> {
         let newest = self.rows.first()?;
         Some((newest.before?, newest.version))
     }
 }
 
-fn version(
+fn version_row(
     record: &MapVersionRecord,
     before: Option<&MapVersionRecord>,
     bar: Option<Bar>,
@@ -78,8 +78,8 @@ fn version(
     MapVersionRow {
         version: record.version.0,
         before: before.map(|record| record.version.0),
-        made: moment(record.created_at),
-        // The migration has a column of its own, so its flip needs no name here.
+        created: moment(record.created_at),
+        // Another column has the id of the migration, so it is not repeated here.
         by: match &record.migration {
             Some(id) if id.as_str() == record.by => "its flip".to_owned(),
             _ => record.by.clone(),

@@ -7,12 +7,12 @@ use super::super::page::{DashboardPage, Fragment, PageError};
 use super::events;
 use super::ready::ReadyView;
 use super::window::WindowsView;
-use crate::access::Visitor;
+use crate::access::Caller;
 use crate::controller::{ControlError, Controller};
 use crate::store::Event;
 use crate::view::MigrationView;
 use crate::view::figures::{millis, moment};
-use crate::view::sentence::of_view;
+use crate::view::sentence::migration_sentence;
 use askama::Template;
 use axum::Extension;
 use axum::extract::{Path, State};
@@ -22,20 +22,20 @@ use plans::state::cutover::Ownership;
 use plans::state::migration::MigrationState;
 
 /// The maximum number of attempts that are shown. Older ones are omitted.
-const SHOWN: usize = 20;
+const MAX_ATTEMPTS: usize = 20;
 
 /// Shows the page.
 pub(in crate::dashboard) async fn show(
     State(controller): State<Controller>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Result<DashboardPage, PageError> {
     let id = MigrationId(id);
     Ok(DashboardPage {
         title: format!("Cutover of {id}"),
         live: Some(format!("/live/migrations/{id}/switch")),
-        fragments: fragments(&controller, &id, &visitor).await?,
-        visitor: Some(visitor),
+        fragments: fragments(&controller, &id, &caller).await?,
+        caller: Some(caller),
     })
 }
 
@@ -43,7 +43,7 @@ pub(in crate::dashboard) async fn show(
 pub(in crate::dashboard) async fn fragments(
     controller: &Controller,
     id: &MigrationId,
-    visitor: &Visitor,
+    caller: &Caller,
 ) -> Result<Vec<Fragment>, ControlError> {
     let snapshot = controller.load(id).await?;
     let events = events::read(controller, id).await?;
@@ -51,7 +51,7 @@ pub(in crate::dashboard) async fn fragments(
     let attempts = AttemptsView::new(&events);
     Ok(vec![
         Fragment::new("switch", &CutoverHead::new(&view, &attempts)),
-        Fragment::new("orders", &CommandsView::of_cutover(&snapshot, visitor)),
+        Fragment::new("orders", &CommandsView::of_cutover(&snapshot, caller)),
         Fragment::new("ready", &ReadyView::on_cutover_page(&view)),
         Fragment::new("windows", &WindowsView::new(&view)),
         Fragment::new("attempts", &attempts),
@@ -85,48 +85,53 @@ struct CutoverSide {
 impl CutoverHead {
     fn new(view: &MigrationView, attempts: &AttemptsView) -> Self {
         let m = &view.summary;
-        let under_way = attempts.rows.first().filter(|row| row.ended.is_none());
+        let running_attempt = attempts.rows.first().filter(|row| row.ended.is_none());
         Self {
             id: m.id.to_string(),
             title: format!("Cutover {} → {}", m.source, m.target),
             mark: marks::of_migration(m.state),
-            sentence: of_view(view),
+            sentence: migration_sentence(view),
             keys: m.keys.to_string(),
             sides: sides(view),
             budget: view.plan.options.write_stop_budget_ms,
-            since: under_way.map(|row| row.began.to_rfc3339_opts(SecondsFormat::Millis, true)),
+            since: running_attempt
+                .map(|row| row.began.to_rfc3339_opts(SecondsFormat::Millis, true)),
             attempt: view.attempt.to_string(),
         }
     }
 }
 
 const OWNS: &str = "takes every read and write";
-const KEPT: &str = "follows the owner, refuses writes of the application";
-const STOPPED: &str = "refuses writes for a moment";
-const NOTHING: &str = "has none of the keys";
+const FOLLOWS: &str = "receives the changes of the owner, refuses writes of the application";
+const REFUSES: &str = "refuses writes for a moment";
+const NO_ROWS: &str = "has no rows of the keys";
 
 fn sides(view: &MigrationView) -> [CutoverSide; 2] {
     let m = &view.summary;
     let ended = m.finished_at.is_some();
-    let copied = if ended { NOTHING } else { KEPT };
-    let (source, target, back) = match m.ownership {
-        Ownership::Ready if m.state == MigrationState::Planned => (OWNS, NOTHING, false),
-        Ownership::Ready => (OWNS, copied, false),
-        Ownership::Fencing => (STOPPED, KEPT, false),
-        Ownership::Aborted => (OWNS, NOTHING, false),
-        Ownership::Flipped => (copied, OWNS, true),
-        Ownership::RollbackFencing => (KEPT, STOPPED, true),
-        Ownership::RolledBack => (OWNS, copied, false),
-        Ownership::Completed => (NOTHING, OWNS, true),
+    let copy_state = if ended { NO_ROWS } else { FOLLOWS };
+    let (source, target, is_flipped) = match m.ownership {
+        Ownership::Ready if m.state == MigrationState::Planned => (OWNS, NO_ROWS, false),
+        Ownership::Ready => (OWNS, copy_state, false),
+        Ownership::Fencing => (REFUSES, FOLLOWS, false),
+        Ownership::Aborted => (OWNS, NO_ROWS, false),
+        Ownership::Flipped => (copy_state, OWNS, true),
+        Ownership::RollbackFencing => (FOLLOWS, REFUSES, true),
+        Ownership::RolledBack => (OWNS, copy_state, false),
+        Ownership::Completed => (NO_ROWS, OWNS, true),
     };
     // After a cutover the target owns the keys; after a rollback the source owns them.
-    let (source_then, target_then) = if back { (OWNS, KEPT) } else { (KEPT, OWNS) };
-    let settled = ended || m.ownership == Ownership::Completed;
+    let (source_then, target_then) = if is_flipped {
+        (OWNS, FOLLOWS)
+    } else {
+        (FOLLOWS, OWNS)
+    };
+    let is_final = ended || m.ownership == Ownership::Completed;
     let side = |shard: String, role, now, then| CutoverSide {
         shard,
         role,
         now,
-        then: if settled { now } else { then },
+        then: if is_final { now } else { then },
     };
     [
         side(m.source.to_string(), "source", source, source_then),
@@ -162,29 +167,29 @@ impl AttemptsView {
                 "ownership.fence_back" => Some("back to the source"),
                 _ => None,
             };
-            let begun = rows.last_mut().filter(|row| row.ended.is_none());
+            let running = rows.last_mut().filter(|row| row.ended.is_none());
             if let Some(direction) = direction {
-                if let Some(cut_off) = begun {
-                    cut_off.end(
+                if let Some(interrupted) = running {
+                    interrupted.end(
                         event,
-                        marks::of_trouble("cut off"),
-                        "its agent was lost; the next one began again",
+                        marks::of_trouble("interrupted"),
+                        "the agent stopped; another attempt followed",
                     );
                 }
-                rows.push(AttemptRow::begun(event, direction));
-            } else if let Some(row) = begun {
-                row.follow(event);
+                rows.push(AttemptRow::new(event, direction));
+            } else if let Some(row) = running {
+                row.end_if_ended(event);
             }
         }
-        let hidden = rows.len().saturating_sub(SHOWN);
+        let hidden = rows.len().saturating_sub(MAX_ATTEMPTS);
         rows.reverse();
-        rows.truncate(SHOWN);
+        rows.truncate(MAX_ATTEMPTS);
         Self { rows, hidden }
     }
 }
 
 impl AttemptRow {
-    fn begun(event: &Event, direction: &'static str) -> Self {
+    fn new(event: &Event, direction: &'static str) -> Self {
         let number = event.data.get("attempt");
         Self {
             number: number.map(ToString::to_string).unwrap_or_default(),
@@ -202,7 +207,8 @@ impl AttemptRow {
         reason.clone_into(&mut self.reason);
     }
 
-    fn follow(&mut self, event: &Event) {
+    /// Ends the attempt if the event is its end.
+    fn end_if_ended(&mut self, event: &Event) {
         match event.kind.as_str() {
             "ownership.flip" | "ownership.flip_back" => {
                 let version = event.data.get("map_version");
@@ -217,12 +223,16 @@ impl AttemptRow {
                     reason.unwrap_or_default(),
                 );
             }
-            "ownership.abort" => self.end(event, marks::of_trouble("given up"), "it was aborted"),
+            "ownership.abort" => self.end(
+                event,
+                marks::of_trouble("given up"),
+                "the migration was aborted",
+            ),
             _ => {}
         }
     }
 
-    fn took(&self) -> String {
+    fn duration(&self) -> String {
         let span = self
             .ended
             .map(|ended| (ended - self.began).num_milliseconds());
@@ -252,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn attempts_are_read_off_the_journal() {
+    fn attempts_are_collected_from_the_journal() {
         let events = [
             event(1, "ownership.fence", json!({"attempt": 1})),
             event(2, "ownership.release", json!({"reason": "over the budget"})),
@@ -265,17 +275,13 @@ mod tests {
         let rows: Vec<_> = AttemptsView::new(&events)
             .rows
             .iter()
-            .map(|row| (row.number.clone(), row.took(), row.reason.clone()))
+            .map(|row| (row.number.clone(), row.duration(), row.reason.clone()))
             .collect();
         let row = |a: &str, b: &str, c: &str| (a.to_owned(), b.to_owned(), c.to_owned());
         let expected = [
             row("4", "–", ""),
             row("3", "200 ms", "map version 4"),
-            row(
-                "2",
-                "200 ms",
-                "its agent was lost; the next one began again",
-            ),
+            row("2", "200 ms", "the agent stopped; another attempt followed"),
             row("1", "100 ms", "over the budget"),
         ];
         assert_eq!(rows, expected);

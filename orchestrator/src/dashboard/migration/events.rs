@@ -8,9 +8,9 @@ use plans::id::MigrationId;
 use serde_json::Value;
 
 /// The maximum number of events that are read, that are shown, and that are visible before the list is expanded.
-const READ: i64 = 10_000;
-const SHOWN: usize = 200;
-const NEWEST: usize = 20;
+const MAX_READ: i64 = 10_000;
+const MAX_SHOWN: usize = 200;
+const MAX_VISIBLE: usize = 20;
 
 /// The newest events.
 #[derive(Template)]
@@ -34,11 +34,11 @@ struct JournalRow {
 impl EventsView {
     /// Returns the newest of `events`, the journal of a migration.
     pub(super) fn new(id: &MigrationId, events: &[Event]) -> Self {
-        let mut shown = events.iter().rev().take(SHOWN).map(row);
+        let mut shown = events.iter().rev().take(MAX_SHOWN).map(row);
         Self {
-            newest: shown.by_ref().take(NEWEST).collect(),
+            newest: shown.by_ref().take(MAX_VISIBLE).collect(),
             older: shown.collect(),
-            hidden: events.len().saturating_sub(SHOWN),
+            hidden: events.len().saturating_sub(MAX_SHOWN),
             id: id.to_string(),
         }
     }
@@ -49,11 +49,11 @@ pub(super) async fn read(
     controller: &Controller,
     id: &MigrationId,
 ) -> Result<Vec<Event>, ControlError> {
-    Ok(controller.store().events(id, 0, READ).await?)
+    Ok(controller.store().events(id, 0, MAX_READ).await?)
 }
 
 /// Describes an event.
-pub(super) fn what(event: &Event) -> String {
+pub(super) fn event_text(event: &Event) -> String {
     event.kind.replace(['.', '_'], " ")
 }
 
@@ -61,7 +61,7 @@ fn row(event: &Event) -> JournalRow {
     JournalRow {
         seq: event.seq,
         at: moment(event.at),
-        what: what(event),
+        what: event_text(event),
         step: event
             .step
             .as_ref()
@@ -96,7 +96,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn details_are_words() {
+    fn details_are_readable_text() {
         let data = json!({"attempt": 2, "failure": {"code": "x.y", "message": "it broke"}, "reason": null});
         assert_eq!(details(&data), "attempt 2, it broke");
     }

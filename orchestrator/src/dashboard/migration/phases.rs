@@ -8,7 +8,7 @@ use plans::state::step::StepState;
 use plans::step::StepKind;
 
 /// All phases in order: those of the move, of an abort and of a rollback.
-const NAMES: [&str; 10] = [
+const PHASES: [&str; 10] = [
     "Prepare",
     "Copy",
     "Catch up",
@@ -33,14 +33,14 @@ struct PhaseView {
     name: &'static str,
     mark: StateMark,
     /// True if the migration is in this phase.
-    current: bool,
+    is_current: bool,
     /// True if no agent works on the phase: its steps are done, have not begun, or only hold.
-    rests: bool,
+    is_idle: bool,
 }
 
 /// Returns the mark of a phase in which the migration waits for a person or another migration; `None` if it continues
 /// without a command.
-fn resting(view: &MigrationView) -> Option<StateMark> {
+fn waiting_mark(view: &MigrationView) -> Option<StateMark> {
     let waits_for = |kind| view.waits.iter().any(|wait| wait.kind == kind);
     match view.summary.state {
         MigrationState::Paused => Some(marks::of_migration(MigrationState::Paused)),
@@ -63,15 +63,15 @@ fn resting(view: &MigrationView) -> Option<StateMark> {
 impl PhasesView {
     pub(super) fn new(view: &MigrationView) -> Self {
         let ended = view.summary.finished_at.is_some();
-        let mut phases: Vec<PhaseView> = NAMES
+        let mut phases: Vec<PhaseView> = PHASES
             .into_iter()
             .filter_map(|name| phase(name, &view.steps))
             .collect();
-        let ahead = phases.iter_mut().find(|phase| phase.mark.text != "done");
-        if let Some(phase) = ahead.filter(|_| !ended) {
-            phase.current = true;
-            if phase.rests {
-                phase.mark = resting(view).unwrap_or(phase.mark);
+        let first_unfinished = phases.iter_mut().find(|phase| phase.mark.text != "done");
+        if let Some(phase) = first_unfinished.filter(|_| !ended) {
+            phase.is_current = true;
+            if phase.is_idle {
+                phase.mark = waiting_mark(view).unwrap_or(phase.mark);
             }
         }
         Self { phases }
@@ -80,32 +80,33 @@ impl PhasesView {
 
 /// Returns the phase with this name, if the migration has one of its steps.
 fn phase(name: &'static str, steps: &[StepView]) -> Option<PhaseView> {
-    let own = || steps.iter().filter(|step| name_of(step.kind) == name);
-    own().next()?;
-    let is = |state: StepState| own().any(|step| step.state == state);
-    let ended = |step: &StepView| matches!(step.state, StepState::Done | StepState::Skipped);
+    let phase_steps = || steps.iter().filter(|step| phase_of(step.kind) == name);
+    phase_steps().next()?;
+    let has_step_in = |state: StepState| phase_steps().any(|step| step.state == state);
+    let has_ended = |step: &StepView| matches!(step.state, StepState::Done | StepState::Skipped);
     let state = [StepState::Failed, StepState::Backoff, StepState::Running]
         .into_iter()
-        .find(|state| is(*state));
-    let state = state.unwrap_or_else(|| match own().all(ended) {
-        true if own().all(|step| step.state == StepState::Skipped) => StepState::Skipped,
+        .find(|state| has_step_in(*state));
+    let state = state.unwrap_or_else(|| match phase_steps().all(has_ended) {
+        true if phase_steps().all(|step| step.state == StepState::Skipped) => StepState::Skipped,
         true => StepState::Done,
-        false if own().any(ended) => StepState::Running,
+        false if phase_steps().any(has_ended) => StepState::Running,
         false => StepState::Pending,
     });
-    let works = |step: &StepView| {
-        let holds = matches!(step.kind, StepKind::Hold | StepKind::HoldBack);
-        !ended(step) && step.state != StepState::Pending && !holds
+    let is_worked_on = |step: &StepView| {
+        let is_hold = matches!(step.kind, StepKind::Hold | StepKind::HoldBack);
+        !has_ended(step) && step.state != StepState::Pending && !is_hold
     };
     Some(PhaseView {
         name,
         mark: marks::of_step(state),
-        current: false,
-        rests: !own().any(works),
+        is_current: false,
+        is_idle: !phase_steps().any(is_worked_on),
     })
 }
 
-fn name_of(kind: StepKind) -> &'static str {
+/// Returns the name of the phase to which a step belongs.
+fn phase_of(kind: StepKind) -> &'static str {
     match kind {
         StepKind::Preflight
         | StepKind::CreateTarget
@@ -128,9 +129,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_step_is_in_a_phase_that_is_shown() {
+    fn every_step_is_in_a_phase_that_is_shphase_steps() {
         for kind in StepKind::ALL {
-            assert!(NAMES.contains(&name_of(kind)), "{kind}");
+            assert!(PHASES.contains(&phase_of(kind)), "{kind}");
         }
     }
 }

@@ -1,6 +1,6 @@
-//! Whether the migration is ready for the cutover: each condition, and whether it holds.
+//! Whether the migration is ready for the cutover: each condition, and whether it is met.
 //!
-//! Conditions that do not hold yet come from [`crate::view::WaitReason`], as on all other pages.
+//! The details of conditions that are not met come from [`crate::view::WaitReason`], as on all other pages.
 
 use super::super::marks::{self, StateMark};
 use crate::view::figures::{count, millis, moment};
@@ -40,12 +40,12 @@ impl ReadyView {
     }
 
     pub(super) fn new(view: &MigrationView) -> Self {
-        let before = matches!(
+        let is_before_flip = matches!(
             view.summary.ownership,
             Ownership::Ready | Ownership::Fencing
         );
-        let unwinds = view.summary.state == MigrationState::Unwinding;
-        let items = if before && !unwinds && view.summary.finished_at.is_none() {
+        let is_unwinding = view.summary.state == MigrationState::Unwinding;
+        let items = if is_before_flip && !is_unwinding && view.summary.finished_at.is_none() {
             items(view)
         } else {
             Vec::new()
@@ -60,21 +60,24 @@ impl ReadyView {
 }
 
 fn items(view: &MigrationView) -> Vec<ReadyItem> {
-    let mut items = vec![agent(view), done(view, "Rows copied", StepKind::Copy)];
+    let mut items = vec![
+        agent_item(view),
+        step_item(view, "Rows copied", StepKind::Copy),
+    ];
     if view.summary.mode == Mode::Online {
-        items.push(stream(view));
+        items.push(stream_item(view));
     }
-    items.push(verified(view));
+    items.push(verify_item(view));
     if view.summary.mode == Mode::Online {
-        items.push(done(view, "Roll back prepared", StepKind::OpenReverse));
+        items.push(step_item(view, "Rollback prepared", StepKind::OpenReverse));
     }
-    items.push(writers(view));
-    items.push(approval(view));
+    items.push(writers_item(view));
+    items.push(approval_item(view));
     items
 }
 
-fn item(what: &'static str, good: bool, details: String) -> ReadyItem {
-    let mark = if good {
+fn item(what: &'static str, is_met: bool, details: String) -> ReadyItem {
+    let mark = if is_met {
         marks::of_step(StepState::Done)
     } else {
         marks::not_yet()
@@ -90,7 +93,8 @@ fn step(view: &MigrationView, kind: StepKind) -> Option<&StepView> {
     view.steps.iter().find(|step| step.kind == kind)
 }
 
-fn waits(view: &MigrationView, kinds: &[WaitKind]) -> Option<String> {
+/// Returns the first reason to wait of these kinds, as HTML.
+fn wait_details(view: &MigrationView, kinds: &[WaitKind]) -> Option<String> {
     let wait = view.waits.iter().find(|wait| kinds.contains(&wait.kind))?;
     Some(escaped(wait))
 }
@@ -103,42 +107,43 @@ fn escaped(wait: &WaitReason) -> String {
         .replace('>', "&gt;")
 }
 
-fn agent(view: &MigrationView) -> ReadyItem {
+fn agent_item(view: &MigrationView) -> ReadyItem {
     let live = view.owner.as_ref().is_some_and(|owner| owner.live);
-    let details = waits(view, &[WaitKind::Agent]);
+    let details = wait_details(view, &[WaitKind::Agent]);
     let details = details.unwrap_or_else(|| {
         if live {
-            "holds it"
+            "an agent has the lease"
         } else {
-            "no agent holds it"
+            "no agent has the lease"
         }
         .to_owned()
     });
     item("Agent", live, details)
 }
 
-fn done(view: &MigrationView, what: &'static str, kind: StepKind) -> ReadyItem {
+fn step_item(view: &MigrationView, what: &'static str, kind: StepKind) -> ReadyItem {
     let found = step(view, kind).filter(|step| step.state == StepState::Done);
     let at = found.and_then(|step| step.finished_at);
     item(what, found.is_some(), at.map(moment).unwrap_or_default())
 }
 
-fn stream(view: &MigrationView) -> ReadyItem {
+fn stream_item(view: &MigrationView) -> ReadyItem {
     let stream = view
         .stream
         .as_ref()
         .filter(|stream| stream.failure.is_none());
-    let level = step(view, StepKind::CatchUp).is_some_and(|step| step.state == StepState::Done);
-    let lag = waits(view, &[WaitKind::Lag]);
+    let has_caught_up =
+        step(view, StepKind::CatchUp).is_some_and(|step| step.state == StepState::Done);
+    let lag = wait_details(view, &[WaitKind::Lag]);
     let details = match stream {
         None => "no stream runs".to_owned(),
         Some(stream) => format!("{} behind", millis(stream.lag_ms)),
     };
-    let good = stream.is_some() && level && lag.is_none();
-    item("Changes applied", good, lag.unwrap_or(details))
+    let is_met = stream.is_some() && has_caught_up && lag.is_none();
+    item("Changes applied", is_met, lag.unwrap_or(details))
 }
 
-fn verified(view: &MigrationView) -> ReadyItem {
+fn verify_item(view: &MigrationView) -> ReadyItem {
     let done = step(view, StepKind::Verify).filter(|step| step.state == StepState::Done);
     let output = done.and_then(|step| step.output.clone());
     let found: Option<Verified> = output.and_then(|output| serde_json::from_value(output).ok());
@@ -147,38 +152,42 @@ fn verified(view: &MigrationView) -> ReadyItem {
         let (rows, different) = (count(found.rows_compared), count(found.different));
         format!("{rows} rows, {different} differ, ")
     });
-    let good = found.as_ref().is_none_or(|found| found.different == 0) && done.is_some();
+    let is_met = found.as_ref().is_none_or(|found| found.different == 0) && done.is_some();
     let details = rows.unwrap_or_default() + &at.unwrap_or_default();
-    item("Copies compared", good, details)
+    item("Copies compared", is_met, details)
 }
 
-fn writers(view: &MigrationView) -> ReadyItem {
+fn writers_item(view: &MigrationView) -> ReadyItem {
     let kinds = [
         WaitKind::Gate,
         WaitKind::Lock,
         WaitKind::Cancel,
         WaitKind::Hook,
     ];
-    let details = waits(view, &kinds);
+    let details = wait_details(view, &kinds);
     item(
-        "No writer in the way",
+        "No transaction prevents the cutover",
         details.is_none(),
         details.unwrap_or_default(),
     )
 }
 
-fn approval(view: &MigrationView) -> ReadyItem {
-    let details = waits(
+fn approval_item(view: &MigrationView) -> ReadyItem {
+    let details = wait_details(
         view,
         &[WaitKind::Approval, WaitKind::Paused, WaitKind::Failed],
     );
-    let good = details.is_none() && (view.approved || is_automatic(view));
+    let is_met = details.is_none() && (view.approved || is_automatic(view));
     let why = if is_automatic(view) {
         "not required: the plan has an automatic cutover"
     } else {
         ""
     };
-    item("Approval", good, details.unwrap_or_else(|| why.to_owned()))
+    item(
+        "Approval",
+        is_met,
+        details.unwrap_or_else(|| why.to_owned()),
+    )
 }
 
 fn is_automatic(view: &MigrationView) -> bool {

@@ -11,7 +11,7 @@ use plans::state::step::StepState;
 use plans::wire::Progress;
 
 /// The maximum number of journal lines. Older ones are omitted.
-const LINES: usize = 20;
+const MAX_LINES: usize = 20;
 
 /// The panel with the details.
 #[derive(Template)]
@@ -62,11 +62,11 @@ impl StepPanel {
         name: &str,
     ) -> Option<Self> {
         let step = view.steps.iter().find(|step| step.id.as_str() == name)?;
-        let running = step.state == StepState::Running;
-        let owner = view.owner.as_ref().filter(|owner| running && owner.live);
-        let own = |event: &&Event| event.step.as_ref() == Some(&step.id);
-        let progress = step.progress.as_ref().filter(|_| running);
-        let all = events.iter().filter(own).count();
+        let is_running = step.state == StepState::Running;
+        let owner = view.owner.as_ref().filter(|owner| is_running && owner.live);
+        let is_of_step = |event: &&Event| event.step.as_ref() == Some(&step.id);
+        let progress = step.progress.as_ref().filter(|_| is_running);
+        let line_count = events.iter().filter(is_of_step).count();
         Some(Self {
             migration: view.summary.id.to_string(),
             name: step.id.to_string(),
@@ -75,52 +75,52 @@ impl StepPanel {
             attempts: format!("{} of {}", step.attempt, view.plan.options.max_attempts),
             epoch: step.epoch.to_string(),
             began: step.started_at.map(moment),
-            took: took(step),
+            took: time_text(step),
             next: step
                 .next_at
                 .filter(|_| step.state == StepState::Backoff)
                 .map(moment),
             holder: owner.map(|owner| format!("{}, process {}", owner.agent, owner.instance)),
             lease: owner.and(snapshot.lease_until).map(moment),
-            failure: step.failure.clone().map(failed),
-            doing: progress.map(doing).unwrap_or_default(),
-            waits: if running || step.state == StepState::Backoff {
+            failure: step.failure.clone().map(failure_view),
+            doing: progress.map(progress_texts).unwrap_or_default(),
+            waits: if is_running || step.state == StepState::Backoff {
                 view.waits.iter().map(ToString::to_string).collect()
             } else {
                 Vec::new()
             },
-            statements: progress.map(executed).unwrap_or_default(),
+            statements: progress.map(statement_views).unwrap_or_default(),
             lines: events
                 .iter()
                 .rev()
-                .filter(own)
-                .take(LINES)
+                .filter(is_of_step)
+                .take(MAX_LINES)
                 .map(line)
                 .collect(),
-            hidden: all.saturating_sub(LINES),
+            hidden: line_count.saturating_sub(MAX_LINES),
         })
     }
 }
 
-fn took(step: &StepView) -> Option<String> {
+fn time_text(step: &StepView) -> Option<String> {
     if step.finished_at.is_some() {
-        return super::took(step);
+        return super::work_and_idle_time(step);
     }
     // A running time is shown in whole seconds, so that the page is not sent again without a visible change.
     let span = Utc::now() - step.started_at?;
     Some(format!("{} so far", seconds(span.num_seconds() as f64)))
 }
 
-fn failed(failure: Failure) -> StepFailureView {
+fn failure_view(failure: Failure) -> StepFailureView {
     let retry = match failure.retry {
-        RetryClass::None => "another attempt does not help before the cause is fixed",
+        RetryClass::None => "it is not retried: fix the cause first",
         RetryClass::Fixed => "it is retried at fixed intervals",
         RetryClass::Exponential => "it is retried at growing intervals",
     };
     StepFailureView { failure, retry }
 }
 
-fn doing(progress: &Progress) -> Vec<String> {
+fn progress_texts(progress: &Progress) -> Vec<String> {
     let rate = (progress.rows_per_second > 0.0).then(|| {
         let rows = count(progress.rows_per_second as i64);
         format!(
@@ -135,7 +135,7 @@ fn doing(progress: &Progress) -> Vec<String> {
     [message, rate, left].into_iter().flatten().collect()
 }
 
-fn executed(progress: &Progress) -> Vec<StatementView> {
+fn statement_views(progress: &Progress) -> Vec<StatementView> {
     let statements = progress.statements.iter();
     statements
         .map(|s| StatementView {
@@ -148,7 +148,7 @@ fn executed(progress: &Progress) -> Vec<StatementView> {
 fn line(event: &Event) -> StepEventLine {
     StepEventLine {
         at: moment(event.at),
-        what: super::events::what(event),
+        what: super::events::event_text(event),
         details: super::events::details(&event.data),
     }
 }

@@ -43,21 +43,21 @@ impl WindowsView {
     pub(super) fn new(view: &MigrationView) -> Self {
         let titles = [
             (StepKind::Cutover, "Cutover"),
-            (StepKind::Rollback, "Roll back"),
+            (StepKind::Rollback, "Rollback"),
         ];
         let windows = titles.into_iter().filter_map(|(kind, title)| {
             let step = view.steps.iter().find(|step| step.kind == kind)?;
             let output = step.output.clone()?;
-            let cut: CutoverResult = serde_json::from_value(output).ok()?;
+            let result: CutoverResult = serde_json::from_value(output).ok()?;
             Some(WindowView {
                 title,
-                total: format!("{:.1}", cut.write_block.total),
+                total: format!("{:.1}", result.write_block.total),
                 budget: view.plan.options.write_stop_budget_ms,
-                attempt: cut.attempt,
-                map_version: cut.map_version,
-                dirty_keys: count(cut.dirty_keys),
-                refused: cut.refused.map(count).unwrap_or_default(),
-                parts: window_parts(&cut.write_block),
+                attempt: result.attempt,
+                map_version: result.map_version,
+                dirty_keys: count(result.dirty_keys),
+                refused: result.refused.map(count).unwrap_or_default(),
+                parts: window_parts(&result.write_block),
             })
         });
         Self {
@@ -70,11 +70,12 @@ impl WindowsView {
 fn window_parts(window: &WriteBlockTimes) -> Vec<WindowPart> {
     let parts = window.parts();
     let sum: f64 = parts.iter().map(|(_, ms)| ms).sum();
-    let whole = sum.max(window.total).max(f64::MIN_POSITIVE);
-    let rest = ("rest", whole - sum);
+    let total = sum.max(window.total).max(f64::MIN_POSITIVE);
+    // The time between the measured parts.
+    let rest = ("rest", total - sum);
     let mut x = 0.0;
     let part = |(class, (name, ms)): (usize, (&'static str, f64))| {
-        let width = ms / whole * 100.0;
+        let width = ms / total * 100.0;
         let part = WindowPart {
             name,
             ms: format!("{ms:.1}"),

@@ -2,7 +2,7 @@
 
 use crate::dual_write;
 use crate::view::figures::{bytes, count, millis, moment, percent, seconds};
-use crate::view::sentence::{current, tables_per_cent};
+use crate::view::sentence::{current, tables_percent};
 use crate::view::{MigrationView, StepView};
 use askama::Template;
 use plans::failure::Failure;
@@ -17,7 +17,7 @@ use plans::wire::{Progress, Retained, TableProgress};
 pub(super) struct TablesView {
     step: String,
     message: String,
-    share: Option<u8>,
+    percent: Option<u8>,
     rate: Option<String>,
     eta: Option<String>,
     rows: Vec<TableProgressRow>,
@@ -29,34 +29,34 @@ struct TableProgressRow {
     rows: String,
     bytes: String,
     /// The progress in percent; `None` if no total is known.
-    share: Option<u8>,
+    percent: Option<u8>,
 }
 
 impl TablesView {
     /// Returns the figures of the current step, or of the last step that worked table by table.
     pub(super) fn new(view: &MigrationView) -> Self {
-        let now = current(view).filter(|step| step.state == StepState::Running);
+        let running_step = current(view).filter(|step| step.state == StepState::Running);
         let has_tables = |step: &&StepView| {
             let progress = step.progress.as_ref();
             progress.is_some_and(|progress| !progress.tables.is_empty())
         };
-        let is_known = |step: &&StepView| {
+        let has_total = |step: &&StepView| {
             let progress = step.progress.as_ref();
-            progress.is_some_and(|progress| tables_per_cent(&progress.tables).is_some())
+            progress.is_some_and(|progress| tables_percent(&progress.tables).is_some())
         };
-        let last = || view.steps.iter().rev().find(is_known);
-        let step = now.filter(has_tables).or_else(last);
+        let last_with_total = || view.steps.iter().rev().find(has_total);
+        let step = running_step.filter(has_tables).or_else(last_with_total);
         let progress = step.and_then(|step| step.progress.clone());
         let progress = progress.unwrap_or_default();
-        let running = step.is_some_and(|step| step.state == StepState::Running);
+        let is_running = step.is_some_and(|step| step.state == StepState::Running);
         Self {
             step: step.map_or_else(String::new, |step| step.id.to_string()),
             message: Some(progress.message.clone())
-                .filter(|_| running)
+                .filter(|_| is_running)
                 .unwrap_or_default(),
-            share: tables_per_cent(&progress.tables),
-            rate: rate(&progress).filter(|_| running),
-            eta: progress.eta_seconds.filter(|_| running).map(seconds),
+            percent: tables_percent(&progress.tables),
+            rate: rate(&progress).filter(|_| is_running),
+            eta: progress.eta_seconds.filter(|_| is_running).map(seconds),
             rows: progress.tables.iter().map(table_row).collect(),
         }
     }
@@ -75,28 +75,32 @@ fn rate(progress: &Progress) -> Option<String> {
 
 fn table_row(table: &TableProgress) -> TableProgressRow {
     // Totals are estimates, but the number of completed rows is exact.
-    let all = table.phase == "done" || table.rows_total <= table.rows_done;
-    let of = |done: i64, total: i64, text: fn(i64) -> String| {
+    let is_done = table.phase == "done" || table.rows_total <= table.rows_done;
+    let done_of_total = |done: i64, total: i64, text: fn(i64) -> String| {
         if done == 0 && total == 0 {
             "–".to_owned()
-        } else if all || total <= done {
+        } else if is_done || total <= done {
             text(done)
         } else {
             format!("{} of {}", text(done), text(total))
         }
     };
-    let known = table.rows_total > 0 || table.phase == "done";
-    let share = percent(table.rows_done, table.rows_total);
+    let is_known = table.rows_total > 0 || table.phase == "done";
+    let rows_percent = percent(table.rows_done, table.rows_total);
     TableProgressRow {
         table: table.table.clone(),
         phase: table.phase.clone(),
-        rows: of(table.rows_done, table.rows_total, count),
-        bytes: of(table.bytes_done, table.bytes_total, bytes),
-        share: known.then_some(if table.phase == "done" { 100 } else { share }),
+        rows: done_of_total(table.rows_done, table.rows_total, count),
+        bytes: done_of_total(table.bytes_done, table.bytes_total, bytes),
+        percent: is_known.then_some(if table.phase == "done" {
+            100
+        } else {
+            rows_percent
+        }),
     }
 }
 
-fn retained(log: &Retained) -> Option<String> {
+fn retained_text(log: &Retained) -> Option<String> {
     let known = !log.wal_status.is_empty();
     known.then(|| {
         format!(
@@ -112,7 +116,7 @@ fn retained(log: &Retained) -> Option<String> {
 #[derive(Template)]
 #[template(path = "migration/stream.html")]
 pub(super) struct StreamView {
-    flow: Option<StreamFigures>,
+    stream: Option<StreamFigures>,
     /// True for an offline move, which has no stream.
     offline: bool,
 }
@@ -135,7 +139,7 @@ struct StreamFigures {
 impl StreamView {
     /// Returns the figures of the stream, if one runs.
     pub(super) fn new(view: &MigrationView) -> Self {
-        let flow = view.stream.as_ref().map(|stream| StreamFigures {
+        let stream = view.stream.as_ref().map(|stream| StreamFigures {
             direction: match stream.direction {
                 Direction::Forward => "source to target",
                 Direction::Reverse => "target to source",
@@ -149,12 +153,12 @@ impl StreamView {
             lag_bytes: bytes(stream.lag_bytes),
             transactions: count(stream.transactions),
             changes: count(stream.changes),
-            retained: retained(&stream.retained),
+            retained: retained_text(&stream.retained),
             ends: view.hold_ends_at.map(moment),
             failure: stream.failure.clone(),
         });
         Self {
-            flow,
+            stream,
             offline: view.summary.mode == Mode::Offline,
         }
     }

@@ -7,7 +7,7 @@ use askama::Template;
 use plans::plan::{After, Until};
 
 /// The maximum number of moves that are shown.
-const SHOWN: usize = 500;
+const MAX_MOVES: usize = 500;
 
 /// The moves.
 #[derive(Template)]
@@ -23,28 +23,28 @@ struct OperationMoveRow {
     why: String,
     after: String,
     mode: &'static str,
-    expects: String,
+    estimate: String,
 }
 
 impl MovesView {
-    /// Creates a row for each move, with the figures of `open`.
-    pub(super) fn new(operation: &OperationRecord, open: &[OpenMigration]) -> Self {
-        let shown = operation.migrations.iter().take(SHOWN);
+    /// Creates a row for each move, with the figures of `unfinished`.
+    pub(super) fn new(operation: &OperationRecord, unfinished: &[OpenMigration]) -> Self {
+        let shown = operation.migrations.iter().take(MAX_MOVES);
         Self {
             id: operation.id.to_string(),
-            rows: shown.map(|m| row(m, open)).collect(),
-            hidden: operation.migrations.len().saturating_sub(SHOWN),
+            rows: shown.map(|m| row(m, unfinished)).collect(),
+            hidden: operation.migrations.len().saturating_sub(MAX_MOVES),
         }
     }
 }
 
-fn row(m: &Migration, open: &[OpenMigration]) -> OperationMoveRow {
+fn row(m: &Migration, unfinished: &[OpenMigration]) -> OperationMoveRow {
     OperationMoveRow {
-        row: MigrationListRow::new(m, open),
+        row: MigrationListRow::new(m, unfinished),
         why: m.plan.why.clone(),
-        after: after(&m.plan.after),
+        after: after_text(&m.plan.after),
         mode: m.plan.mode.name(),
-        expects: format!(
+        estimate: format!(
             "{} rows, {}",
             count(m.plan.estimate.rows),
             bytes(m.plan.estimate.bytes)
@@ -52,8 +52,8 @@ fn row(m: &Migration, open: &[OpenMigration]) -> OperationMoveRow {
     }
 }
 
-/// Describes for what a move waits according to its plan.
-pub(in crate::dashboard) fn after(after: &[After]) -> String {
+/// Describes which moves must come first according to the plan.
+pub(in crate::dashboard) fn after_text(after: &[After]) -> String {
     let text = |after: &After| match after.until {
         Until::Flipped => format!("{} flipped", after.id),
         Until::Finished => format!("{} finished", after.id),

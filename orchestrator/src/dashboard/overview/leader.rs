@@ -12,7 +12,7 @@ pub(super) struct OverviewLeader {
 }
 
 impl OverviewLeader {
-    /// Returns the line according to this process's memory.
+    /// Creates the line from the memory of this process, without a query of the store.
     pub(super) fn new(controller: &Controller) -> Self {
         Self {
             health: LeadershipHealth::new(controller),

@@ -6,7 +6,7 @@ use crate::store::ShardRecord;
 use askama::Template;
 
 /// The maximum number of shards that are named.
-const NAMED: usize = 24;
+const MAX_NAMED: usize = 24;
 
 /// All maps, and all registered shards.
 #[derive(Template)]
@@ -15,7 +15,7 @@ pub(super) struct OverviewMaps {
     maps: Vec<MapBarRow>,
     shards: Vec<String>,
     /// The number of shards that are not named.
-    more: usize,
+    hidden: usize,
 }
 
 struct MapBarRow {
@@ -33,13 +33,13 @@ impl OverviewMaps {
             name: marked.bare().name.to_string(),
             version: marked.bare().version.to_string(),
             strategy: marked.bare().strategy.name(),
-            bar: Bar::marked(marked, &palette),
+            bar: Bar::with_moving_keys(marked, &palette),
         };
-        let named = shards.iter().take(NAMED);
+        let named = shards.iter().take(MAX_NAMED);
         Self {
             maps: maps.iter().map(map).collect(),
             shards: named.map(|shard| shard.name.to_string()).collect(),
-            more: shards.len().saturating_sub(NAMED),
+            hidden: shards.len().saturating_sub(MAX_NAMED),
         }
     }
 }

@@ -10,8 +10,8 @@ use plans::id::ShardName;
 use plans::state::migration::MigrationState;
 
 /// The maximum number of moves that are shown of one operation, and of shards that are named.
-const MOVES: usize = 8;
-const SHARDS: usize = 3;
+const MAX_MOVES: usize = 8;
+const MAX_NAMED_SHARDS: usize = 3;
 
 /// The list.
 #[derive(Template)]
@@ -19,8 +19,8 @@ const SHARDS: usize = 3;
 pub(super) struct OverviewOperations {
     groups: Vec<OperationGroup>,
     /// True if shards and a map exist, so that a migration can be planned.
-    ready: bool,
-    /// True if the visitor may plan a migration.
+    can_plan: bool,
+    /// True if the caller may plan a migration.
     may_plan: bool,
 }
 
@@ -41,31 +41,36 @@ struct OperationGroupHead {
     moves: String,
     mark: StateMark,
     /// The progress in percent of the moves that were neither aborted nor rolled back.
-    share: Option<u8>,
+    progress_percent: Option<u8>,
     ended: String,
     updated: String,
 }
 
 impl OverviewOperations {
-    /// Creates a group for each of `operations`. `open` has the progress of the unfinished migrations. The last
-    /// argument is whether a migration can be planned, and whether the user may do it.
+    /// Creates a group for each of `operations`. `unfinished` has the progress of the unfinished migrations. The last
+    /// argument is whether a migration can be planned, and whether the caller may plan one.
     pub(super) fn new(
         operations: &[OperationRecord],
-        open: &[OpenMigration],
-        (ready, may_plan): (bool, bool),
+        unfinished: &[OpenMigration],
+        (can_plan, may_plan): (bool, bool),
     ) -> Self {
-        let groups = operations.iter().map(|operation| group(operation, open));
+        let groups = operations
+            .iter()
+            .map(|operation| group(operation, unfinished));
         Self {
             groups: groups.collect(),
-            ready,
+            can_plan,
             may_plan,
         }
     }
 }
 
-fn group(operation: &OperationRecord, open: &[OpenMigration]) -> OperationGroup {
+fn group(operation: &OperationRecord, unfinished: &[OpenMigration]) -> OperationGroup {
     let all = &operation.migrations;
-    let rows: Vec<MigrationListRow> = all.iter().map(|m| MigrationListRow::new(m, open)).collect();
+    let rows: Vec<MigrationListRow> = all
+        .iter()
+        .map(|m| MigrationListRow::new(m, unfinished))
+        .collect();
     if let [_] = rows.as_slice() {
         return OperationGroup {
             head: None,
@@ -74,9 +79,12 @@ fn group(operation: &OperationRecord, open: &[OpenMigration]) -> OperationGroup 
         };
     }
     let head = head(operation, &rows);
-    let hidden = rows.len().saturating_sub(MOVES);
-    let kept = kept(all);
-    let moves = rows.into_iter().zip(&kept).filter(|(_, kept)| **kept);
+    let hidden = rows.len().saturating_sub(MAX_MOVES);
+    let selection = select_moves(all);
+    let moves = rows
+        .into_iter()
+        .zip(&selection)
+        .filter(|(_, selected)| **selected);
     OperationGroup {
         head: Some(head),
         moves: moves.map(|(row, _)| row).collect(),
@@ -87,28 +95,32 @@ fn group(operation: &OperationRecord, open: &[OpenMigration]) -> OperationGroup 
 fn head(operation: &OperationRecord, rows: &[MigrationListRow]) -> OperationGroupHead {
     let all = &operation.migrations;
     let ended = all.iter().filter(|m| m.finished_at.is_some()).count();
-    let shares = || rows.iter().filter_map(|row| row.share).map(usize::from);
-    let share = shares().sum::<usize>().checked_div(shares().count());
+    let percents = || {
+        rows.iter()
+            .filter_map(|row| row.progress_percent)
+            .map(usize::from)
+    };
+    let mean = percents().sum::<usize>().checked_div(percents().count());
     let changed = rows.iter().map(|row| row.changed).max();
     OperationGroupHead {
         id: operation.id.to_string(),
         what: operation.plan.operation.clone(),
         shards: format!(
             "{} → {}",
-            named(all.iter().map(|m| &m.plan.moving.source)),
-            named(all.iter().map(|m| &m.plan.moving.target))
+            shard_names(all.iter().map(|m| &m.plan.moving.source)),
+            shard_names(all.iter().map(|m| &m.plan.moving.target))
         ),
         moves: format!("{} moves", all.len()),
         mark: marks::of_operation(state_of(all)),
-        share: share.and_then(|share| u8::try_from(share).ok()),
+        progress_percent: mean.and_then(|mean| u8::try_from(mean).ok()),
         ended: format!("{ended} of {} moves have ended", all.len()),
         updated: moment(changed.unwrap_or(operation.created_at)),
     }
 }
 
-/// Selects the moves that the page shows, at most `MOVES`: first those that have started and not ended, then those that
-/// have not started, then those that have ended.
-fn kept(migrations: &[Migration]) -> Vec<bool> {
+/// Returns for each move whether the page shows it, at most `MAX_MOVES`: first those that have started and not ended,
+/// then those that have not started, then those that have ended.
+fn select_moves(migrations: &[Migration]) -> Vec<bool> {
     let mut by_urgency: Vec<usize> = (0..migrations.len()).collect();
     by_urgency.sort_by_key(|index| {
         let m = &migrations[*index];
@@ -126,19 +138,19 @@ fn kept(migrations: &[Migration]) -> Vec<bool> {
             | MigrationState::RolledBack => 0,
         }
     });
-    let mut kept = vec![false; migrations.len()];
-    for index in by_urgency.into_iter().take(MOVES) {
-        kept[index] = true;
+    let mut selection = vec![false; migrations.len()];
+    for index in by_urgency.into_iter().take(MAX_MOVES) {
+        selection[index] = true;
     }
-    kept
+    selection
 }
 
-/// Returns the sorted names of the shards. If there are more than `SHARDS`, returns only how many there are.
-fn named<'a>(shards: impl Iterator<Item = &'a ShardName>) -> String {
+/// Returns the sorted names of the shards. If there are more than `MAX_NAMED_SHARDS`, returns only how many there are.
+fn shard_names<'a>(shards: impl Iterator<Item = &'a ShardName>) -> String {
     let mut names: Vec<&str> = shards.map(ShardName::as_str).collect();
     names.sort_unstable();
     names.dedup();
-    if names.len() > SHARDS {
+    if names.len() > MAX_NAMED_SHARDS {
         format!("{} shards", names.len())
     } else {
         names.join(", ")

@@ -10,51 +10,51 @@ use axum::response::Html;
 use plans::planner::Outline;
 
 /// The maximum number of moves that are named.
-const NAMED: usize = 3;
+const MAX_NAMED: usize = 3;
 
 /// The line below the text field.
 #[derive(Template)]
 #[template(path = "check.html")]
-struct Checked {
+struct RequestCheck {
     /// The error and its position.
     wrong: Option<String>,
     /// What the request would do.
-    would: String,
+    effect: String,
 }
 
 /// Checks a request. It makes no plan and gives no work to agents.
 pub(in crate::dashboard) async fn check(
     State(controller): State<Controller>,
-    Form(typed): Form<RequestForm>,
+    Form(input): Form<RequestForm>,
 ) -> Html<String> {
-    let request = super::unix_lines(&typed.request);
-    let checked = if request.trim().is_empty() {
-        Checked {
+    let request = super::unix_lines(&input.request);
+    let check = if request.trim().is_empty() {
+        RequestCheck {
             wrong: None,
-            would: String::new(),
+            effect: String::new(),
         }
     } else {
         match controller.sketch(&request).await {
-            Ok(outline) => Checked {
+            Ok(outline) => RequestCheck {
                 wrong: None,
-                would: outline.map_or_else(by_loads, |outline| outline_text(&outline)),
+                effect: outline.map_or_else(load_dependent_text, |outline| outline_text(&outline)),
             },
-            Err(error) => Checked {
-                wrong: Some(place(error)),
-                would: String::new(),
+            Err(error) => RequestCheck {
+                wrong: Some(error_text(error)),
+                effect: String::new(),
             },
         }
     };
-    Html(checked.render().unwrap_or_default())
+    Html(check.render().unwrap_or_default())
 }
 
-fn by_loads() -> String {
-    "It can be read; which keys it moves follows from the loads, which agents measure for the plan."
+fn load_dependent_text() -> String {
+    "The request is valid. Which keys move depends on the load, which agents measure for the plan."
         .to_owned()
 }
 
 fn outline_text(outline: &Outline) -> String {
-    let moves = outline.moves.iter().take(NAMED);
+    let moves = outline.moves.iter().take(MAX_NAMED);
     let named: Vec<String> = moves
         .map(|m| {
             format!(
@@ -66,16 +66,17 @@ fn outline_text(outline: &Outline) -> String {
             )
         })
         .collect();
-    let more = outline.moves.len().saturating_sub(NAMED);
-    let more = if more > 0 {
-        format!(" and {more} more moves")
+    let hidden = outline.moves.len().saturating_sub(MAX_NAMED);
+    let rest = if hidden > 0 {
+        format!(" and {hidden} more moves")
     } else {
         String::new()
     };
-    format!("It would move {}{more}.", named.join(", "))
+    format!("It would move {}{rest}.", named.join(", "))
 }
 
-fn place(error: ControlError) -> String {
+/// Returns the first line of the error, with its position.
+fn error_text(error: ControlError) -> String {
     let (_, problem) = ApiError::from(error).into_parts();
     let first = problem.detail.lines().next().unwrap_or_default().to_owned();
     match (problem.line, problem.column) {

@@ -6,11 +6,11 @@ use plans::key_set::{KeyRange, KeySet};
 use plans::shard_map::{Mapping, ShardMap};
 
 /// The maximum number of a list's keys in a request.
-const NAMED: usize = 16;
+const MAX_LISTED_KEYS: usize = 16;
 /// The tables in an example if the map's settings name none.
 const TABLES: &str = "# Every sharded table and the column that holds the shard key.\n\
      tables:\n  tenants: id\n  orders: tenant_id\n\
-     # Tables that stay as they are.\nignore: []\n";
+     # Tables that Shardwright ignores.\nignore: []\n";
 
 /// The kinds of example requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub(super) enum Example {
     Isolate,
     /// All keys of a shard move to other shards.
     Drain,
-    /// The keys are distributed anew to all shards.
+    /// Keys move between all shards so that their load becomes equal.
     Rebalance,
 }
 
@@ -68,9 +68,9 @@ impl Example {
             Self::Merge => "Merge shards",
             Self::Move => "Move keys to another shard",
             Self::Offline => "Move keys offline",
-            Self::Isolate => "Give a tenant a shard of its own",
-            Self::Drain => "Empty a shard",
-            Self::Rebalance => "Even out the load of all shards",
+            Self::Isolate => "Move a single tenant to its own shard",
+            Self::Drain => "Move all keys away from a shard",
+            Self::Rebalance => "Balance the load of all shards",
         }
     }
 
@@ -81,16 +81,16 @@ impl Example {
 
     /// Returns the request text for `map`. It names shards of `fleet` if there are some.
     pub(super) fn text(self, map: Option<&ShardMap>, fleet: &[ShardName]) -> String {
-        let ground = ExampleInput { map, fleet };
+        let input = ExampleInput { map, fleet };
         let name = map.map_or("tenants", |map| map.name.as_str());
         let (operation, body) = match self {
-            Self::Split => ("split", ground.split()),
-            Self::Even => ("split", ground.split_evenly()),
-            Self::Merge => ("merge", ground.merge()),
-            Self::Move | Self::Offline => ("move", ground.moves()),
-            Self::Isolate => ("isolate", ground.isolate()),
-            Self::Drain => ("drain", ground.drain()),
-            Self::Rebalance => ("rebalance", ground.rebalance()),
+            Self::Split => ("split", input.split()),
+            Self::Even => ("split", input.split_evenly()),
+            Self::Merge => ("merge", input.merge()),
+            Self::Move | Self::Offline => ("move", input.moves()),
+            Self::Isolate => ("isolate", input.isolate()),
+            Self::Drain => ("drain", input.drain()),
+            Self::Rebalance => ("rebalance", input.rebalance()),
         };
         let tables = match map {
             Some(map) if !map.settings.tables.is_empty() => "# The tables are those of the map.\n",
@@ -99,7 +99,7 @@ impl Example {
         let mode = if self == Self::Offline {
             "# The moving keys are read-only until the flip; nothing is captured.\noptions: { mode: offline }\n"
         } else {
-            "# How it behaves; these are the defaults.\noptions: { mode: online, cutover: approve, hold: until_finish }\n"
+            "# These are the defaults.\noptions: { mode: online, cutover: approve, hold: until_finish }\n"
         };
         format!("operation: {operation}\nmap: {name}\n{body}{tables}{mode}")
     }
@@ -123,7 +123,7 @@ impl ExampleInput<'_> {
     }
 
     /// Returns another shard than `shard`, preferably one that owns no keys.
-    fn other(&self, shard: &str) -> &str {
+    fn other_shard(&self, shard: &str) -> &str {
         let names = || {
             self.fleet
                 .iter()
@@ -136,13 +136,13 @@ impl ExampleInput<'_> {
                 .into_iter()
                 .any(|mapping| mapping.shard.as_str() == name)
         };
-        let spare = names().find(|name| !owns(name));
+        let without_keys = names().find(|name| !owns(name));
         let fallback = if shard == "shard-b" {
             "shard-a"
         } else {
             "shard-b"
         };
-        spare.or_else(|| names().next()).unwrap_or(fallback)
+        without_keys.or_else(|| names().next()).unwrap_or(fallback)
     }
 
     /// Returns another shard than `shard` that owns keys.
@@ -157,23 +157,23 @@ impl ExampleInput<'_> {
         let keys = self
             .first()
             .map_or_else(|| KeySet::range(None, None), |m| m.keys.clone());
-        let Some((stays, goes)) = halves(&keys, &self.types()) else {
+        let Some((staying, moving)) = halves(&keys, &self.types()) else {
             return self.split_evenly();
         };
         format!(
             "source: {source}\ninto:\n  - shard: {source}\n    keys: {}\n  - shard: {}\n    keys: {}\n",
-            selection(&stays),
-            self.other(source),
-            selection(&goes)
+            selection(&staying),
+            self.other_shard(source),
+            selection(&moving)
         )
     }
 
     fn split_evenly(&self) -> String {
         let source = self.source();
         format!(
-            "source: {source}\n# What is to be even: rows, bytes, writes, or {{ query: \"...\" }}.\neven: rows\n\
+            "source: {source}\n# In which measure the parts become equal: rows, bytes, writes, or {{ query: \"...\" }}.\neven: rows\n\
              into:\n  - shard: {source}\n  - shard: {}\n",
-            self.other(source)
+            self.other_shard(source)
         )
     }
 
@@ -181,24 +181,27 @@ impl ExampleInput<'_> {
         let into = self.source();
         match self.other_owner(into) {
             Some(source) => format!(
-                "# `into` may be one of the sources, another live shard, or a new one.\nsources: [{source}]\ninto: {into}\n"
+                "# `into` is one of the sources, another shard of the map, or a new shard.\nsources: [{source}]\ninto: {into}\n"
             ),
-            None => format!("sources: [{into}]\ninto: {}\n", self.other(into)),
+            None => format!("sources: [{into}]\ninto: {}\n", self.other_shard(into)),
         }
     }
 
     fn moves(&self) -> String {
         let source = self.source();
-        let target = self.other(source);
-        let keys = self.first().filter(|m| spoken(&m.keys)).map_or_else(
-            || "    # Without `keys` all that the source owns.\n".to_owned(),
-            |m| {
-                format!(
-                    "    # Without `keys` all that the source owns.\n    keys: {}\n",
-                    selection(&m.keys)
-                )
-            },
-        );
+        let target = self.other_shard(source);
+        let keys = self
+            .first()
+            .filter(|m| fits_in_one_line(&m.keys))
+            .map_or_else(
+                || "    # Without `keys`, all keys of the source move.\n".to_owned(),
+                |m| {
+                    format!(
+                        "    # Without `keys`, all keys of the source move.\n    keys: {}\n",
+                        selection(&m.keys)
+                    )
+                },
+            );
         format!("moves:\n  - source: {source}\n    target: {target}\n{keys}")
     }
 
@@ -206,31 +209,35 @@ impl ExampleInput<'_> {
         let key = self.key();
         let owner = self.map.and_then(|map| map.locate(&key));
         let owner = owner.map_or_else(|| self.source(), |mapping| mapping.shard.as_str());
-        format!("key: {}\ntarget: {}\n", written(&key), self.other(owner))
+        format!(
+            "key: {}\ntarget: {}\n",
+            yaml_key(&key),
+            self.other_shard(owner)
+        )
     }
 
     fn drain(&self) -> String {
         let source = self.source();
         let target = self
             .other_owner(source)
-            .unwrap_or_else(|| self.other(source));
+            .unwrap_or_else(|| self.other_shard(source));
         format!(
-            "source: {source}\n# Where its keys may go; without this every other shard of the map.\ntargets: [{target}]\n\
-             by: rows\n# Drop the emptied tables on the shard at the end.\ndrop_tables: false\n"
+            "source: {source}\n# The shards that may receive its keys; by default every other shard of the map.\ntargets: [{target}]\n\
+             by: rows\n# Whether the tables on the shard are dropped at the end.\ndrop_tables: false\n"
         )
     }
 
     fn rebalance(&self) -> String {
-        let spare = self.fleet.iter().find(|shard| {
+        let shard_without_keys = self.fleet.iter().find(|shard| {
             self.map
                 .is_some_and(|map| map.mappings.iter().all(|m| &m.shard != *shard))
         });
-        let onto = spare.map_or_else(String::new, |shard| {
-            format!("# Shards that take part beside those that own keys.\nonto: [{shard}]\n")
+        let onto = shard_without_keys.map_or_else(String::new, |shard| {
+            format!("# Shards that receive keys although they own none yet.\nonto: [{shard}]\n")
         });
         format!(
-            "# What load is counted by: rows, bytes, writes, or {{ query: \"...\" }}.\nby: rows\n{onto}\
-             # How much more than its fair share a shard may carry.\nthreshold_percent: 10\n"
+            "# The measure of load: rows, bytes, writes, or {{ query: \"...\" }}.\nby: rows\n{onto}\
+             # By how many percent a shard may exceed its fair share.\nthreshold_percent: 10\n"
         )
     }
 
@@ -241,12 +248,12 @@ impl ExampleInput<'_> {
 
     /// Returns a key of the map: a bound of a range or a key of a list if there is one, otherwise an invented key.
     fn key(&self) -> Key {
-        let named = self.first().and_then(|mapping| match &mapping.keys {
+        let existing_key = self.first().and_then(|mapping| match &mapping.keys {
             KeySet::Range(ranges) => ranges.first().and_then(|range| range.from.clone()),
             KeySet::List(keys) => keys.first().cloned(),
             KeySet::Hash(_) => None,
         });
-        named.unwrap_or_else(|| sample(&self.types()))
+        existing_key.unwrap_or_else(|| sample(&self.types()))
     }
 }
 
@@ -257,7 +264,7 @@ fn halves(keys: &KeySet, types: &[KeyType]) -> Option<(KeySet, KeySet)> {
             let [range] = ranges.as_slice() else {
                 return None;
             };
-            let at = cut(range, types)
+            let at = split_point(range, types)
                 .filter(|at| range.contains(at) && range.from.as_ref() != Some(at))?;
             Some((
                 KeySet::range(range.from.clone(), Some(at.clone())),
@@ -276,14 +283,14 @@ fn halves(keys: &KeySet, types: &[KeyType]) -> Option<(KeySet, KeySet)> {
         KeySet::List(keys) => {
             let half = keys.len() / 2;
             let part = |skip, take| KeySet::list(keys.iter().skip(skip).take(take).cloned());
-            let few = (2..=NAMED).contains(&keys.len());
-            few.then(|| (part(0, half), part(half, keys.len())))
+            let is_short = (2..=MAX_LISTED_KEYS).contains(&keys.len());
+            is_short.then(|| (part(0, half), part(half, keys.len())))
         }
     }
 }
 
 /// Returns a key between the ends of a range. If none can be computed, it returns a sample key.
-fn cut(range: &KeyRange, types: &[KeyType]) -> Option<Key> {
+fn split_point(range: &KeyRange, types: &[KeyType]) -> Option<Key> {
     match (&range.from, &range.to) {
         (Some(Key::Int(from)), Some(Key::Int(to))) => Some(Key::Int(from.midpoint(*to))),
         (Some(Key::Int(from)), None) => Some(Key::Int(from.saturating_add(500))),
@@ -317,10 +324,10 @@ fn sample(types: &[KeyType]) -> Key {
 }
 
 /// Returns true if a request can name all of `keys` in one line.
-fn spoken(keys: &KeySet) -> bool {
+fn fits_in_one_line(keys: &KeySet) -> bool {
     match keys {
         KeySet::Range(_) | KeySet::Hash(_) => true,
-        KeySet::List(keys) => keys.len() <= NAMED,
+        KeySet::List(keys) => keys.len() <= MAX_LISTED_KEYS,
     }
 }
 
@@ -329,23 +336,30 @@ fn selection(keys: &KeySet) -> String {
     match keys {
         KeySet::Range(ranges) => match ranges.as_slice() {
             [only] => range(only),
-            several => format!("{{ ranges: [{}] }}", joined(several.iter().map(range))),
+            several => format!(
+                "{{ ranges: [{}] }}",
+                join_with_commas(several.iter().map(range))
+            ),
         },
         KeySet::Hash(buckets) => {
             let ranges = buckets.ranges.iter();
             let ranges =
                 ranges.map(|range| format!("{{ from: {}, to: {} }}", range.from, range.to));
-            format!("{{ buckets: [{}] }}", joined(ranges))
+            format!("{{ buckets: [{}] }}", join_with_commas(ranges))
         }
-        KeySet::List(keys) => format!("{{ values: [{}] }}", joined(keys.iter().map(written))),
+        KeySet::List(keys) => format!(
+            "{{ values: [{}] }}",
+            join_with_commas(keys.iter().map(yaml_key))
+        ),
     }
 }
 
 fn range(range: &KeyRange) -> String {
-    let end =
-        |name: &str, key: &Option<Key>| key.as_ref().map(|key| format!("{name}: {}", written(key)));
+    let end = |name: &str, key: &Option<Key>| {
+        key.as_ref().map(|key| format!("{name}: {}", yaml_key(key)))
+    };
     let ends = [end("from", &range.from), end("to", &range.to)];
-    let ends = joined(ends.into_iter().flatten());
+    let ends = join_with_commas(ends.into_iter().flatten());
     if ends.is_empty() {
         "{}".to_owned()
     } else {
@@ -353,15 +367,15 @@ fn range(range: &KeyRange) -> String {
     }
 }
 
-fn joined(parts: impl Iterator<Item = String>) -> String {
+fn join_with_commas(parts: impl Iterator<Item = String>) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
 /// Returns a key as YAML: a number without quotes, other values in quotes, a composite key as a list.
-fn written(key: &Key) -> String {
+fn yaml_key(key: &Key) -> String {
     match key {
         Key::Int(value) => value.to_string(),
-        Key::Row(values) => format!("[{}]", joined(values.iter().map(written))),
+        Key::Row(values) => format!("[{}]", join_with_commas(values.iter().map(yaml_key))),
         Key::Text(_) | Key::Uuid(_) | Key::Bytes(_) | Key::Date(_) | Key::Timestamp(_) => {
             serde_json::Value::String(key.text()).to_string()
         }
@@ -392,6 +406,6 @@ mod tests {
             "{ buckets: [{ from: 2, to: 4 }] }"
         );
         let row = Key::Row(vec![Key::Int(4), Key::from("é")]);
-        assert_eq!(written(&row), "[4, \"é\"]");
+        assert_eq!(yaml_key(&row), "[4, \"é\"]");
     }
 }

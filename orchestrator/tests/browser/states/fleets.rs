@@ -68,7 +68,7 @@ pub(super) async fn all() -> Vec<Shown> {
             waiting.await,
             &["/migrations/m1/abort"],
         )
-        .says(&["Leave it"]),
+        .says(&["Cancel"]),
     );
     for (name, ago) in [
         ("connected", TimeDelta::hours(-1)),

@@ -168,12 +168,12 @@ fn sentence(ownership: Ownership) -> &'static str {
     use Ownership as O;
     match ownership {
         O::Ready => "takes every read and write",
-        O::Fencing => "are refused for a moment, everything else goes on",
-        O::Aborted => "nothing is left behind",
+        O::Fencing => "are refused for a moment, everything else continues",
+        O::Aborted => "nothing is left on the shards",
         O::Flipped => "kept in step until you finish or roll back",
         O::RollbackFencing => "Rolling back: writes to",
         O::RolledBack => "Rolled back:",
-        O::Completed => "the old rows are gone from",
+        O::Completed => "the old rows are deleted from",
     }
 }
 

@@ -63,7 +63,7 @@ fn words(kind: WaitKind) -> &'static str {
     match kind {
         WaitKind::Opening => "Waits for shard b to take writes",
         WaitKind::Approval => "Waits for approval of the cutover",
-        WaitKind::Cancel => "held by process 4711 (app, psql)",
+        WaitKind::Cancel => "held by server process 4711 (app, psql)",
         WaitKind::Hook => "held by hook freeze",
         WaitKind::Queue => "Waits: 2 other moves",
         WaitKind::Paused => "Waits for an operator who resumes it",
@@ -75,7 +75,7 @@ fn words(kind: WaitKind) -> &'static str {
             "held by server process 4711 (psql, role app, idle in transaction, open for 42 s)"
         }
         WaitKind::Throttle => "slowed to 35 %",
-        WaitKind::Lag => "Waits for changes to be applied: 75000 ms",
+        WaitKind::Lag => "Waits for the stream to apply changes: it is 75000 ms",
         WaitKind::Finish => "Waits for an operator who ends the hold",
     }
 }

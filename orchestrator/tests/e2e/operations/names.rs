@@ -137,7 +137,7 @@ async fn reported(fleet: &Fleet, id: &str) {
     assert!(html.contains("=cmd(&#39;calc&#39;)!A1"), "{html}");
     let page = fleet.ok(&["report", id, "--format", "md"]).await;
     // The plan is a block of text, whose fence is longer than any in it.
-    let (page, plan) = page.split_once("## What was agreed").unwrap();
+    let (page, plan) = page.split_once("## The plan").unwrap();
     assert!(
         plan.starts_with("\n\n````text\n") && plan.matches("````").count() == 2,
         "{plan}"

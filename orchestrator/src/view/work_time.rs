@@ -5,15 +5,15 @@ use crate::store::Event;
 use chrono::{DateTime, TimeDelta, Utc};
 
 /// The shortest idle time that is displayed.
-const LEAST_IDLE: TimeDelta = TimeDelta::milliseconds(500);
+const MIN_IDLE: TimeDelta = TimeDelta::milliseconds(500);
 
 impl MigrationView {
     /// Returns the view with the time that agents worked on each step that is done, computed from the journal.
     #[must_use]
     pub fn with_journal(mut self, events: &[Event]) -> Self {
         for step in &mut self.steps {
-            let worked = worked(step, events);
-            step.worked_ms = worked.map(|worked| worked.num_milliseconds());
+            let work_time = work_time(step, events);
+            step.worked_ms = work_time.map(|time| time.num_milliseconds());
         }
         self
     }
@@ -22,33 +22,34 @@ impl MigrationView {
 impl StepView {
     /// Returns how long agents worked on a step that is done; without a journal, the time from its start to its end.
     #[must_use]
-    pub fn worked(&self) -> Option<TimeDelta> {
+    pub fn work_time(&self) -> Option<TimeDelta> {
         let worked = self.worked_ms.map(TimeDelta::milliseconds);
         worked.or_else(|| Some(self.finished_at? - self.started_at?))
     }
 
     /// Returns how long no agent worked on the step between its start and its end, if the journal shows such a time.
     #[must_use]
-    pub fn idle(&self) -> Option<TimeDelta> {
-        let idle = self.finished_at? - self.started_at? - self.worked()?;
-        (idle >= LEAST_IDLE).then_some(idle)
+    pub fn idle_time(&self) -> Option<TimeDelta> {
+        let idle = self.finished_at? - self.started_at? - self.work_time()?;
+        (idle >= MIN_IDLE).then_some(idle)
     }
 }
 
-/// Returns the sum of all runs. A run begins with a dispatch and ends with the next event of another kind.
-fn worked(step: &StepView, events: &[Event]) -> Option<TimeDelta> {
+/// Returns the sum of all runs of a step. A run begins with a dispatch, and ends with the next event of the step that
+/// is not a dispatch.
+fn work_time(step: &StepView, events: &[Event]) -> Option<TimeDelta> {
     let (from, to) = (step.started_at?, step.finished_at?);
-    let own = events.iter().filter(|event| {
-        let of_step = event.step.as_ref() == Some(&step.id) && event.kind.starts_with("step.");
-        of_step && (from..=to).contains(&event.at)
+    let step_events = events.iter().filter(|event| {
+        let is_of_step = event.step.as_ref() == Some(&step.id) && event.kind.starts_with("step.");
+        is_of_step && (from..=to).contains(&event.at)
     });
-    let mut begun: Option<DateTime<Utc>> = None;
+    let mut run_start: Option<DateTime<Utc>> = None;
     let mut sum: Option<TimeDelta> = None;
-    for event in own {
+    for event in step_events {
         if event.kind == "step.dispatched" {
-            begun.get_or_insert(event.at);
-        } else if let Some(begun) = begun.take() {
-            sum = Some(sum.unwrap_or_default() + (event.at - begun));
+            run_start.get_or_insert(event.at);
+        } else if let Some(start) = run_start.take() {
+            sum = Some(sum.unwrap_or_default() + (event.at - start));
         }
     }
     sum
@@ -96,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_is_no_work() {
+    fn time_between_runs_is_idle_time() {
         let events = [
             event(10, "step.dispatched"),
             event(15, "step.interrupted"),
@@ -104,17 +105,17 @@ mod tests {
             event(36, "step.completed"),
         ];
         let mut step = step();
-        let worked = worked(&step, &events);
-        assert_eq!(worked, Some(TimeDelta::seconds(9)));
-        step.worked_ms = worked.map(|worked| worked.num_milliseconds());
-        assert_eq!(step.idle(), Some(TimeDelta::seconds(17)));
+        let work_time = work_time(&step, &events);
+        assert_eq!(work_time, Some(TimeDelta::seconds(9)));
+        step.worked_ms = work_time.map(|time| time.num_milliseconds());
+        assert_eq!(step.idle_time(), Some(TimeDelta::seconds(17)));
     }
 
     #[test]
-    fn without_a_journal_the_whole_time_counts() {
+    fn without_a_journal_the_time_from_start_to_end_counts() {
         let step = step();
-        assert_eq!(worked(&step, &[]), None);
-        assert_eq!(step.worked(), Some(TimeDelta::seconds(26)));
-        assert_eq!(step.idle(), None);
+        assert_eq!(work_time(&step, &[]), None);
+        assert_eq!(step.work_time(), Some(TimeDelta::seconds(26)));
+        assert_eq!(step.idle_time(), None);
     }
 }
