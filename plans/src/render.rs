@@ -180,7 +180,7 @@ fn write_details(out: &mut String, planned: &PlannedMove) -> std::fmt::Result {
     let moving = &planned.moving;
     writeln!(out, "  schema           {}", planned.schema_fingerprint)?;
     writeln!(out, "  Steps")?;
-    for node in &planned.graph.nodes {
+    for node in planned.graph.nodes() {
         writeln!(
             out,
             "    {:<14} {}",

@@ -153,7 +153,7 @@ proptest! {
         });
         let graph = StepGraph::new(nodes.collect()).unwrap();
         let mut done = BTreeSet::new();
-        for _ in 0..graph.nodes.len() {
+        for _ in 0..graph.nodes().len() {
             let next = graph.ready(&done).last().unwrap();
             prop_assert!(next.after.iter().all(|before| done.contains(before)));
             done.insert(next.id.clone());
