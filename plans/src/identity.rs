@@ -51,7 +51,7 @@ impl DatabaseIdentity {
 
     /// Returns true if both are known to be the same database, regardless of their random ids.
     #[must_use]
-    pub fn is_at_place_of(&self, other: &Self) -> bool {
+    pub fn has_same_oid_and_timeline(&self, other: &Self) -> bool {
         self.database.is_some()
             && (&self.system, self.timeline, self.database)
                 == (&other.system, other.timeline, other.database)
@@ -106,9 +106,9 @@ mod tests {
     #[test]
     fn two_names_of_one_database_are_known_by_its_place() {
         let known = identity(1, Some(5), Some("x"));
-        assert!(known.is_at_place_of(&identity(1, Some(5), None)));
-        assert!(!known.is_at_place_of(&identity(1, Some(6), Some("x"))));
-        assert!(!known.is_at_place_of(&identity(2, Some(5), Some("x"))));
-        assert!(!identity(1, None, None).is_at_place_of(&identity(1, None, None)));
+        assert!(known.has_same_oid_and_timeline(&identity(1, Some(5), None)));
+        assert!(!known.has_same_oid_and_timeline(&identity(1, Some(6), Some("x"))));
+        assert!(!known.has_same_oid_and_timeline(&identity(2, Some(5), Some("x"))));
+        assert!(!identity(1, None, None).has_same_oid_and_timeline(&identity(1, None, None)));
     }
 }

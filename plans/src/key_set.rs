@@ -70,7 +70,7 @@ impl KeySet {
     ///
     /// For the last value of a key type the range has no upper end, so it contains only this value.
     #[must_use]
-    pub fn only(&self, key: &Key) -> Option<Self> {
+    pub fn smallest_set_with(&self, key: &Key) -> Option<Self> {
         match self {
             Self::Range(_) => Some(Self::range(Some(key.clone()), key.successor())),
             Self::Hash(Buckets { of, .. }) => {
@@ -166,7 +166,7 @@ impl KeySet {
                 common(&bucket_intervals(&a.ranges), &bucket_intervals(&b.ranges)),
             ),
             (Self::List(a), Self::List(b)) => Self::List(a & b),
-            (_, _) => self.none(),
+            (_, _) => self.empty_set(),
         }
     }
 
@@ -203,7 +203,7 @@ impl KeySet {
 
     /// Returns the empty set of the same kind.
     #[must_use]
-    pub fn none(&self) -> Self {
+    pub fn empty_set(&self) -> Self {
         match self {
             Self::Range(_) => Self::Range(Vec::new()),
             Self::Hash(buckets) => Self::Hash(Buckets {

@@ -201,7 +201,7 @@ pub const API_VERSION: &str = "shardwright/v2";
 impl Plan {
     /// Returns the plan with its hash.
     #[must_use]
-    pub fn sealed(mut self) -> Self {
+    pub fn with_hash(mut self) -> Self {
         self.hash = self.computed_hash();
         self
     }

@@ -15,8 +15,8 @@ pub use export::{ExportForm, export};
 pub use import::{
     ImportError, ImportForm, ImportProblem, InputPosition, MOST_PROBLEMS, import, import_rows,
 };
-pub use routers::{Router, RouterError, ShardAddress as RouterPlace, route};
-pub use rules::{Effect, PlacementRule, RuleBreak};
+pub use routers::{Router, RouterError, ShardAddress, route};
+pub use rules::{Effect, PlacementRule, RuleViolation};
 pub use selection::{Selection, SelectionError};
 pub use settings::{KeyColumns, MapSettings, Sequences, SettingsError, ThroughRef};
 
@@ -213,12 +213,14 @@ impl ShardMap {
     #[must_use]
     pub fn owned_by(&self, shard: &ShardName) -> KeySet {
         let owned = self.mappings.iter().filter(|m| &m.shard == shard);
-        owned.fold(self.no_keys(), |all, mapping| all.union(&mapping.keys))
+        owned.fold(self.empty_key_set(), |all, mapping| {
+            all.union(&mapping.keys)
+        })
     }
 
     /// Returns the empty set of this map's kind.
     #[must_use]
-    pub fn no_keys(&self) -> KeySet {
+    pub fn empty_key_set(&self) -> KeySet {
         match self.strategy {
             Strategy::Range => KeySet::Range(Vec::new()),
             Strategy::Hash => KeySet::buckets(self.buckets, 0, 0),

@@ -27,7 +27,7 @@ use std::fmt;
 /// The least throttle ratio. A migration is slowed down but never stops completely.
 pub const MIN_RATIO: f64 = 0.02;
 /// The maximum number of concurrent COPY sessions.
-pub const MOST_STREAMS: u32 = 16;
+pub const MAX_STREAMS: u32 = 16;
 
 /// Limits on the load that a migration causes. A limit without a value has its default, or does not apply.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]

@@ -15,7 +15,10 @@ pub use progress::{
     TableProgress,
 };
 pub use secret::{SECRET_HEADER, WireSecret};
-pub use versions::{CASCADES, OLDEST_PROTOCOL, PROTOCOL, Protocols, SECRETS};
+pub use versions::{
+    FIRST_PROTOCOL_WITH_CASCADES, FIRST_PROTOCOL_WITH_SECRETS, NEWEST_PROTOCOL, OLDEST_PROTOCOL,
+    ProtocolRange,
+};
 
 use crate::failure::Failure;
 use crate::fleet::ShardRef;
@@ -36,7 +39,7 @@ use std::collections::BTreeMap;
 /// An agent's request for work. The controller answers when there is work, or with `204 No Content` after about 20 s.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
-    /// The newest protocol version that the agent supports ([`PROTOCOL`]).
+    /// The newest protocol version that the agent supports ([`NEWEST_PROTOCOL`]).
     pub protocol: u32,
     /// [`OLDEST_PROTOCOL`]; `None`: the agent supports only `protocol`.
     #[serde(default)]
@@ -64,8 +67,8 @@ pub struct Claim {
 impl Claim {
     /// Returns the protocol versions that the agent supports.
     #[must_use]
-    pub fn protocols(&self) -> Protocols {
-        Protocols {
+    pub fn protocols(&self) -> ProtocolRange {
+        ProtocolRange {
             oldest: self.oldest.unwrap_or(self.protocol),
             newest: self.protocol,
         }

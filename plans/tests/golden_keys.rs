@@ -112,7 +112,7 @@ fn one_key_alone_is_alone_even_at_the_end_of_its_type() {
     for (types, group) in groups() {
         let all = KeySet::range(None, None);
         for entry in &group.keys {
-            let only = all.only(&entry.key).unwrap();
+            let only = all.smallest_set_with(&entry.key).unwrap();
             let held: Vec<&Key> = group
                 .keys
                 .iter()

@@ -303,7 +303,7 @@ fn ranges(keys: &[Key], dice: &mut Random) -> Vec<KeySet> {
     }
     let ends = keys.first().into_iter().chain(keys.last());
     for key in ends.chain(keys.iter().step_by(7)) {
-        let Some(only) = KeySet::range(None, None).only(key) else {
+        let Some(only) = KeySet::range(None, None).smallest_set_with(key) else {
             continue;
         };
         sets.push(only);
@@ -323,8 +323,8 @@ fn buckets(keys: &[Key], of: u32, dice: &mut Random) -> Vec<KeySet> {
         KeySet::buckets(of, half, of),
         KeySet::buckets(of, 0, half),
         KeySet::buckets(of, of / 5, of / 3),
-        all.only(key).unwrap(),
-        all.minus(&all.only(key).unwrap()),
+        all.smallest_set_with(key).unwrap(),
+        all.minus(&all.smallest_set_with(key).unwrap()),
         all,
     ];
     if of == 16 {

@@ -21,7 +21,10 @@ use plans::state::cutover::Ownership;
 use plans::state::step::{StepEvent, StepState};
 use plans::step::StepKind;
 use plans::step::create_target::TargetCreated;
-use plans::wire::{CASCADES, Claim, Dispatch, Protocols, SECRETS, WireSecret, Work};
+use plans::wire::{
+    Claim, Dispatch, FIRST_PROTOCOL_WITH_CASCADES, FIRST_PROTOCOL_WITH_SECRETS, ProtocolRange,
+    WireSecret, Work,
+};
 use serde_json::json;
 use std::collections::BTreeSet;
 use tokio::time::Instant;
@@ -38,7 +41,7 @@ impl Controller {
         reach: &ShardReach,
         token: &CallerToken,
     ) -> Result<Option<Work>, ControlError> {
-        let (theirs, ours) = (claim.protocols(), Protocols::OURS);
+        let (theirs, ours) = (claim.protocols(), ProtocolRange::SUPPORTED);
         if ours.common(theirs).is_none() {
             return Err(ControlError::Protocol { theirs, ours });
         }
@@ -266,7 +269,7 @@ pub(super) fn shard_ref(
 fn offered(snapshot: &Snapshot, claim: &Claim, token: &CallerToken) -> Option<Option<StepId>> {
     let now = clock();
     // An older agent would not find the changes of cascades that the guard has suppressed.
-    if claim.protocols().newest < CASCADES && skips_rows(snapshot) {
+    if claim.protocols().newest < FIRST_PROTOCOL_WITH_CASCADES && skips_rows(snapshot) {
         return None;
     }
     let owner = snapshot.live_owner(now);
@@ -365,7 +368,7 @@ fn give(
 
 /// Returns a new secret if the agent supports secrets. The work of an agent of protocol 3 is bound to its token alone.
 fn new_secret(claim: &Claim) -> Option<WireSecret> {
-    let understands = claim.protocols().newest >= SECRETS;
+    let understands = claim.protocols().newest >= FIRST_PROTOCOL_WITH_SECRETS;
     understands.then(|| WireSecret::of(rand::random()))
 }
 

@@ -311,8 +311,7 @@ async fn without_tokens_the_secret_alone_opens_the_work() {
         }
     }
     // Who only knows what can be read is not taken for the process, and interrupts nothing.
-    let claim =
-        json!({"protocol": plans::wire::PROTOCOL, "agent": "x", "instance": "x1", "holding": []});
+    let claim = json!({"protocol": plans::wire::NEWEST_PROTOCOL, "agent": "x", "instance": "x1", "holding": []});
     let forged = server.post("/api/v1/agents/claim", &claim).await;
     assert_eq!(code(forged).await, (409, "agent.name_in_use".to_owned()));
     let events = server

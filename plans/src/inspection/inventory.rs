@@ -125,13 +125,13 @@ pub struct Object {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on: Option<String>,
     /// The owner of the object.
-    pub whose: Whose,
+    pub whose: ObjectOwner,
 }
 
 /// The owner of an object.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Whose {
+pub enum ObjectOwner {
     /// A migration.
     Migration(MigrationId),
     /// It guards released keys.
@@ -249,7 +249,7 @@ pub struct ObservedServer {
 impl ObservedServer {
     /// Returns how many bytes of log the server lacks if it was restored from a copy, now or at an earlier probe.
     #[must_use]
-    pub fn lacks(&self, flushed: u64) -> u64 {
+    pub fn missing_bytes(&self, flushed: u64) -> u64 {
         self.missing.max(self.flushed.saturating_sub(flushed))
     }
 }

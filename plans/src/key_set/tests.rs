@@ -55,7 +55,10 @@ fn the_predicate_quotes_its_bounds() {
 
 #[test]
 fn a_set_that_is_empty_selects_nothing() {
-    assert_eq!(range(None, None).none().predicate(&bigint("k")), "(false)");
+    assert_eq!(
+        range(None, None).empty_set().predicate(&bigint("k")),
+        "(false)"
+    );
     assert_eq!(KeySet::list([]).predicate(&bigint("k")), "(false)");
     assert_eq!(KeySet::buckets(8, 3, 3).predicate(&bigint("k")), "(false)");
 }

@@ -3,7 +3,7 @@
 use super::wish::{PlanDraft, PlannerInput, WantedMove, move_id};
 use crate::id::ShardName;
 use crate::key_set::KeySet;
-use crate::shard_map::RuleBreak;
+use crate::shard_map::RuleViolation;
 use std::collections::BTreeMap;
 
 /// Adds every problem of the wanted moves, and a note for each rule that is violated with a reason.
@@ -44,7 +44,7 @@ fn broken_rules(
     wish: &WantedMove,
     ground: PlannerInput<'_>,
     problems: &mut Vec<String>,
-) -> Vec<RuleBreak> {
+) -> Vec<RuleViolation> {
     let Some(shard) = ground.shard(&wish.target) else {
         let unknown = ground.unknown_shard(&wish.target);
         if !problems.contains(&unknown) {
@@ -55,7 +55,7 @@ fn broken_rules(
     let rules = ground.map.settings.rules.iter();
     rules
         .filter(|rule| !rule.allows(&wish.keys, shard))
-        .map(|rule| RuleBreak {
+        .map(|rule| RuleViolation {
             rule: rule.name.clone(),
             keys: wish.keys.clone(),
             shard: wish.target.clone(),

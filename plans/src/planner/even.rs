@@ -97,7 +97,10 @@ fn outlined(
     let mut draft = PlanDraft::default();
     for (nth, (part, (from, to))) in split.into.iter().zip(parts).enumerate() {
         let own = &items[*from..*to];
-        let keys = items::union(&ground.map.no_keys(), own.iter().map(|item| &item.keys));
+        let keys = items::union(
+            &ground.map.empty_key_set(),
+            own.iter().map(|item| &item.keys),
+        );
         let cost: u64 = own
             .iter()
             .fold(0, |sum, item| sum.saturating_add(item.cost));

@@ -4,7 +4,7 @@ use super::wish::{PlanDraft, PlannerInput, WantedMove};
 use crate::id::ShardName;
 use crate::key::{self, Key};
 use crate::key_set::{KeySet, bucket_of};
-use crate::request::{Isolate, Merge, Mode, MoveKeys, Split};
+use crate::request::{Isolate, Merge, Mode, MoveOperation, Split};
 use crate::shard_map::{ShardMap, Strategy};
 use std::collections::BTreeMap;
 
@@ -44,7 +44,7 @@ pub(super) fn split(split: &Split, ground: PlannerInput<'_>) -> PlanDraft {
     }
     let mut draft = PlanDraft::default();
     // The union of all parts, and each part that was read so far.
-    let mut whole = map.no_keys();
+    let mut whole = map.empty_key_set();
     let mut before: Vec<(&ShardName, KeySet)> = Vec::with_capacity(split.into.len());
     for one in &split.into {
         let Some(selection) = &one.keys else { continue };
@@ -121,7 +121,7 @@ pub(super) fn merge(merge: &Merge, ground: PlannerInput<'_>) -> PlanDraft {
 }
 
 /// Drafts the moves of the operation `move`: the keys that each entry names, or all keys of its source.
-pub(super) fn moves(moves: &MoveKeys, ground: PlannerInput<'_>) -> PlanDraft {
+pub(super) fn moves(moves: &MoveOperation, ground: PlannerInput<'_>) -> PlanDraft {
     let map = ground.map;
     let mut draft = PlanDraft::default();
     // The keys of the entries that were read so far, by source.
@@ -141,7 +141,9 @@ pub(super) fn moves(moves: &MoveKeys, ground: PlannerInput<'_>) -> PlanDraft {
             draft.problems.push(ground.owns_nothing(&one.source));
             continue;
         }
-        let before = claimed.entry(&one.source).or_insert_with(|| map.no_keys());
+        let before = claimed
+            .entry(&one.source)
+            .or_insert_with(|| map.empty_key_set());
         let twice = before.intersection(&keys);
         if !twice.is_empty() {
             draft
@@ -207,7 +209,7 @@ fn keys_of(key: &Key, map: &ShardMap) -> Result<(Key, KeySet), String> {
     let key_values = key.values();
     let Some(types) = map.key.get(..key_values.len()) else {
         return key::accept(&map.key, key)
-            .map(|key| (key.clone(), map.no_keys()))
+            .map(|key| (key.clone(), map.empty_key_set()))
             .map_err(|error| error.to_string());
     };
     let accepted = key::accept(types, key).map_err(|error| error.to_string())?;
@@ -223,8 +225,8 @@ fn keys_of(key: &Key, map: &ShardMap) -> Result<(Key, KeySet), String> {
     let first = padded(&accepted);
     if map.strategy != Strategy::Range {
         // A set with this single key, or with its virtual shard. The empty set determines only the strategy.
-        let keys = map.no_keys().only(&first);
-        return Ok((first, keys.unwrap_or_else(|| map.no_keys())));
+        let keys = map.empty_key_set().smallest_set_with(&first);
+        return Ok((first, keys.unwrap_or_else(|| map.empty_key_set())));
     }
     let next = accepted
         .successor()

@@ -34,7 +34,7 @@ pub(super) fn of_shard(
         bytes: item.bytes,
     };
     // All measured keys.
-    let counted = union(&owned.none(), load.items.iter().map(|item| &item.keys));
+    let counted = union(&owned.empty_set(), load.items.iter().map(|item| &item.keys));
     let mut items: Vec<MeasuredKeys> = if owned.covers(&counted) {
         let all = load.items.iter().filter(|item| !item.keys.is_empty());
         all.map(|item| measured(item, item.keys.clone())).collect()

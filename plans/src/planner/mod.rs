@@ -238,7 +238,7 @@ pub fn plan(
         trials,
         hash: String::new(),
     };
-    Ok(plan.sealed())
+    Ok(plan.with_hash())
 }
 
 /// Returns findings for targets that lack the tables, if the request states that they exist.

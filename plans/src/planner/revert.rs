@@ -2,7 +2,7 @@
 
 use crate::id::{MapVersion, ShardName};
 use crate::key_set::KeySet;
-use crate::request::{KeyMove, MoveKeys, Options, Request, Tables};
+use crate::request::{MoveEntry, MoveOperation, Options, Request, Tables};
 use crate::shard_map::Selection;
 use crate::shard_map::{Difference, ShardMap, difference};
 
@@ -68,7 +68,7 @@ pub fn revert(current: &ShardMap, earlier: &ShardMap) -> Result<Request, RevertE
             earlier: earlier.version,
         });
     }
-    Ok(Request::Move(MoveKeys {
+    Ok(Request::Move(MoveOperation {
         map: current.name.clone(),
         moves,
         tables: Tables::new(),
@@ -78,8 +78,8 @@ pub fn revert(current: &ShardMap, earlier: &ShardMap) -> Result<Request, RevertE
 }
 
 /// Returns an entry of the operation `move`.
-fn key_move(source: ShardName, target: ShardName, keys: &KeySet) -> KeyMove {
-    KeyMove {
+fn key_move(source: ShardName, target: ShardName, keys: &KeySet) -> MoveEntry {
+    MoveEntry {
         source,
         target,
         keys: Some(Selection::of(keys)),

@@ -1,8 +1,8 @@
 //! The checks of a request that need no map. They report all problems together.
 
 use super::{
-    Cutover, Drain, Isolate, KeyMove, Measure, Merge, MoveKeys, Options, Part, Rebalance, Request,
-    Split,
+    Cutover, Drain, Isolate, Measure, Merge, MoveEntry, MoveOperation, Options, Part, Rebalance,
+    Request, Split,
 };
 use crate::id::ShardName;
 use crate::table::TableName;
@@ -113,15 +113,15 @@ impl Merge {
     }
 }
 
-impl MoveKeys {
-    /// Checks the operation `move`. Each of its entries is a [`KeyMove`].
+impl MoveOperation {
+    /// Checks the operation `move`. Each of its entries is a [`MoveEntry`].
     fn problems(&self) -> Vec<String> {
         if self.moves.is_empty() {
             return vec!["nothing is listed under `moves`".to_owned()];
         }
         self.moves
             .iter()
-            .filter(|KeyMove { source, target, .. }| source == target)
+            .filter(|MoveEntry { source, target, .. }| source == target)
             .map(|one| format!("keys of shard {} are to move to itself", one.source))
             .collect()
     }

@@ -90,12 +90,12 @@ pub struct Merge {
 /// Moves key sets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct MoveKeys {
+pub struct MoveOperation {
     /// The shard map.
     pub map: MapName,
     /// The key sets, with source and target.
     #[schemars(length(min = 1))]
-    pub moves: Vec<KeyMove>,
+    pub moves: Vec<MoveEntry>,
     /// Each sharded table (`schema.name`, or a name without schema in `public`) and its key column or columns.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tables: Tables,
@@ -110,7 +110,7 @@ pub struct MoveKeys {
 /// One key set, with source and target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct KeyMove {
+pub struct MoveEntry {
     /// The shard that owns the keys before the move.
     pub source: ShardName,
     /// The shard that owns the keys after the move.

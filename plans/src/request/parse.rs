@@ -3,7 +3,7 @@
 //! It first parses only the operation, then the whole text into the type of this operation. An internally tagged enum
 //! would buffer its input and lose the positions.
 
-use super::{Drain, Isolate, Merge, MoveKeys, Rebalance, Request, RequestError, Split};
+use super::{Drain, Isolate, Merge, MoveOperation, Rebalance, Request, RequestError, Split};
 use crate::nearest::nearest_name;
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
@@ -124,7 +124,7 @@ pub(super) fn read(text: &str) -> Result<Request, RequestError> {
     let request = match head.operation {
         OperationName::Split => Request::Split(body::<Split>(text)?),
         OperationName::Merge => Request::Merge(body::<Merge>(text)?),
-        OperationName::Move => Request::Move(body::<MoveKeys>(text)?),
+        OperationName::Move => Request::Move(body::<MoveOperation>(text)?),
         OperationName::Isolate => Request::Isolate(body::<Isolate>(text)?),
         OperationName::Drain => Request::Drain(body::<Drain>(text)?),
         OperationName::Rebalance => Request::Rebalance(body::<Rebalance>(text)?),

@@ -104,7 +104,7 @@ pub fn difference(before: &ShardMap, after: &ShardMap) -> Vec<Difference> {
     let all = |owners: &[(ShardName, KeySet)]| {
         owners
             .iter()
-            .fold(before.no_keys(), |all, (_, keys)| all.union(keys))
+            .fold(before.empty_key_set(), |all, (_, keys)| all.union(keys))
     };
     let (mapped_before, mapped_after) = (all(&old), all(&new));
     let mut found = Vec::new();

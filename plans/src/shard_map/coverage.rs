@@ -8,7 +8,9 @@ impl ShardMap {
     #[must_use]
     pub fn mapped(&self) -> KeySet {
         let all = self.mappings.iter();
-        all.fold(self.no_keys(), |all, mapping| all.union(&mapping.keys))
+        all.fold(self.empty_key_set(), |all, mapping| {
+            all.union(&mapping.keys)
+        })
     }
 
     /// Returns the keys that no shard owns although shards own keys before and after them; none for a list map.
@@ -21,7 +23,7 @@ impl ShardMap {
                 (_, _) => return mapped,
             },
             KeySet::Hash(Buckets { of, .. }) => KeySet::buckets(*of, 0, *of),
-            KeySet::List(_) => return mapped.none(),
+            KeySet::List(_) => return mapped.empty_set(),
         };
         whole.minus(&mapped)
     }

@@ -120,7 +120,7 @@ fn sql(map: &ShardMap) -> String {
 }
 
 fn sql_columns(map: &ShardMap) -> Vec<(String, &'static str)> {
-    match map.no_keys() {
+    match map.empty_key_set() {
         KeySet::Hash(_) => ["bucket_from", "bucket_to"]
             .map(|name| (name.to_owned(), "integer not null"))
             .to_vec(),

@@ -59,7 +59,7 @@ impl PlacementRule {
 
 /// A violation of a rule by a move.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RuleBreak {
+pub struct RuleViolation {
     /// The name of the rule.
     pub rule: String,
     /// The keys that would move.
@@ -68,7 +68,7 @@ pub struct RuleBreak {
     pub shard: ShardName,
 }
 
-impl fmt::Display for RuleBreak {
+impl fmt::Display for RuleViolation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,

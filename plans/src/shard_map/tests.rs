@@ -144,9 +144,9 @@ fn a_difference_names_old_and_new_owner() {
     assert_eq!(texts, ["[5, 10) a>b", "[20, ∞) b>-"]);
 }
 
-fn places() -> BTreeMap<ShardName, RouterPlace> {
+fn places() -> BTreeMap<ShardName, ShardAddress> {
     let place = |shard: &str, host: &str| {
-        let place = RouterPlace {
+        let place = ShardAddress {
             host: host.to_owned(),
             port: "5432".to_owned(),
             dbname: "app".to_owned(),
@@ -207,7 +207,7 @@ fn a_key_that_no_name_can_hold_is_left_out_of_a_poolers_file() {
 
 #[test]
 fn a_shard_or_a_place_that_would_leave_its_line_is_refused() {
-    let place = |host: &str| RouterPlace {
+    let place = |host: &str| ShardAddress {
         host: host.to_owned(),
         port: "5432".to_owned(),
         dbname: "app".to_owned(),

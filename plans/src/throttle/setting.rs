@@ -1,6 +1,6 @@
 //! A limit by its name, and the parsing of its value.
 
-use super::{Hours, InvalidMillis, MOST_STREAMS, MigrationLimits, Millis};
+use super::{Hours, InvalidMillis, MAX_STREAMS, MigrationLimits, Millis};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -106,7 +106,7 @@ impl Setting {
         let shards = &mut throttle.shards;
         match self {
             Self::Rate => throttle.rate_bytes_s = value.map(rate).transpose()?,
-            Self::Streams => *streams = number(1, MOST_STREAMS)?.unwrap_or(usual_streams),
+            Self::Streams => *streams = number(1, MAX_STREAMS)?.unwrap_or(usual_streams),
             Self::Latency => throttle.latency_ms = value.map(millis).transpose()?,
             Self::Hours => throttle.hours = value.map(Hours::parse).transpose()?,
             Self::ReplicaLag => shards.replica_lag_s = number(1, u32::MAX)?,

@@ -7,31 +7,31 @@
 use std::fmt;
 
 /// The first version whose dispatches carry a secret (ADR 48).
-pub const SECRETS: u32 = 4;
+pub const FIRST_PROTOCOL_WITH_SECRETS: u32 = 4;
 
 /// The first version whose agents know that cascades can skip rows (ADR 55).
-pub const CASCADES: u32 = 4;
+pub const FIRST_PROTOCOL_WITH_CASCADES: u32 = 4;
 
 /// The newest version of the messages that this program supports.
-pub const PROTOCOL: u32 = 4;
+pub const NEWEST_PROTOCOL: u32 = 4;
 
 /// The oldest version that this program supports: that of the release before this one.
 pub const OLDEST_PROTOCOL: u32 = 3;
 
 /// The range of versions of the messages that a program supports. This is not the protocol by which keys move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Protocols {
+pub struct ProtocolRange {
     /// The oldest version.
     pub oldest: u32,
     /// The newest version.
     pub newest: u32,
 }
 
-impl Protocols {
+impl ProtocolRange {
     /// The versions that this program supports.
     pub const OURS: Self = Self {
         oldest: OLDEST_PROTOCOL,
-        newest: PROTOCOL,
+        newest: NEWEST_PROTOCOL,
     };
 
     /// Returns the newest version that both programs support; `None` if they have no version in common.
@@ -42,7 +42,7 @@ impl Protocols {
     }
 }
 
-impl fmt::Display for Protocols {
+impl fmt::Display for ProtocolRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.oldest == self.newest {
             write!(f, "protocol {}", self.newest)
@@ -54,10 +54,10 @@ impl fmt::Display for Protocols {
 
 #[cfg(test)]
 mod tests {
-    use super::Protocols;
+    use super::ProtocolRange;
 
-    fn of(oldest: u32, newest: u32) -> Protocols {
-        Protocols { oldest, newest }
+    fn of(oldest: u32, newest: u32) -> ProtocolRange {
+        ProtocolRange { oldest, newest }
     }
 
     // Two programs that are one version apart use the newest version of the older program.
@@ -67,8 +67,8 @@ mod tests {
         assert_eq!(of(4, 5).common(of(3, 4)), Some(4));
         assert_eq!(of(3, 3).common(of(3, 4)), Some(3));
         assert_eq!(
-            Protocols::OURS.common(Protocols::OURS),
-            Some(super::PROTOCOL)
+            ProtocolRange::SUPPORTED.common(ProtocolRange::SUPPORTED),
+            Some(super::NEWEST_PROTOCOL)
         );
     }
 

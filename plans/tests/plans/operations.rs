@@ -160,7 +160,10 @@ fn a_tenant_gets_a_shard_of_its_own() {
     let outline = try_outline(text, &users(), &fleet(&SHARDS), &[]).unwrap();
     assert_eq!(
         outline.moves[0].keys,
-        users().no_keys().only(&17.into()).unwrap()
+        users()
+            .empty_key_set()
+            .smallest_set_with(&17.into())
+            .unwrap()
     );
     assert!(
         outline.notes[0].contains("its other keys go along"),

@@ -85,7 +85,7 @@ proptest! {
         let mut other = sealed.clone();
         other.map_version.0 = version;
         other.estimate.rows = rows;
-        prop_assert_eq!(sealed == other, sealed.hash == other.sealed().hash);
+        prop_assert_eq!(sealed == other, sealed.hash == other.with_hash().hash);
     }
 
     #[test]

@@ -37,7 +37,7 @@ impl Controller {
             .map(|shard| self.inner.fleet.fresh(&shard.name));
         let inventories: Vec<Inventory> = inventories.collect::<Result<_, _>>()?;
         let before = self.known().await?;
-        let own = before.of_shards(&inventories);
+        let own = before.from_own_databases(&inventories);
         if let Some(other) = inventories
             .iter()
             .find(|inventory| !own.contains(inventory))
@@ -48,10 +48,10 @@ impl Controller {
         }
         let mut done = self.raise_epochs(&inventories, actor).await?;
         let known = self.known().await?;
-        let lost = known.lost(&inventories);
+        let lost = known.lost_flips(&inventories);
         for map in &known.maps {
             let own: Vec<FlipProof> = lost.iter().filter(|p| p.map == map.name).cloned().collect();
-            let highest = StoreKnowledge::highest(&map.name, &inventories);
+            let highest = StoreKnowledge::highest_version(&map.name, &inventories);
             done.extend(self.move_map(map, &own, highest, actor).await?);
         }
         if !done.is_empty() {

@@ -141,7 +141,7 @@ impl MemoryState {
                 expected: map.version.0 - 1,
             });
         }
-        let reassigned = MapDelta::between(&before, map).reassigned(before.no_keys());
+        let reassigned = MapDelta::between(&before, map).reassigned(before.empty_key_set());
         let moved = self.moved_by(&map.name, &reassigned);
         if let Some(migration) = moved.filter(|_| owners == AllowedOwners::Checked) {
             return Err(StoreError::KeysMoving { migration });

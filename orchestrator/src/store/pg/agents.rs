@@ -51,7 +51,7 @@ impl PgStore {
         .bind(process.instance.as_str())
         .bind(process.protocol.map(whole))
         .bind(at)
-        .bind(whole(plans::wire::PROTOCOL))
+        .bind(whole(plans::wire::NEWEST_PROTOCOL))
         .bind(process.host.as_deref())
         .bind(process.key.as_ref().map(|key| &key.0[..]))
         .bind(silent_since)

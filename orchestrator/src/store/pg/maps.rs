@@ -127,7 +127,7 @@ impl PgStore {
         }
         let delta = MapDelta::between(&before, map);
         if owners == AllowedOwners::Checked {
-            let reassigned = delta.reassigned(before.no_keys());
+            let reassigned = delta.reassigned(before.empty_key_set());
             let moved = mappings::moved_by(&mut transaction, &map.name, &reassigned).await?;
             if let Some(migration) = moved {
                 return Err(StoreError::KeysMoving { migration });

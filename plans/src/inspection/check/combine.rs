@@ -1,8 +1,8 @@
 //! Combines the results of all shards into defects, each with the repair that fits.
 
 use super::{
-    CheckFinding, CheckSubject, Checked, Defect, DefectKind, KeyRows, ObservedGuard, Repair,
-    SAMPLE, StrayRows,
+    CheckSubject, CheckTaskResult, Defect, DefectKind, KeyRows, MAX_SAMPLE_KEYS, ObservedGuard,
+    Repair, StrayRows, SubjectResult,
 };
 use crate::fleet::ShardInfo;
 use crate::id::ShardName;
@@ -14,8 +14,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Returns all defects of a map, from the map itself and the available parts. The same parts give the same defects.
 #[must_use]
-pub fn combine(map: &ShardMap, fleet: &[ShardInfo], parts: &[Checked]) -> Vec<Defect> {
-    let mut parts: Vec<&Checked> = parts.iter().collect();
+pub fn combine(map: &ShardMap, fleet: &[ShardInfo], parts: &[CheckTaskResult]) -> Vec<Defect> {
+    let mut parts: Vec<&CheckTaskResult> = parts.iter().collect();
     parts.sort_by(|a, b| a.shard.cmp(&b.shard));
     let answers = CheckAnswers { map, parts };
     let mut found = defects(map, fleet);
@@ -66,19 +66,19 @@ pub fn not_examined(shard: &ShardName, subject: &CheckSubject, why: &str) -> Def
 pub(super) struct CheckAnswers<'a> {
     pub(super) map: &'a ShardMap,
     /// The results of the tasks.
-    pub(super) parts: Vec<&'a Checked>,
+    pub(super) parts: Vec<&'a CheckTaskResult>,
 }
 
 impl<'a> CheckAnswers<'a> {
     /// Returns the rows that do not belong to their shard, one value for each shard and table.
     fn rows(&self) -> impl Iterator<Item = (&'a ShardName, &'a StrayRows)> {
-        self.parts.iter().filter_map(|part| match &part.finding {
-            CheckFinding::Rows(rows) => Some((&part.shard, rows)),
-            CheckFinding::Schema { .. }
-            | CheckFinding::Reference { .. }
-            | CheckFinding::Guards { .. }
-            | CheckFinding::Sequences { .. }
-            | CheckFinding::Present { .. } => None,
+        self.parts.iter().filter_map(|part| match &part.result {
+            SubjectResult::Rows(rows) => Some((&part.shard, rows)),
+            SubjectResult::Schema { .. }
+            | SubjectResult::Reference { .. }
+            | SubjectResult::Guards { .. }
+            | SubjectResult::Sequences { .. }
+            | SubjectResult::Present { .. } => None,
         })
     }
 
@@ -171,7 +171,7 @@ impl<'a> CheckAnswers<'a> {
     fn present(&self) -> BTreeMap<&'a ShardName, BTreeSet<&'a Key>> {
         let mut present: BTreeMap<&ShardName, BTreeSet<&Key>> = BTreeMap::new();
         for part in &self.parts {
-            if let CheckFinding::Present { keys } = &part.finding {
+            if let SubjectResult::Present { keys } = &part.result {
                 let tables_of_shard = present.entry(&part.shard).or_default();
                 tables_of_shard.extend(
                     keys.iter()
@@ -282,7 +282,7 @@ impl<'a> CheckAnswers<'a> {
     fn guards(&self) -> Vec<Defect> {
         let mut found = Vec::new();
         for part in &self.parts {
-            if let CheckFinding::Guards { broken } = &part.finding {
+            if let SubjectResult::Guards { broken } = &part.result {
                 found.extend(broken.iter().map(|observed| guard(&part.shard, observed)));
             }
         }
@@ -311,7 +311,7 @@ fn misplaced(
         count: keys.iter().map(|found| found.rows).sum(),
         sample: keys
             .iter()
-            .take(SAMPLE)
+            .take(MAX_SAMPLE_KEYS)
             .map(|found| found.key.clone())
             .collect(),
         repair: None,

@@ -2,7 +2,7 @@
 
 use super::combine::{CheckAnswers, by_hand};
 use super::{
-    CheckFinding, Defect, DefectKind, ObservedReference, ObservedTable, Repair, schema_differences,
+    Defect, DefectKind, ObservedReference, ObservedTable, Repair, SubjectResult, schema_differences,
 };
 use crate::id::ShardName;
 use crate::table::TableName;
@@ -16,7 +16,7 @@ impl CheckAnswers<'_> {
     pub(super) fn reference(&self) -> Vec<Defect> {
         let mut tables: BTreeMap<&str, Vec<(&ShardName, &ObservedReference)>> = BTreeMap::new();
         for part in &self.parts {
-            if let CheckFinding::Reference { tables: observed } = &part.finding {
+            if let SubjectResult::Reference { tables: observed } = &part.result {
                 for table in observed {
                     tables
                         .entry(&table.table)
@@ -65,7 +65,7 @@ impl CheckAnswers<'_> {
     pub(super) fn schema(&self) -> Vec<Defect> {
         let mut tables: BTreeMap<&str, Vec<(&ShardName, &ObservedTable)>> = BTreeMap::new();
         for part in &self.parts {
-            if let CheckFinding::Schema { tables: observed } = &part.finding {
+            if let SubjectResult::Schema { tables: observed } = &part.result {
                 for table in observed {
                     tables
                         .entry(&table.table)

@@ -1,7 +1,7 @@
 //! Finds sequences of which two shards would issue the same values.
 
 use super::combine::CheckAnswers;
-use super::{CheckFinding, Defect, DefectKind, ObservedSequence, Repair, overlap};
+use super::{Defect, DefectKind, ObservedSequence, Repair, SubjectResult, overlap};
 use crate::fleet::ShardInfo;
 use crate::id::ShardName;
 use crate::shard_map::Sequences;
@@ -20,9 +20,9 @@ impl CheckAnswers<'_> {
         }
         let mut sequences: BTreeMap<&str, Vec<(&ShardName, &ObservedSequence)>> = BTreeMap::new();
         for part in &self.parts {
-            if let CheckFinding::Sequences {
+            if let SubjectResult::Sequences {
                 sequences: observed,
-            } = &part.finding
+            } = &part.result
             {
                 for sequence in observed {
                     let all = sequences.entry(&sequence.name).or_default();

@@ -53,7 +53,7 @@ pub struct KnownMove {
     pub version: Option<i64>,
     /// The newest map version in the migration's row of the store: that of its last flip, or that before its last
     /// attempt.
-    pub aware: i64,
+    pub recorded_version: i64,
 }
 
 /// Returns all contradictions, by shard.
@@ -64,7 +64,7 @@ pub fn compare(known: &StoreKnowledge, inventories: &[Inventory]) -> Vec<Contrad
         .filter_map(|one| server(known, one))
         .collect();
     // The content of another database proves nothing about the shard, and nothing is closed there.
-    let inventories = &known.of_shards(inventories);
+    let inventories = &known.from_own_databases(inventories);
     findings.extend(older::store_older(known, inventories));
     for inventory in inventories {
         for m in known.moves.iter().filter(|m| !m.finished) {
@@ -96,7 +96,7 @@ impl StoreKnowledge {
 
     /// Returns the inventories that come from the shards' own databases.
     #[must_use]
-    pub fn of_shards(&self, inventories: &[Inventory]) -> Vec<Inventory> {
+    pub fn from_own_databases(&self, inventories: &[Inventory]) -> Vec<Inventory> {
         let is_own = |inventory: &&Inventory| {
             let known = self.servers.get(&inventory.shard);
             known.is_none_or(|known| known.server.is_same_database(&inventory.server))
@@ -106,11 +106,11 @@ impl StoreKnowledge {
 
     /// Returns the flips that the shards prove and the store does not have, by version.
     #[must_use]
-    pub fn lost(&self, inventories: &[Inventory]) -> Vec<FlipProof> {
+    pub fn lost_flips(&self, inventories: &[Inventory]) -> Vec<FlipProof> {
         let proofs = proofs(inventories);
         let is_lost = |proof: &&FlipProof| {
             if let Some(m) = self.known(&proof.migration) {
-                return m.aware < proof.version;
+                return m.recorded_version < proof.version;
             }
             let Some(map) = self.map(&proof.map) else {
                 return false;
@@ -131,7 +131,7 @@ impl StoreKnowledge {
 
     /// Returns the highest version of a map that any shard has recorded.
     #[must_use]
-    pub fn highest(map: &MapName, inventories: &[Inventory]) -> i64 {
+    pub fn highest_version(map: &MapName, inventories: &[Inventory]) -> i64 {
         let rows = inventories.iter().flat_map(|inventory| &inventory.moves);
         let rows = rows.filter(|row| &row.map == map);
         let flipped_versions = rows.map(|row| row.flipped.unwrap_or(0).max(row.map_version));
@@ -214,7 +214,7 @@ fn server(known: &StoreKnowledge, inventory: &Inventory) -> Option<Contradiction
             &accept,
         ));
     }
-    let missing = before.lacks(inventory.flushed);
+    let missing = before.missing_bytes(inventory.flushed);
     (missing > 0).then(|| {
         let message = format!(
             "its log ended {missing} bytes before the place where it had ended: it was restored from a copy; what was written since is missing"
@@ -232,7 +232,7 @@ fn check_old_owner(
     let shard = &inventory.shard;
     let row = inventory.moves.iter().find(|row| row.migration == m.id);
     // If a shard has recorded a later version than the store has, the store is the older one.
-    if row.is_some_and(|row| row.flipped > Some(m.aware)) {
+    if row.is_some_and(|row| row.flipped > Some(m.recorded_version)) {
         return None;
     }
     let (loser, must) = match m.ownership {
@@ -350,7 +350,7 @@ fn open(m: &KnownMove, inventory: &Inventory, message: String) -> Contradiction 
             epoch: m.epoch,
             role: role.to_owned(),
             map: m.map.clone(),
-            version: m.aware,
+            version: m.recorded_version,
             keys: m.keys.clone(),
             tables: m.tables.clone(),
             for_good: m.finished,
@@ -420,7 +420,8 @@ fn check_released_keys(known: &StoreKnowledge, inventory: &Inventory) -> Vec<Con
             .released_keys
             .iter()
             .find(|released| released.map == map.name);
-        let refused = released.map_or_else(|| map.no_keys(), |released| released.keys.clone());
+        let refused =
+            released.map_or_else(|| map.empty_key_set(), |released| released.keys.clone());
         for m in moves.iter().filter(|m| m.finished && &m.source == shard) {
             if m.ownership != Ownership::Completed {
                 continue;

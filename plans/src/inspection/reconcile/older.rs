@@ -9,7 +9,7 @@ use crate::id::{MapName, MigrationId, ShardName};
 const REPAIR_STORE: &str = "nothing is moved until the store is repaired: read what `shardwright reconcile` reports, then `shardwright reconcile --apply` moves it forward to what the shards prove";
 
 pub(super) fn store_older(known: &StoreKnowledge, inventories: &[Inventory]) -> Vec<Contradiction> {
-    let lost = known.lost(inventories);
+    let lost = known.lost_flips(inventories);
     let mut findings = Vec::new();
     for inventory in inventories {
         let shard = &inventory.shard;

@@ -93,7 +93,7 @@ fn known(
             finished: false,
             opened: true,
             version,
-            aware: version.unwrap_or(1),
+            recorded_version: version.unwrap_or(1),
         }],
         ..StoreKnowledge::default()
     }
@@ -136,7 +136,7 @@ fn a_store_without_the_flip_is_older_and_the_source_is_not_called_open() {
             (ContradictionKind::StoreOlder, "b".to_owned())
         ]
     );
-    let [proof] = known.lost(&held()).try_into().unwrap();
+    let [proof] = known.lost_flips(&held()).try_into().unwrap();
     assert_eq!((proof.owner.as_str(), proof.version), ("b", 2));
     assert_eq!((proof.epoch, proof.attempt), (3, 2));
 }
@@ -231,7 +231,7 @@ fn a_source_that_was_told_more_than_the_store_knows_is_not_closed() {
         found.iter().all(|finding| finding.close.is_none()),
         "{found:?}"
     );
-    assert_eq!(known.lost(&inventories)[0].owner.as_str(), "a");
+    assert_eq!(known.lost_flips(&inventories)[0].owner.as_str(), "a");
 }
 
 #[test]
@@ -277,7 +277,7 @@ fn the_line_of_who_took_the_keys_proves_a_move_that_left_nothing_else() {
         ..StoreKnowledge::default()
     };
     let inventories = [source];
-    let lost = known.lost(&inventories);
+    let lost = known.lost_flips(&inventories);
     let [version] = forward(&known.maps[0], &lost, 2)
         .unwrap()
         .try_into()
@@ -288,7 +288,7 @@ fn the_line_of_who_took_the_keys_proves_a_move_that_left_nothing_else() {
         maps: vec![Arc::new(version.map)],
         ..StoreKnowledge::default()
     };
-    assert_eq!(repaired.lost(&inventories), []);
+    assert_eq!(repaired.lost_flips(&inventories), []);
 }
 
 #[test]
@@ -307,7 +307,10 @@ fn numbers_that_nobody_knows_more_of_repeat_the_version_before() {
     let numbers: Vec<i64> = versions.iter().map(|v| v.map.version.0).collect();
     assert_eq!(numbers, [2, 3, 4, 5]);
     let owned = |index: usize| versions[index].map.owned_by(&ShardName::from("b"));
-    assert_eq!((owned(1), owned(2)), (keys(50, 100).none(), keys(50, 100)));
+    assert_eq!(
+        (owned(1), owned(2)),
+        (keys(50, 100).empty_set(), keys(50, 100))
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Decides what happens to each object, and why this is safe. No I/O.
 
 use super::super::inventory::{
-    About, CLOSED, Inventory, Object, ObjectKind, ObservedMove, ReleasedKeys, Whose,
+    About, CLOSED, Inventory, Object, ObjectKind, ObjectOwner, ObservedMove, ReleasedKeys,
 };
 use super::{Guards, Leftover, Sweep, SweepInput, SweepVerdict};
 use crate::id::{MapName, MigrationId, ShardName};
@@ -51,7 +51,7 @@ impl ShardVerdicts<'_> {
     fn add_orphan(&mut self, id: &MigrationId, judged: MoveVerdict) {
         let is_on_shard = self.inventory.moves.iter().any(|m| &m.migration == id);
         let mut goes = judged.guards.is_some();
-        let whose = Whose::Migration(id.clone());
+        let whose = ObjectOwner::Migration(id.clone());
         let objects = self.inventory.objects.iter();
         for object in objects.filter(|object| object.whose == whose) {
             match object.kind {
@@ -138,34 +138,34 @@ fn judge_shard(
         .collect();
     for object in &inventory.objects {
         match &object.whose {
-            Whose::Migration(id) if ground.live.contains(id) => {
+            ObjectOwner::Migration(id) if ground.live.contains(id) => {
                 shard.add(object, SweepVerdict::Keep, "its migration has not ended");
             }
-            Whose::Migration(_) => {}
-            Whose::ReleasedKeys => match released
+            ObjectOwner::Migration(_) => {}
+            ObjectOwner::ReleasedKeys => match released
                 .iter()
                 .find(|(released, _)| is_of(object, released))
             {
                 Some((_, (verdict, why))) => shard.add(object, *verdict, why),
                 None => shard.add(object, SweepVerdict::Decide, NO_ROW),
             },
-            Whose::Probe => shard.add(
+            ObjectOwner::Probe => shard.add(
                 object,
                 SweepVerdict::Remove,
                 "the look that made it has ended",
             ),
-            Whose::LiveProbe => {
+            ObjectOwner::LiveProbe => {
                 shard.add(
                     object,
                     SweepVerdict::Keep,
                     "somebody looks at the shard right now",
                 );
             }
-            Whose::Shared => shard.add(object, SweepVerdict::Keep, SHARED),
+            ObjectOwner::Shared => shard.add(object, SweepVerdict::Keep, SHARED),
         }
     }
     let mut objects = inventory.objects.iter();
-    if objects.any(|object| object.whose == Whose::Probe) {
+    if objects.any(|object| object.whose == ObjectOwner::Probe) {
         shard.sweeps.push(Sweep::Probes);
     }
     let similar = inventory.similar.iter().map(|similar| Leftover {
@@ -182,12 +182,12 @@ fn judge_shard(
 fn orphans<'a>(ground: &SweepInput, inventory: &'a Inventory) -> BTreeSet<&'a MigrationId> {
     let objects = inventory.objects.iter();
     let ids = objects.filter_map(|object| match &object.whose {
-        Whose::Migration(id) if !ground.live.contains(id) => Some(id),
-        Whose::Migration(_)
-        | Whose::ReleasedKeys
-        | Whose::Probe
-        | Whose::LiveProbe
-        | Whose::Shared => None,
+        ObjectOwner::Migration(id) if !ground.live.contains(id) => Some(id),
+        ObjectOwner::Migration(_)
+        | ObjectOwner::ReleasedKeys
+        | ObjectOwner::Probe
+        | ObjectOwner::LiveProbe
+        | ObjectOwner::Shared => None,
     });
     ids.collect()
 }
@@ -221,7 +221,7 @@ fn in_use(
     let foreign = about.incarnation != ground.incarnation;
     let busy = inventory.objects.iter().any(|object| {
         object.kind == ObjectKind::Session
-            && object.whose == Whose::Migration(id.clone())
+            && object.whose == ObjectOwner::Migration(id.clone())
             && !object.name.contains("/holder/")
     });
     (foreign && busy).then(|| MoveVerdict {
@@ -448,7 +448,7 @@ fn owned_keys_on(
         return Some(if owner == shard {
             keys.clone()
         } else {
-            keys.none()
+            keys.empty_set()
         });
     }
     let map = ground.maps.iter().find(|known| &known.name == map)?;

@@ -4,7 +4,7 @@ use super::*;
 use crate::id::MapVersion;
 use crate::identity::DatabaseIdentity;
 use crate::inspection::inventory::{
-    About, CLOSED, Inventory, Object, ObjectKind, ObservedMove, ReleasedKeys, Whose,
+    About, CLOSED, Inventory, Object, ObjectKind, ObjectOwner, ObservedMove, ReleasedKeys,
 };
 use crate::key::{Key, KeyType};
 use crate::shard_map::{MapSettings, Mapping, MappingState, Strategy};
@@ -19,7 +19,7 @@ fn inventory(shard: &str, role: &str, flipped: Option<i64>, register: i64) -> In
         kind,
         name: name.to_owned(),
         on: None,
-        whose: Whose::Migration(id.clone()),
+        whose: ObjectOwner::Migration(id.clone()),
     };
     Inventory {
         shard: ShardName::from(shard),
@@ -248,7 +248,7 @@ fn a_live_migration_and_one_that_somebody_works_for_are_left_alone() {
         kind: ObjectKind::Session,
         name: "shardwright/x/apply/1".to_owned(),
         on: None,
-        whose: Whose::Migration(MigrationId::from("x")),
+        whose: ObjectOwner::Migration(MigrationId::from("x")),
     });
     assert!(keeps(&SweepInput::default(), &inventories));
 }

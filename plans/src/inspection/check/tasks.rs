@@ -1,6 +1,6 @@
 //! Determines the tasks of a check for each shard, and the further tasks after the first results.
 
-use super::{CheckFinding, CheckSubject, CheckTask, Checked, SAMPLE};
+use super::{CheckSubject, CheckTask, CheckTaskResult, MAX_SAMPLE_KEYS, SubjectResult};
 use crate::fleet::ShardRef;
 use crate::id::ShardName;
 use crate::key::Key;
@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 ///
 /// `moving_keys`: the keys of unfinished migrations.
 #[must_use]
-pub fn questions(map: &ShardMap, shards: &[ShardRef], moving_keys: &KeySet) -> Vec<CheckTask> {
+pub fn first_tasks(map: &ShardMap, shards: &[ShardRef], moving_keys: &KeySet) -> Vec<CheckTask> {
     let settings = &map.settings;
     let owners = map.shards();
     let mut tasks = Vec::new();
@@ -48,11 +48,11 @@ pub fn follow_up(
     map: &ShardMap,
     shards: &[ShardRef],
     moving_keys: &KeySet,
-    parts: &[Checked],
+    parts: &[CheckTaskResult],
 ) -> Vec<CheckTask> {
     let mut wanted: BTreeMap<&ShardName, BTreeSet<&Key>> = BTreeMap::new();
     for part in parts {
-        let CheckFinding::Rows(rows) = &part.finding else {
+        let SubjectResult::Rows(rows) = &part.result else {
             continue;
         };
         for found in &rows.stray_keys {
@@ -67,7 +67,7 @@ pub fn follow_up(
             continue;
         };
         let keys: Vec<Key> = keys.into_iter().cloned().collect();
-        for chunk in keys.chunks(SAMPLE) {
+        for chunk in keys.chunks(MAX_SAMPLE_KEYS) {
             let subject = CheckSubject::Present {
                 keys: chunk.to_vec(),
             };

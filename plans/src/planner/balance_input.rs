@@ -138,7 +138,7 @@ impl<'a> BalanceInput<'a> {
             .iter()
             .map(|at| &self.ground.map.settings.rules[*at])
             .collect();
-        let every = self.ground.map.no_keys();
+        let every = self.ground.map.empty_key_set();
         let open = (0_u32..).zip(&self.infos).filter(|(_, info)| {
             // These rules are known to apply to the keys, so a rule for all keys applies too.
             rules.iter().all(|rule| {
@@ -176,7 +176,10 @@ impl<'a> BalanceInput<'a> {
             let mut others = (0_u32..).zip(&self.shards);
             !others.any(|(index, other)| index != shard && other.accepts && set.contains(index))
         });
-        let keys = items::union(&self.ground.map.no_keys(), nowhere.map(|(_, keys)| keys));
+        let keys = items::union(
+            &self.ground.map.empty_key_set(),
+            nowhere.map(|(_, keys)| keys),
+        );
         let rules = self.rules_of(&keys);
         let rules = rules
             .iter()
@@ -194,7 +197,7 @@ impl<'a> BalanceInput<'a> {
         for one in &outcome.moves {
             let indices = one.items.iter().cloned().flatten();
             let keys = items::union(
-                &self.ground.map.no_keys(),
+                &self.ground.map.empty_key_set(),
                 indices.map(|item| self.keys(item)),
             );
             draft.wishes.push(WantedMove {
