@@ -33,7 +33,7 @@ pub(super) struct WorkerProcess {
 impl WorkerProcess {
     /// Starts a new process of the agent `name`, which keeps its spools in `spools`.
     pub(super) fn start(name: &AgentName, spools: &Path) -> Self {
-        let key = WireSecret::of(rand::random());
+        let key = WireSecret::from_bits(rand::random());
         let locked = lock_and_add_key(&key_file_path(name, spools), &key);
         let (file, ended_keys) = locked.unwrap_or_else(|error| {
             let path = key_file_path(name, spools);
@@ -88,7 +88,11 @@ fn lock_and_add_key(
     }
     let mut text = String::new();
     file.read_to_string(&mut text)?;
-    let before: Vec<WireSecret> = text.lines().take(MAX_KEYS).map(WireSecret::shown).collect();
+    let before: Vec<WireSecret> = text
+        .lines()
+        .take(MAX_KEYS)
+        .map(WireSecret::from_text)
+        .collect();
     let lines = std::iter::once(key).chain(&before).map(WireSecret::reveal);
     let lines: Vec<&str> = lines.take(MAX_KEYS).collect();
     file.set_len(0)?;

@@ -75,13 +75,13 @@ impl Server {
         let mut wanted = vec!["id".to_owned()];
         wanted.extend(columns.iter().map(|(column, _)| format!("{column}::text")));
         if let [(column, kind)] = columns.as_slice() {
-            let hashed = kind.hashed(column);
+            let hashed = kind.hash_expression(column);
             wanted.push(hashed.clone());
             wanted.extend(BUCKETS.map(|of| format!("({hashed} & {})::int4", of - 1)));
         }
         let order: Vec<String> = columns
             .iter()
-            .map(|(column, kind)| kind.comparable(column))
+            .map(|(column, kind)| kind.comparable_expression(column))
             .collect();
         let query = format!(
             "select {} from {table} t order by {}",

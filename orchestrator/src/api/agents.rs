@@ -126,7 +126,7 @@ async fn check_owner(
     check_reach(controller, visitor, id).await?;
     let secret = headers.get(SECRET_HEADER);
     let secret = secret.and_then(|value| value.to_str().ok());
-    let secret = secret.map(WireSecret::shown);
+    let secret = secret.map(WireSecret::from_text);
     let shown = CallerBinding {
         migration: id,
         epoch: None,

@@ -369,7 +369,7 @@ fn give(
 /// Returns a new secret if the agent supports secrets. The work of an agent of protocol 3 is bound to its token alone.
 fn new_secret(claim: &Claim) -> Option<WireSecret> {
     let understands = claim.protocols().newest >= FIRST_PROTOCOL_WITH_SECRETS;
-    understands.then(|| WireSecret::of(rand::random()))
+    understands.then(|| WireSecret::from_bits(rand::random()))
 }
 
 fn process_of(claim: &Claim) -> AgentProcess {

@@ -172,7 +172,7 @@ impl Controller {
         let inspections = &self.inner.inspections;
         let query = InspectionQuery {
             inspections,
-            id: WireSecret::of(rand::random()).reveal().to_owned(),
+            id: WireSecret::from_bits(rand::random()).reveal().to_owned(),
         };
         let (take, claimed) = oneshot::channel();
         let (answer, answered) = oneshot::channel();

@@ -239,7 +239,7 @@ mod tests {
         finding
     }
 
-    fn written(findings: &[&Finding], deletes: bool) -> Script {
+    fn script_of(findings: &[&Finding], deletes: bool) -> Script {
         let identity = DatabaseIdentity {
             system: "7".to_owned(),
             database: Some(5),
@@ -265,7 +265,7 @@ mod tests {
             "table a",
             &[(FixStage::Tables, "set not null"), index],
         );
-        let text = written(&[&last, &first], false).text;
+        let text = script_of(&[&last, &first], false).text;
         let places = [
             "set not null;",
             "lock_timeout = 0",
@@ -284,10 +284,10 @@ mod tests {
             "table a",
             &[(FixStage::Deletes, "delete from a")],
         );
-        let without = written(&[&orphans], false);
+        let without = script_of(&[&orphans], false);
         assert!(!without.text.contains("\ndelete from a"));
         assert_eq!((without.covered, without.withheld), (0, 1));
-        let with = written(&[&orphans], true);
+        let with = script_of(&[&orphans], true);
         assert!(with.text.contains("\ndelete from a;"));
         assert_eq!((with.covered, with.withheld), (1, 0));
     }
@@ -297,7 +297,7 @@ mod tests {
         let name = "table a\n\\! rm -r x\ndrop table b";
         let by_hand = finding("table.inherits", name, &[]);
         let fixed = finding("key.null", name, &[(FixStage::Tables, "fix")]);
-        let text = written(&[&by_hand, &fixed], false).text;
+        let text = script_of(&[&by_hand, &fixed], false).text;
         let harmless = |line: &str| !line.starts_with("\\!") && !line.starts_with("drop");
         assert!(text.lines().all(harmless), "{text}");
     }

@@ -41,15 +41,19 @@ impl PlacementRule {
     /// Returns whether the rule allows `keys` on `shard`.
     #[must_use]
     pub fn allows(&self, keys: &KeySet, shard: &ShardInfo) -> bool {
-        if self.keys.as_ref().is_some_and(|own| !own.overlaps(keys)) {
+        if self
+            .keys
+            .as_ref()
+            .is_some_and(|rule_keys| !rule_keys.overlaps(keys))
+        {
             return true;
         }
-        let named = self.shard.as_ref().is_none_or(|name| name == &shard.name);
-        let labelled = self
+        let has_name = self.shard.as_ref().is_none_or(|name| name == &shard.name);
+        let has_labels = self
             .labels
             .iter()
             .all(|(label, value)| shard.labels.get(label) == Some(value));
-        let matches = named && labelled;
+        let matches = has_name && has_labels;
         match self.effect {
             Effect::Pin => matches,
             Effect::Exclude => !matches,

@@ -17,13 +17,13 @@ pub struct WireSecret(String);
 impl WireSecret {
     /// Creates a secret from random bits.
     #[must_use]
-    pub fn of(bits: [u8; 32]) -> Self {
+    pub fn from_bits(bits: [u8; 32]) -> Self {
         Self(bits.iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
     /// Creates a secret from the text that a sender presents.
     #[must_use]
-    pub fn shown(text: &str) -> Self {
+    pub fn from_text(text: &str) -> Self {
         Self(text.trim().to_owned())
     }
 
@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn a_secret_has_all_its_bits_and_is_never_printed() {
-        let secret = WireSecret::of(std::array::from_fn(|place| {
+        let secret = WireSecret::from_bits(std::array::from_fn(|place| {
             u8::try_from(place).unwrap_or_default()
         }));
         assert_eq!(secret.reveal().len(), 64);

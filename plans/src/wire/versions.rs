@@ -29,7 +29,7 @@ pub struct ProtocolRange {
 
 impl ProtocolRange {
     /// The versions that this program supports.
-    pub const OURS: Self = Self {
+    pub const SUPPORTED: Self = Self {
         oldest: OLDEST_PROTOCOL,
         newest: NEWEST_PROTOCOL,
     };

@@ -4,7 +4,7 @@ use crate::fixture::{accounts, map, map_of_kind, users};
 use plans::key::{Key, KeyType};
 use plans::key_set::KeySet;
 use plans::shard_map::{
-    ExportForm, ImportForm, MOST_PROBLEMS, Mapping, ShardMap, Strategy as Division, export, import,
+    ExportForm, ImportForm, MAX_PROBLEMS, Mapping, ShardMap, Strategy as Division, export, import,
     import_rows,
 };
 use proptest::prelude::*;
@@ -196,7 +196,7 @@ fn problems(text: &str, form: ImportForm, like: &ShardMap) -> Vec<String> {
 fn every_bad_line_of_a_csv_is_named() {
     let text = "from,to,shard\n0,10,a\n5,20,b\nten,,c\n30,30,c\n40,50\n60,70,\n";
     let expected = [
-        "line 3: [5, 20) of shard b meets [0, 10) of shard a (line 2)",
+        "line 3: [5, 20) of shard b overlaps [0, 10) of shard a (line 2)",
         "line 4: \"ten\" is not a bigint",
         "line 5: [30, 30) is no range of keys",
         "line 6: 2 value(s), but there are 3 column(s)",
@@ -232,7 +232,7 @@ fn bad_entries_of_documents_have_their_lines() {
     ];
     assert_eq!(problems(yaml, ImportForm::Yaml, &map("m", &[])), expected);
     let json = "[\n {\"keys\": {\"to\": 5}, \"shard\": \"a\"},\n {\"keys\": {\"from\": 4}, \"shard\": \"b\"}\n]";
-    let expected = ["line 3: [4, ∞) of shard b meets (-∞, 5) of shard a (entry 1)"];
+    let expected = ["line 3: [4, ∞) of shard b overlaps (-∞, 5) of shard a (entry 1)"];
     assert_eq!(problems(json, ImportForm::Json, &map("m", &[])), expected);
 }
 
@@ -258,7 +258,7 @@ fn of_many_problems_the_first_are_told_and_the_others_counted() {
         &map("m", &[]),
     );
     let error = error.unwrap_err();
-    assert_eq!((error.problems.len(), error.more), (MOST_PROBLEMS, 30));
+    assert_eq!((error.problems.len(), error.more), (MAX_PROBLEMS, 30));
     assert!(error.to_string().ends_with("; and 30 more"));
 }
 
@@ -338,7 +338,7 @@ fn bad_rows_of_a_directory_have_their_numbers() {
     let error = import_rows(&names(&["name", "shard"]), &found, &shape(&accounts())).unwrap_err();
     let expected = [
         "row 2: the key is null",
-        "row 3: keys \"acme\" of shard b meets keys \"acme\" of shard a (row 1)",
+        "row 3: keys \"acme\" of shard b overlaps keys \"acme\" of shard a (row 1)",
         "row 4: the name of the shard is null",
     ];
     let told: Vec<String> = error.problems.iter().map(ToString::to_string).collect();

@@ -60,7 +60,7 @@ fn a_split_of_virtual_shards_and_of_listed_keys() {
 fn a_split_that_leaves_keys_out_or_names_them_twice_is_refused() {
     let gap = "{operation: split, map: m, source: b, into: [{shard: b, keys: {from: 100, to: 120}}, {shard: d, keys: {from: 130, to: 200}}]}";
     let expected = [
-        "the parts make up [100, 120), [130, 200), but shard b owns [100, 200) in map m version 7; together they must be one mapping, or all of it; no part has [120, 130)",
+        "the parts make up [100, 120), [130, 200), but shard b owns [100, 200) in map m version 7; together the parts must be exactly one mapping of the shard, or all keys that it owns; no part has [120, 130)",
     ];
     assert_eq!(refused(gap, &ranges()), expected);
     let twice = "{operation: split, map: m, source: b, into: [{shard: b, keys: {from: 100, to: 160}}, {shard: d, keys: {from: 150, to: 200}}, {shard: d, keys: {from: 9, to: 9}}]}";
@@ -166,7 +166,7 @@ fn a_tenant_gets_a_shard_of_its_own() {
             .unwrap()
     );
     assert!(
-        outline.notes[0].contains("its other keys go along"),
+        outline.notes[0].contains("the other keys of this virtual shard move too"),
         "{:?}",
         outline.notes
     );

@@ -143,7 +143,7 @@ fn settings_that_do_not_fit_are_refused_with_every_reason() {
     };
     let error = settings.accepted(&two()).unwrap_err();
     let expected = [
-        "table public.orders is listed twice: under `tables` and `reference`; `map set --forget` takes it off all lists",
+        "table public.orders is listed twice: under `tables` and `reference`; `map set --forget` removes it from all lists",
         "table items belongs to public.carts, which is listed under neither `tables` nor `through`",
         "two rules are called one",
         "table orders has 2 key column(s), the map's key has 1",
@@ -219,7 +219,7 @@ fn keys_that_are_unmapped_in_one_version_are_named() {
     let error = revert(&current, &earlier).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "a move cannot bring these keys back: [100, 150) are unmapped in version 7; [0, 50) are unmapped in version 9"
+        "no move can return these keys: [100, 150) are unmapped in version 7; [0, 50) are unmapped in version 9"
     );
 }
 

@@ -36,7 +36,7 @@ fn a_drained_shard_is_emptied_and_nothing_else_moves() {
         outline
             .notes
             .iter()
-            .any(|n| n.contains("dropped once nothing is left"))
+            .any(|n| n.contains("dropped once they have no rows"))
     );
 }
 
@@ -77,7 +77,7 @@ fn a_drain_with_nowhere_to_go_is_refused() {
     let only = map("m", &[(None, None, "d")]);
     assert_eq!(
         try_outline(DRAIN, &only, &abcd, &[]).unwrap_err(),
-        ["map m has no shard besides d; name the shards that take its keys under `targets`"]
+        ["map m has no shard besides d; name the shards that receive its keys under `targets`"]
     );
     let (idle, empty) = (
         fleet(&["a", "b", "c", "d", "e"]),
@@ -96,7 +96,7 @@ fn a_drain_that_a_pin_forbids_is_refused_by_its_name() {
     map.settings.rules = vec![pin("vip", range(Some(310), Some(315)), "d")];
     let problems = try_outline(DRAIN, &map, &abcd, &four_loads([10; 4])).unwrap_err();
     assert!(
-        problems[0].ends_with("of rules vip, [310, 320) may go nowhere else"),
+        problems[0].ends_with("the rules vip allow [310, 320) on no other shard"),
         "{problems:?}"
     );
     let reason = DRAIN.replace(

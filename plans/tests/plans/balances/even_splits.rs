@@ -25,7 +25,7 @@ fn an_even_split_cuts_where_the_shares_ask() {
     );
     assert_eq!(
         outline.notes[0],
-        "part a: [0, 20), about 20 rows (33 % of the whole, 33 % asked for)"
+        "part a: [0, 20), about 20 rows (33 % of the load; the request wants 33 %)"
     );
     let shares = EVEN.replace("{shard: a}", "{shard: a, share: 4}");
     let outline = outlined(&shares, &one_shard(60), &abc, &loads);
@@ -88,7 +88,7 @@ fn an_even_split_with_an_item_that_outweighs_a_part_is_refused() {
     let problems = try_outline(EVEN, &one_shard(40), &abc, &[heavy.clone()]).unwrap_err();
     assert!(
         problems[0].starts_with(
-            "[20, 30) on shard a carry 90 rows, more than the share of part b; split [20, 30)"
+            "[20, 30) on shard a have 90 rows, more than the share of part b; split [20, 30)"
         ),
         "{problems:?}"
     );
@@ -106,12 +106,12 @@ fn an_even_split_without_figures_is_refused() {
     assert_eq!(
         refused(&[pieces("a", 0, &[0, 0, 0])]),
         [
-            "nothing is measured on shard a by rows; name the keys of the parts, or count by something else"
+            "nothing is measured on shard a by rows; name the keys of the parts, or measure by something else"
         ]
     );
     let all = [load("a", &[(range(Some(0), Some(30)), 5, 0)], &[])];
     assert_eq!(
         refused(&all),
-        ["shard a has 1 item(s) that could be parted, fewer than the 3 parts"]
+        ["shard a has 1 item(s) between which it can be split, fewer than the 3 parts"]
     );
 }

@@ -45,7 +45,7 @@ fn a_key_beyond_a_fair_share_is_proposed_to_be_isolated() {
     assert_eq!(
         proposals,
         [
-            "key \"acme\" alone carries 900 rows, 1.8x the fair share of shard shard-a; isolate it: `shardwright plan isolate accounts acme --to NEW-SHARD`"
+            "key \"acme\" alone has 900 rows, 1.8x the fair share of shard shard-a; isolate it: `shardwright plan isolate accounts acme --to NEW-SHARD`"
         ]
     );
 }
@@ -67,7 +67,7 @@ fn an_item_beyond_a_fair_share_is_proposed_to_be_split() {
         .find(|p| p.starts_with("[0, 10) on shard a"))
         .unwrap();
     assert!(
-        proposal.contains("carry 900 rows, 1.89x the fair share of shard a; split [0, 10)"),
+        proposal.contains("have 900 rows, 1.89x the fair share of shard a; split [0, 10)"),
         "{proposal}"
     );
 }
@@ -97,7 +97,7 @@ fn a_hot_virtual_shard_names_its_hot_key() {
     let proposals: Vec<&String> = said.iter().filter(|n| n.contains("isolate")).collect();
     assert_eq!(proposals.len(), 1, "{said:?}");
     assert!(
-        proposals[0].starts_with("key 42 alone carries 880 writes"),
+        proposals[0].starts_with("key 42 alone has 880 writes"),
         "{proposals:?}"
     );
 }
