@@ -45,7 +45,7 @@ pub enum Inspection {
     Load(LoadTask),
     /// Reads a directory table of the operator, from which a map is imported.
     Directory(DirectoryTask),
-    /// Performs one part of the check of a map.
+    /// Performs one task of the check of a map.
     Check(Box<CheckTask>),
     /// Repairs one defect that a check found.
     #[serde(rename = "mend")]

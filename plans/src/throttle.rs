@@ -44,11 +44,11 @@ pub struct Throttle {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hours: Option<Hours>,
     /// Limits on the health signals of the shards.
-    #[serde(skip_serializing_if = "is_usual")]
+    #[serde(skip_serializing_if = "is_default")]
     pub shards: ShardLimits,
 }
 
-fn is_usual<T: Default + PartialEq>(value: &T) -> bool {
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 

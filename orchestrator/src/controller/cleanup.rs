@@ -15,7 +15,7 @@ use plans::id::{MapName, ShardName};
 use plans::inspection::inventory::Inventory;
 use plans::inspection::reconcile::compare;
 use plans::inspection::sweep::{
-    Guards, Leftover, Sweep, SweepInput, SweepTask, SweepVerdict, judge,
+    Guards, Leftover, Sweep, SweepInput, SweepTask, SweepVerdict, decide_sweeps,
 };
 use plans::inspection::{Inspected, Inspection};
 use schemars::JsonSchema;
@@ -109,7 +109,10 @@ impl Controller {
         // Read after the inspection: a migration that has begun since then counts as unfinished.
         let ground = self.ground_of_sweep(request).await?;
         let mut tasks = Vec::new();
-        for (shard, (leftovers, sweeps)) in reached.into_iter().zip(judge(&ground, &inventories)) {
+        for (shard, (leftovers, sweeps)) in reached
+            .into_iter()
+            .zip(decide_sweeps(&ground, &inventories))
+        {
             report.leftovers.extend(leftovers);
             if !sweeps.is_empty() {
                 tasks.push(SweepTask { shard, sweeps });
@@ -178,11 +181,11 @@ impl Controller {
     /// Returns the knowledge of the store that decides what may be removed.
     async fn ground_of_sweep(&self, request: &CleanupRequest) -> Result<SweepInput, ControlError> {
         let unfinished = self.inner.store.unfinished().await?;
-        let live = unfinished
+        let unfinished_ids = unfinished
             .iter()
             .map(|snapshot| snapshot.migration.id.clone());
         Ok(SweepInput {
-            live: live.collect(),
+            unfinished: unfinished_ids.collect(),
             maps: self.inner.store.maps().await?,
             owners: request.owners.clone(),
             incarnation: self.inner.store.incarnation().to_owned(),

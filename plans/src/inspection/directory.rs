@@ -59,10 +59,10 @@ impl DirectoryTable {
     pub fn select(&self) -> String {
         let value = |column: &String| {
             let column = quote_ident(column);
-            let most = MAX_VALUE_CHARS + 1;
+            let length = MAX_VALUE_CHARS + 1;
             format!(
                 "case when {column} is null then null \
-                 else pg_catalog.left(pg_catalog.format('%s', {column}), {most}) end as {column}"
+                 else pg_catalog.left(pg_catalog.format('%s', {column}), {length}) end as {column}"
             )
         };
         let values: Vec<String> = self.columns().iter().map(value).collect();
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_names_whatever_they_hold() {
+    fn names_with_special_characters_are_quoted() {
         let table = DirectoryTable {
             schema: "public".to_owned(),
             table: "d\"; select pg_sleep(9); --".to_owned(),

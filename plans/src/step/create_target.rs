@@ -1,5 +1,5 @@
-//! The step `create_target`: creates the moving tables on the target with a closed guard. The target has no moving
-//! rows.
+//! The step `create_target`: creates the moving tables, a closed register and the guard on the target. Afterwards the
+//! target has no row of the moving keys.
 //!
 //! On an empty database it creates the source's whole schema. On a live shard the tables must be equal to the source's.
 

@@ -27,7 +27,7 @@ impl WireSecret {
         Self(text.trim().to_owned())
     }
 
-    /// Returns the secret itself, for the other side.
+    /// Returns the text of the secret, to send it to the other side.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
@@ -46,8 +46,8 @@ mod tests {
 
     #[test]
     fn a_secret_has_all_its_bits_and_is_never_printed() {
-        let secret = WireSecret::from_bits(std::array::from_fn(|place| {
-            u8::try_from(place).unwrap_or_default()
+        let secret = WireSecret::from_bits(std::array::from_fn(|index| {
+            u8::try_from(index).unwrap_or_default()
         }));
         assert_eq!(secret.reveal().len(), 64);
         assert!(secret.reveal().starts_with("000102"));

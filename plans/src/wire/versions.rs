@@ -28,7 +28,7 @@ pub struct ProtocolRange {
 }
 
 impl ProtocolRange {
-    /// The versions that this program supports.
+    /// The range that this program supports.
     pub const SUPPORTED: Self = Self {
         oldest: OLDEST_PROTOCOL,
         newest: NEWEST_PROTOCOL,
@@ -56,16 +56,15 @@ impl fmt::Display for ProtocolRange {
 mod tests {
     use super::ProtocolRange;
 
-    fn of(oldest: u32, newest: u32) -> ProtocolRange {
+    fn range(oldest: u32, newest: u32) -> ProtocolRange {
         ProtocolRange { oldest, newest }
     }
 
-    // Two programs that are one version apart use the newest version of the older program.
     #[test]
-    fn neighbours_have_the_older_ones_version_in_common() {
-        assert_eq!(of(3, 4).common(of(4, 5)), Some(4));
-        assert_eq!(of(4, 5).common(of(3, 4)), Some(4));
-        assert_eq!(of(3, 3).common(of(3, 4)), Some(3));
+    fn programs_one_version_apart_use_the_newest_version_of_the_older() {
+        assert_eq!(range(3, 4).common(range(4, 5)), Some(4));
+        assert_eq!(range(4, 5).common(range(3, 4)), Some(4));
+        assert_eq!(range(3, 3).common(range(3, 4)), Some(3));
         assert_eq!(
             ProtocolRange::SUPPORTED.common(ProtocolRange::SUPPORTED),
             Some(super::NEWEST_PROTOCOL)
@@ -73,8 +72,8 @@ mod tests {
     }
 
     #[test]
-    fn programs_that_are_further_apart_have_none() {
-        assert_eq!(of(3, 4).common(of(5, 6)), None);
-        assert_eq!(of(5, 6).common(of(3, 4)), None);
+    fn programs_further_apart_have_no_version_in_common() {
+        assert_eq!(range(3, 4).common(range(5, 6)), None);
+        assert_eq!(range(5, 6).common(range(3, 4)), None);
     }
 }

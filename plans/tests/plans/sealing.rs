@@ -82,11 +82,11 @@ fn a_truncated_plan_file_is_refused_with_a_line() {
 proptest! {
     #[test]
     fn plans_of_different_maps_have_different_hashes(version in any::<i64>(), rows in any::<i64>()) {
-        let sealed = plan();
-        let mut other = sealed.clone();
+        let original = plan();
+        let mut other = original.clone();
         other.map_version.0 = version;
         other.estimate.rows = rows;
-        prop_assert_eq!(sealed == other, sealed.hash == other.with_hash().hash);
+        prop_assert_eq!(original == other, original.hash == other.with_hash().hash);
     }
 
     #[test]

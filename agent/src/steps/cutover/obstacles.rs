@@ -89,7 +89,7 @@ impl<'a> FenceObstacles<'a> {
             WriteObstacle::Prepared { .. } => None,
         });
         let since = |writer: &LongWriter| {
-            let known = self.writers.iter().find(|(known, _)| known.is(writer));
+            let known = self.writers.iter().find(|(known, _)| known.is_same(writer));
             known.map_or(now, |(_, since)| *since)
         };
         self.writers = writers
@@ -121,7 +121,10 @@ impl<'a> FenceObstacles<'a> {
 
     async fn end_writers(&mut self, writers: &[LongWriter]) -> Result<(), StepError> {
         for writer in writers {
-            let earlier = self.cancelled.iter().find(|(known, _)| known.is(writer));
+            let earlier = self
+                .cancelled
+                .iter()
+                .find(|(known, _)| known.is_same(writer));
             let waited = earlier.map(|(_, at)| at.elapsed());
             if waited.is_some_and(|waited| waited < CANCEL_TIMEOUT) {
                 continue;

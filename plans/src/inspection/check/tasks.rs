@@ -42,27 +42,30 @@ pub fn first_tasks(map: &ShardMap, shards: &[ShardRef], moving_keys: &KeySet) ->
 }
 
 /// Returns the tasks by which the owners of keys check whether they have rows of these keys, too. The keys are those
-/// that `parts`, the results of the first tasks, contain from other shards.
+/// that `results`, the results of the first tasks, contain from other shards.
 #[must_use]
 pub fn follow_up(
     map: &ShardMap,
     shards: &[ShardRef],
     moving_keys: &KeySet,
-    parts: &[CheckTaskResult],
+    results: &[CheckTaskResult],
 ) -> Vec<CheckTask> {
-    let mut wanted: BTreeMap<&ShardName, BTreeSet<&Key>> = BTreeMap::new();
-    for part in parts {
-        let SubjectResult::Rows(rows) = &part.result else {
+    let mut keys_by_owner: BTreeMap<&ShardName, BTreeSet<&Key>> = BTreeMap::new();
+    for result in results {
+        let SubjectResult::Rows(rows) = &result.result else {
             continue;
         };
         for found in &rows.stray_keys {
             if let Some(mapping) = map.locate(&found.key) {
-                wanted.entry(&mapping.shard).or_default().insert(&found.key);
+                keys_by_owner
+                    .entry(&mapping.shard)
+                    .or_default()
+                    .insert(&found.key);
             }
         }
     }
     let mut tasks = Vec::new();
-    for (owner, keys) in wanted {
+    for (owner, keys) in keys_by_owner {
         let Some(shard) = shards.iter().find(|shard| &shard.name == owner) else {
             continue;
         };
