@@ -49,8 +49,8 @@ impl DatabaseIdentity {
         self.is_same_database(found) && self.timeline < found.timeline
     }
 
-    /// Returns true if both have the same cluster, timeline and OID, regardless of their random ids. Then they are the same
-    /// database.
+    /// Returns true if both have the same cluster, timeline and OID, regardless of their random ids. Then they are the
+    /// same database.
     #[must_use]
     pub fn has_same_oid_and_timeline(&self, other: &Self) -> bool {
         self.database.is_some()

@@ -87,7 +87,8 @@ impl KeyType {
         }
     }
 
-    /// Returns an SQL expression for the column. PostgreSQL compares its values in the same way as Rust compares [`Key`].
+    /// Returns an SQL expression for the column. PostgreSQL compares its values in the same way as Rust compares
+    /// [`Key`].
     #[must_use]
     pub fn comparable_expression(self, column: &str) -> String {
         match self {

@@ -228,7 +228,8 @@ fn write_tables(out: &mut String, planned: &PlannedMove) -> std::fmt::Result {
     Ok(())
 }
 
-/// Writes the effects of the mode, and those of the other mode. The line `write block` describes the write-blocked window.
+/// Writes the effects of the mode, and those of the other mode. The line `write block` describes the write-blocked
+/// window.
 fn write_modes(out: &mut String, plan: &Plan, planned: &PlannedMove) -> std::fmt::Result {
     let amount = bytes(planned.estimate.bytes);
     match planned.mode {

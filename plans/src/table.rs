@@ -162,8 +162,8 @@ impl MovingTable {
 
     /// Returns the predicate of the moving rows for a row named `row` (an alias, `new`, `old`).
     ///
-    /// If `row` is empty, columns have no prefix, as in a publication and in statements on this table alone. Only columns
-    /// of a dependent table ([`TableKey::Through`]) then have the full name of the table as prefix.
+    /// If `row` is empty, columns have no prefix, as in a publication and in statements on this table alone. Only
+    /// columns of a dependent table ([`TableKey::Through`]) then have the full name of the table as prefix.
     #[must_use]
     pub fn predicate(&self, keys: &KeySet, row: &str) -> String {
         match (&self.key, row) {

@@ -48,11 +48,11 @@ pub struct Claim {
     pub agent: AgentName,
     /// The id of the process. A new process of the same agent immediately ends the leases of the old one.
     pub instance: InstanceId,
-    /// The assignments that this process has received. Any other assignment has not arrived, and the controller sends it
-    /// again.
+    /// The assignments that this process has received. Any other assignment has not arrived, and the controller sends
+    /// it again.
     pub holding: Vec<ClaimedWork>,
-    /// The inspections on which the process works. Any other inspection has not arrived. `None`: the agent does not report
-    /// them.
+    /// The inspections on which the process works. Any other inspection has not arrived. `None`: the agent does not
+    /// report them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inspecting: Option<Vec<String>>,
     /// The host on which the process runs, for people.
@@ -245,7 +245,8 @@ pub enum Action {
     /// End the running step at its next safe point and report it as interrupted. Stop the stream, and keep everything
     /// else.
     Pause,
-    /// The same as `Pause`, and give up the lease: the migration has ended or failed, or another process holds the lease.
+    /// The same as `Pause`, and give up the lease: the migration has ended or failed, or another process holds the
+    /// lease.
     Release,
     /// End the step `hold`, because the operator has sent the command `finish` or `rollback`.
     EndHold,

@@ -1,9 +1,9 @@
-//! Writes a `psql` script from the fixes of findings. The script contains each statement once, ordered by stage, and runs
-//! it only in the correct database.
+//! Writes a `psql` script from the fixes of findings. The script contains each statement once, ordered by stage, and
+//! runs it only in the correct database.
 //!
-//! The script first determines in which database it runs. Then it runs the statements, shard by shard and stage by stage.
-//! Last it lists what it does not fix. If a statement fails, the script reports it and continues. If anything was not
-//! done, the script ends with an error.
+//! The script first determines in which database it runs. Then it runs the statements, shard by shard and stage by
+//! stage. Last it lists what it does not fix. If a statement fails, the script reports it and continues. If anything
+//! was not done, the script ends with an error.
 
 use crate::doctor::Finding;
 use crate::failure::Severity;

@@ -247,8 +247,8 @@ pub struct ObservedServer {
 }
 
 impl ObservedServer {
-    /// Returns how many bytes of log the server lacks, now or at an earlier probe: more than 0 if it was restored from a
-    /// copy. `flushed` is the current end of its log.
+    /// Returns how many bytes of log the server lacks, now or at an earlier probe: more than 0 if it was restored from
+    /// a copy. `flushed` is the current end of its log.
     #[must_use]
     pub fn missing_bytes(&self, flushed: u64) -> u64 {
         self.missing.max(self.flushed.saturating_sub(flushed))

@@ -106,8 +106,8 @@ fn row_successor(values: &[Key]) -> Option<Vec<Key>> {
     Some(next)
 }
 
-/// Writes `bytes` and then two zero bytes, which mark the end. Each zero byte among `bytes` is followed by the byte 255,
-/// so that it does not look like the end.
+/// Writes `bytes` and then two zero bytes, which mark the end. Each zero byte among `bytes` is followed by the byte
+/// 255, so that it does not look like the end.
 fn push_terminated(bytes: &[u8], out: &mut Vec<u8>) {
     for byte in bytes {
         out.push(*byte);

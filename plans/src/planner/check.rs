@@ -66,7 +66,8 @@ fn broken_rules(
         .collect()
 }
 
-/// Returns the text of the problem that the source does not own all keys of the move. It names the owners of the others.
+/// Returns the text of the problem that the source does not own all keys of the move. It names the owners of the
+/// others.
 fn not_owned_problem(wanted: &WantedMove, owned: &KeySet, input: PlannerInput<'_>) -> String {
     let WantedMove { source, keys, .. } = wanted;
     if owned.is_empty() {

@@ -61,8 +61,8 @@ fn wanted_load(shares: &[u64], nth: usize, total: u64) -> u128 {
 fn split_items(items: &[MeasuredKeys], shares: &[u64], total: u64) -> Vec<(usize, usize)> {
     let sum_of_shares: u128 = shares.iter().copied().map(u128::from).sum();
     let mut parts = Vec::with_capacity(shares.len());
-    // `shares_so_far` is the sum of the shares up to this part. `load` is the load of the items before `end`. `load` and
-    // `goal` are multiplied by the sum of the shares, so that nothing is rounded.
+    // `shares_so_far` is the sum of the shares up to this part. `load` is the load of the items before `end`. `load`
+    // and `goal` are multiplied by the sum of the shares, so that nothing is rounded.
     let (mut start, mut end, mut shares_so_far, mut load) = (0, 0, 0_u128, 0_u128);
     for (nth, share) in shares.iter().enumerate() {
         let later_parts = shares.len() - nth - 1;

@@ -122,8 +122,8 @@ impl HandoverGraph {
         lost_load
     }
 
-    /// Moves items from one shard to the next until the load of the first is `room` below its limit. Returns the moved items with their old
-    /// shards.
+    /// Moves items from one shard to the next until the load of the first is `room` below its limit. Returns the moved
+    /// items with their old shards.
     fn pass_on(
         &mut self,
         state: &mut RebalanceState<'_>,

@@ -1,12 +1,12 @@
 //! Computes which items move between which shards, so that each shard has its fair share of the load.
 //!
-//! First it places the items that must leave their shard, because constraints forbid the shard or it is drained. Then it
-//! reduces the load of overloaded shards to their limit, with the fewest bytes. Last it combines the items to one move
-//! for each pair of shards and schedules the moves.
+//! First it places the items that must leave their shard, because constraints forbid the shard or it is drained. Then
+//! it reduces the load of overloaded shards to their limit, with the fewest bytes. Last it combines the items to one
+//! move for each pair of shards and schedules the moves.
 //!
 //! An item is anything that moves as a whole: a virtual shard, a range or a key. The caller converts these to items and
-//! back. The module knows no key types and no SQL. It uses neither floating-point numbers nor the order of a hash table,
-//! so the same input gives the same moves.
+//! back. The module knows no key types and no SQL. It uses neither floating-point numbers nor the order of a hash
+//! table, so the same input gives the same moves.
 
 mod allowed;
 mod chain;

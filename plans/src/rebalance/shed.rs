@@ -1,8 +1,8 @@
 //! Reduces the load of shards that exceed their limit: no more than necessary, and with the fewest bytes.
 //!
-//! First it moves items to shards with room. If shards still exceed their limit, it uses chains of shards ([`chain`]). If
-//! this does not suffice, it moves items to shards that are clearly less loaded, although these then exceed their own
-//! limit. The next round reduces their load.
+//! First it moves items to shards with room. If shards still exceed their limit, it uses chains of shards ([`chain`]).
+//! If this does not suffice, it moves items to shards that are clearly less loaded, although these then exceed their
+//! own limit. The next round reduces their load.
 
 use super::chain;
 use super::receiver::{ReceiverLimit, Receivers};
@@ -11,7 +11,8 @@ use std::cmp::Reverse;
 
 /// The maximum number of rounds. Shards that still exceed their limit then stay so.
 const MAX_ROUNDS: usize = 2;
-/// The maximum number of choices of the last items that leave a source. If no shard can receive them, others are chosen.
+/// The maximum number of choices of the last items that leave a source. If no shard can receive them, others are
+/// chosen.
 const MAX_CHOICES: usize = 16;
 
 /// An item that may leave its shard, in the order in which items should leave.
@@ -143,8 +144,8 @@ impl Shedding<'_, '_> {
         }
     }
 
-    /// Chooses the last items that leave: one item that covers the excess; or smaller items, and then one that covers the
-    /// rest of the excess, if this moves fewer bytes. Returns them and the remaining items.
+    /// Chooses the last items that leave: one item that covers the excess; or smaller items, and then one that covers
+    /// the rest of the excess, if this moves fewer bytes. Returns them and the remaining items.
     fn choose_last_items(&self, rest: &[u32]) -> (Vec<u32>, Vec<u32>) {
         let mut left = self.excess();
         let mut bytes = 0;

@@ -94,7 +94,8 @@ struct FleetState<'a> {
     shards: &'a [RebalanceShard],
     goals: &'a [ShardGoal],
     load: Vec<u128>,
-    /// The bytes of each shard. Those that arrive in the current wave count already; those that leave in it still count.
+    /// The bytes of each shard. Those that arrive in the current wave count already; those that leave in it still
+    /// count.
     shard_bytes: Vec<u128>,
     /// The bytes that each shard would have if nothing left it.
     demand: Vec<u128>,

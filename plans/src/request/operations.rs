@@ -23,8 +23,8 @@ pub struct Split {
     /// The parts. Together they contain exactly the keys of one mapping of the source, or all keys that it owns.
     #[schemars(length(min = 2))]
     pub into: Vec<Part>,
-    /// The measure of load by which the planner finds the split points. Each part then has a shard and optionally a share,
-    /// but no keys.
+    /// The measure of load by which the planner finds the split points. Each part then has a shard and optionally a
+    /// share, but no keys.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub even: Option<Measure>,
     /// Each sharded table (`schema.name`, or a name without schema in `public`) and its key column or columns.

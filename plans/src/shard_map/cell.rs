@@ -8,8 +8,8 @@ use std::borrow::Cow;
 
 const APOSTROPHE: char = '\'';
 
-/// The first characters of formulas (also in their full-width forms), and characters that a spreadsheet ignores before a
-/// formula.
+/// The first characters of formulas (also in their full-width forms), and characters that a spreadsheet ignores before
+/// a formula.
 const FORMULA_STARTS: [char; 11] = [
     '=', '+', '-', '@', '\t', '\r', '\n', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}',
 ];

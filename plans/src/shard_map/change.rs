@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 impl ShardMap {
-    /// Returns the next version, in which `to` owns `keys` in place of `from`. If only a part of a mapping moves, `from`
-    /// keeps the other part.
+    /// Returns the next version, in which `to` owns `keys` in place of `from`. If only a part of a mapping moves,
+    /// `from` keeps the other part.
     ///
     /// # Errors
     /// [`MapError::NotOwned`] if `keys` is empty, or `from` does not own all of them.

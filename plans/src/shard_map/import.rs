@@ -134,10 +134,10 @@ pub fn import(text: &str, form: ImportForm, shape: &ShardMap) -> Result<Vec<Mapp
 
 /// Reads mappings from the rows of a query on a directory table.
 ///
-/// The column `shard` contains the shard; without such a column, the last one does. The other columns contain: for a list
-/// map the key; for a hash map the virtual shard, or the first virtual shard and the one after the last; for a range map
-/// the bounds. A null is a missing bound. A composite key is a JSON array for each bound, or has one column for each of
-/// its values.
+/// The column `shard` contains the shard; without such a column, the last one does. The other columns contain: for a
+/// list map the key; for a hash map the virtual shard, or the first virtual shard and the one after the last; for a
+/// range map the bounds. A null is a missing bound. A composite key is a JSON array for each bound, or has one column
+/// for each of its values.
 ///
 /// # Errors
 /// [`ImportError`] with the row number of each problem.

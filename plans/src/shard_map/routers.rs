@@ -127,8 +127,8 @@ fn address<'p>(
     }
 }
 
-/// Returns the entries `MAP.shard.SHARD`, then `MAP.BUCKET` or `MAP.KEY`, each written by `line`. Keys whose name does not
-/// fulfil `fits` are left out, because tenants may choose any keys; the second text is the comment about them.
+/// Returns the entries `MAP.shard.SHARD`, then `MAP.BUCKET` or `MAP.KEY`, each written by `line`. Keys whose name does
+/// not fulfil `fits` are left out, because tenants may choose any keys; the second text is the comment about them.
 fn named_entries(
     map: &ShardMap,
     addresses: &BTreeMap<ShardName, ShardAddress>,

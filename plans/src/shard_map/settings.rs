@@ -87,7 +87,8 @@ impl MapSettings {
     }
 
     /// Removes from the old lists each table that a new list `tables` or `through` contains. `is_new` returns whether a
-    /// list is new. New lists `reference` and `ignore` remove nothing, so that they never make a sharded table unsharded.
+    /// list is new. New lists `reference` and `ignore` remove nothing, so that they never make a sharded table
+    /// unsharded.
     pub fn remove_from_other_lists(&mut self, is_new: impl Fn(&str) -> bool) {
         let is_new_and_sharded = |list: &str| is_new(list) && ["tables", "through"].contains(&list);
         let new_lists = self

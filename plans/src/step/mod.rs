@@ -1,7 +1,7 @@
 //! The steps of a move: what each one does, what it returns, and how it is undone.
 //!
-//! A step is idempotent under one migration and epoch. A file of this folder describes a step and defines its result; the
-//! agent's file of the same name implements the step. [`StepKind`] describes the steps without a file.
+//! A step is idempotent under one migration and epoch. A file of this folder describes a step and defines its result;
+//! the agent's file of the same name implements the step. [`StepKind`] describes the steps without a file.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -104,8 +104,8 @@ const READABLE_KEY_TYPES: [&str; 6] = ["smallint", "integer", "bigint", "uuid", 
 
 /// Decides in which format one stream transfers the captured changes of `tables`, and returns the reason.
 ///
-/// The format is binary only if every table is copied in binary, and if the apply can read the identity columns, because
-/// it must compare rows.
+/// The format is binary only if every table is copied in binary, and if the apply can read the identity columns,
+/// because it must compare rows.
 #[must_use]
 pub fn stream_format(tables: &[MovingTable]) -> (Format, String) {
     let reason_for_text = tables.iter().find_map(|table| {

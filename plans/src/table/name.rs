@@ -17,8 +17,8 @@ pub struct TableName {
 }
 
 impl TableName {
-    /// Parses `schema.name`, or a name without a schema for a table in `public`. A schema whose name contains a dot is in
-    /// quotes: `"my.schema".name`.
+    /// Parses `schema.name`, or a name without a schema for a table in `public`. A schema whose name contains a dot is
+    /// in quotes: `"my.schema".name`.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let quoted = text.strip_prefix('"').and_then(split_quoted);

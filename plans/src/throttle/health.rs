@@ -1,5 +1,5 @@
-//! Keeps the shards' health signals within their limits: if a signal exceeds its limit, the ratio is reduced at once by a
-//! factor; otherwise it increases slowly.
+//! Keeps the shards' health signals within their limits: if a signal exceeds its limit, the ratio is reduced at once by
+//! a factor; otherwise it increases slowly.
 
 use super::governor::{HealthSignals, ShardLoad};
 use super::latency::short_number;

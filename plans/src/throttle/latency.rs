@@ -52,8 +52,8 @@ impl Default for LatencyLoop {
 }
 
 impl LatencyLoop {
-    /// Returns the ratio that keeps the p99 at `set_point`, and the reason. Without a recent report the ratio is 1; while
-    /// the loop waits for the first report, the ratio is small.
+    /// Returns the ratio that keeps the p99 at `set_point`, and the reason. Without a recent report the ratio is 1;
+    /// while the loop waits for the first report, the ratio is small.
     pub(super) fn observe(
         &mut self,
         set_point: Millis,

@@ -12,7 +12,8 @@ pub struct SchemaFact {
     pub definition: String,
 }
 
-/// Returns the differences between two definitions of a table. Each argument is the name of a shard and the definition on it.
+/// Returns the differences between two definitions of a table. Each argument is the name of a shard and the definition
+/// on it.
 #[must_use]
 pub fn schema_differences(
     left: (&str, &[SchemaFact]),

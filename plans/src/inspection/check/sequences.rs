@@ -50,8 +50,8 @@ pub fn overlap(a: &ObservedSequence, b: &ObservedSequence) -> Option<i64> {
     if distance % gcd != 0 {
         return None;
     }
-    // Common values repeat every `common_step`. First this computes the smallest common value from `first_a` on, then the
-    // smallest common value that is not before the beginning of either sequence.
+    // Common values repeat every `common_step`. First this computes the smallest common value from `first_a` on, then
+    // the smallest common value that is not before the beginning of either sequence.
     let period = step_b / gcd;
     let steps = ((distance / gcd % period) * (inverse % period)).rem_euclid(period);
     let common_step = step_a / gcd * step_b;

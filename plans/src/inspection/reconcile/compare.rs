@@ -1,8 +1,8 @@
 //! Compares the inventories of the shards with the control store. No I/O.
 //!
-//! The caller reads the control store before and after it probes the shards. The store is older than the fleet if the later
-//! read lacks a flip that the shards prove. A shard is older than the map only if both reads show this, which the caller
-//! checks.
+//! The caller reads the control store before and after it probes the shards. The store is older than the fleet if the
+//! later read lacks a flip that the shards prove. A shard is older than the map only if both reads show this, which the
+//! caller checks.
 
 use super::super::inventory::{CLOSED, Inventory, ObservedMove, ObservedServer};
 use super::older;
@@ -52,8 +52,8 @@ pub struct KnownMove {
     pub opened: bool,
     /// The newest map version that the migration's flip has created.
     pub version: Option<i64>,
-    /// The newest map version in the migration's row of the store: the version that its last flip created, or the version
-    /// before its last attempt.
+    /// The newest map version in the migration's row of the store: the version that its last flip created, or the
+    /// version before its last attempt.
     pub recorded_version: i64,
 }
 

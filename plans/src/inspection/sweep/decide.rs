@@ -212,8 +212,8 @@ fn guards_released_keys(object: &Object, released: &ReleasedKeys) -> bool {
         || object.name == released.map.as_str()
 }
 
-/// Returns the decision to keep the objects if another store started the migration and an agent works on it: the operator
-/// may have run the command at the wrong controller.
+/// Returns the decision to keep the objects if another store started the migration and an agent works on it: the
+/// operator may have run the command at the wrong controller.
 fn used_by_other_store(
     input: &SweepInput,
     inventory: &Inventory,
