@@ -75,7 +75,7 @@ fn trial_text(trial: &MoveTrial) -> String {
         number => format!("; no moving row was found in {number} of these tables"),
     };
     format!(
-        "{}: {} objects of the schema and {} rows ({}) of {} tables, tried on the target in {} ms and rolled back{without_rows}",
+        "{}: {} objects of the schema, and {} rows ({}) of {} tables, tried on the target in {} ms and rolled back{without_rows}",
         trial.id,
         figures.objects,
         figures.rows,
