@@ -59,7 +59,7 @@ pub struct CheckTask {
     pub subject: CheckSubject,
 }
 
-/// What a task of a check covers. In JSON the tag `look` contains the variant.
+/// The subject of a task of a check. In JSON the tag `look` contains the variant.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "look", rename_all = "snake_case")]
 pub enum CheckSubject {

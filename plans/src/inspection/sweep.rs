@@ -48,7 +48,7 @@ pub struct Leftover {
     pub why: String,
 }
 
-/// What the control store and the operator know.
+/// The data of the control store and the statements of the operator by which a sweep decides.
 #[derive(Debug, Clone, Default)]
 pub struct SweepInput {
     /// The maps in force.

@@ -34,7 +34,7 @@ pub(super) struct Receivers {
 }
 
 impl Receivers {
-    /// Begins a new source.
+    /// Begins the search for receivers of another source.
     pub(super) fn next_source(&mut self) {
         self.recent.clear();
         self.failed

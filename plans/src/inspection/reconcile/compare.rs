@@ -16,7 +16,7 @@ use crate::table::MovingTable;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What the control store knows.
+/// The data of the control store with which the shards are compared.
 #[derive(Debug, Clone, Default)]
 pub struct StoreKnowledge {
     /// The maps in force.

@@ -10,7 +10,7 @@ use crate::shard_map::{MapError, Mapping, MappingState, ShardMap};
 pub struct MissingVersion {
     /// The map with the version.
     pub map: ShardMap,
-    /// The flip of this version; `None`: a version number that a shard has recorded, and of which no more is known.
+    /// The flip of this version; `None`: only the number of the version is known, which a shard has recorded.
     pub proof: Option<FlipProof>,
 }
 
