@@ -19,7 +19,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use plans::throttle::{
-    HealthSignals, Hours, Latency, LatencyReading, MIN_RATIO, MOST_STREAMS, MigrationLimits,
+    HealthSignals, Hours, Latency, LatencyReading, MAX_STREAMS, MIN_RATIO, MigrationLimits,
     ShardLoad, ThrottleGovernor, ThrottleStatus,
 };
 use tokio::sync::watch as channel;
@@ -51,9 +51,9 @@ impl ThrottleState {
     /// Returns how many streams may work at the same time.
     fn max_working_streams(&self) -> u32 {
         if self.ratio < 1.0 {
-            ((self.ratio * f64::from(self.limits.streams)).ceil() as u32).clamp(1, MOST_STREAMS)
+            ((self.ratio * f64::from(self.limits.streams)).ceil() as u32).clamp(1, MAX_STREAMS)
         } else {
-            MOST_STREAMS
+            MAX_STREAMS
         }
     }
 

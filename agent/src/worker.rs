@@ -16,8 +16,8 @@ use futures::future::BoxFuture;
 use plans::id::{AgentName, Epoch, MigrationId};
 use plans::names::Direction;
 use plans::wire::{
-    Action, Claim, ClaimedWork, Directive, Heartbeat, MigrationStatus, OLDEST_PROTOCOL, PROTOCOL,
-    Report, Work,
+    Action, Claim, ClaimedWork, Directive, Heartbeat, MigrationStatus, NEWEST_PROTOCOL,
+    OLDEST_PROTOCOL, Report, Work,
 };
 use tokio::sync::Mutex;
 
@@ -111,7 +111,7 @@ impl Worker {
         let mut logged = None;
         loop {
             let claim = Claim {
-                protocol: PROTOCOL,
+                protocol: NEWEST_PROTOCOL,
                 oldest: Some(OLDEST_PROTOCOL),
                 agent: self.name.clone(),
                 instance: self.process.instance.clone(),

@@ -5,16 +5,19 @@ use crate::map::Map;
 use crate::options::TransactionOptions;
 use crate::pool::{Loan, PoolError};
 use crate::retry::{Remedy, refused_at_commit, remedy, remedy_of, remedy_of_connect};
-use crate::stats::count;
+use crate::stats::increment;
 use crate::transaction::Transaction;
 use futures::future::BoxFuture;
 use plans::id::ShardName;
 
+/// The SQLSTATE of a statement in a transaction in which an earlier statement has failed.
 const IN_FAILED_TRANSACTION: &str = "25P02";
 
 /// Why an attempt ended without a commit.
 pub(crate) enum Fault {
+    /// Another attempt may succeed.
     Retry { remedy: Remedy, source: BoxError },
+    /// No other attempt follows: the application receives this error.
     Final(ClientError),
 }
 
@@ -44,7 +47,7 @@ impl Map {
 
     /// Begins a transaction on `shard` with the statements `begin`.
     pub(crate) async fn begin(&self, shard: ShardName, begin: &str) -> Result<Transaction, Fault> {
-        let pool = self.inner.pools.of(&shard).map_err(Fault::Final)?;
+        let pool = self.inner.pools.pool_of(&shard).map_err(Fault::Final)?;
         let object = match pool.get().await {
             Ok(object) => object,
             Err(PoolError::Backend(error)) => {
@@ -65,7 +68,7 @@ impl Map {
             return Ok(());
         };
         if !refused_at_commit(&error) {
-            count(&self.inner.counters.commits_unknown);
+            increment(&self.inner.counters.commits_unknown);
             let source = error.into();
             return Err(Fault::Final(ClientError::CommitUnknown { shard, source }));
         }

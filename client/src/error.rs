@@ -52,9 +52,9 @@ impl RouteError {
         match self {
             Self::Unmapped { .. } => "map the key to a shard, or correct the key",
             Self::Stale { .. } => {
-                "see to the controllers, or allow more with Options::max_staleness"
+                "make sure that the application can reach a controller, or increase Options::max_staleness"
             }
-            Self::Key { .. } => "give the key in the types of the map's key columns",
+            Self::Key { .. } => "pass the key in the types of the map's key columns",
         }
     }
 }
@@ -72,7 +72,7 @@ pub enum ClientError {
         shard: ShardName,
     },
     /// The connection string cannot be used. No statement was executed.
-    #[error("shard {shard} cannot be connected to")]
+    #[error("cannot connect to shard {shard}")]
     Connect {
         /// The shard.
         shard: ShardName,
@@ -101,13 +101,17 @@ pub enum ClientError {
         source: BoxError,
     },
     /// The closure returned success although one of its statements had failed. The transaction was rolled back.
-    #[error("a failed statement was ignored, the transaction on shard {shard} was rolled back")]
+    #[error(
+        "the closure ignored a failed statement; the transaction on shard {shard} was rolled back"
+    )]
     FailedStatementIgnored {
         /// The shard.
         shard: ShardName,
     },
     /// The connection was lost during the commit. The transaction may or may not be committed.
-    #[error("the connection to shard {shard} was lost during commit, its outcome is unknown")]
+    #[error(
+        "the connection to shard {shard} was lost during the commit; the outcome of the transaction is unknown"
+    )]
     CommitUnknown {
         /// The shard.
         shard: ShardName,
@@ -149,9 +153,11 @@ impl ClientError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Route(error) => Some(error.hint()),
-            Self::Unreachable { .. } => Some("give ShardAccess a connection string for this shard"),
+            Self::Unreachable { .. } => {
+                Some("make ShardAccess return a connection string for this shard")
+            }
             Self::CommitUnknown { .. } => Some(
-                "look for the transaction's own mark on the key's shard before running it again",
+                "before you repeat the transaction, find out on the key's shard whether it was committed, for example by a row that it writes",
             ),
             Self::FailedStatementIgnored { .. } => {
                 Some("return the error from the closure, or roll back to a savepoint")

@@ -1,15 +1,15 @@
 //! A query to all shards.
 //!
 //! It runs a read-only transaction on every owner under one version of the map, with a limit on the number of
-//! concurrent transactions. While keys move, and until the move is finished, two shards have their rows;
-//! [`Part::predicate`] counts each row once. PostgreSQL has no common snapshot of several shards. Writes are not
-//! possible.
+//! concurrent transactions. While keys move, and until the move is finished, two shards have rows of these keys; with
+//! the condition of [`Part::predicate`] the query reads each row on one shard only. PostgreSQL has no common snapshot
+//! of several shards. Writes are not possible.
 
 use crate::attempt::{Fault, fault};
 use crate::error::{BoxError, ClientError, RouteError};
 use crate::map::Map;
 use crate::retry::{Pauses, remedy};
-use crate::stats::count;
+use crate::stats::increment;
 use crate::transaction::Transaction;
 use futures::StreamExt;
 use futures::future::BoxFuture;
@@ -44,7 +44,8 @@ impl Part {
     }
 
     /// Returns an SQL condition for the rows whose key the shard owns. `columns` has the SQL names of the key's columns
-    /// (`"tenant_id"`, `"o.tenant_id"`). On a list map it has every key of the shard in it.
+    /// (`"tenant_id"`, `"o.tenant_id"`). On a list map the condition
+    /// contains every key of the shard.
     ///
     /// # Errors
     /// [`KeyError::Columns`] if the number of columns is not that of the key.
@@ -121,7 +122,7 @@ impl Map {
         E: Into<BoxError>,
         F: for<'t> Fn(&'t Part, &'t Transaction) -> BoxFuture<'t, Result<T, E>>,
     {
-        let routes = self.inner.fresh()?;
+        let routes = self.inner.fresh_routes()?;
         let map = routes.map();
         let parts = map.shards().into_iter().map(|shard| Part {
             keys: map.owned_by(&shard),
@@ -130,20 +131,20 @@ impl Map {
         });
         let work = &work;
         let answers = stream::iter(parts).map(|part| async move {
-            let answer = self.answer(&part, work).await;
+            let answer = self.query_with_retries(&part, work).await;
             (part.shard, answer)
         });
         let shards = answers.buffer_unordered(limit.max(1)).collect().await;
-        let now = self.inner.feed.current().map().version;
+        let current_version = self.inner.feed.current().map().version;
         Ok(FanOut {
             version: map.version,
-            newer: (now != map.version).then_some(now),
+            newer: (current_version != map.version).then_some(current_version),
             shards,
         })
     }
 
-    /// Returns one shard's answer, with retries until the time for them has ended.
-    async fn answer<T, E, F>(&self, part: &Part, work: &F) -> Result<T, ClientError>
+    /// Returns the answer of one shard. Retries until the time for retries has ended.
+    async fn query_with_retries<T, E, F>(&self, part: &Part, work: &F) -> Result<T, ClientError>
     where
         E: Into<BoxError>,
         F: for<'t> Fn(&'t Part, &'t Transaction) -> BoxFuture<'t, Result<T, E>>,
@@ -168,11 +169,12 @@ impl Map {
                     source,
                 });
             }
-            count(&self.inner.counters.retries);
+            increment(&self.inner.counters.retries);
             tokio::time::sleep(pause).await;
         }
     }
 
+    /// Runs `work` once on the shard.
     async fn query_shard<T, E, F>(&self, part: &Part, work: &F) -> Result<T, Fault>
     where
         E: Into<BoxError>,

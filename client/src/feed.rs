@@ -9,7 +9,7 @@ use crate::error::{BoxError, ClientError};
 use crate::retry::Pauses;
 use crate::routes::Routes;
 use crate::sse::Parser;
-use crate::stats::{Stats, count};
+use crate::stats::{Stats, increment};
 use controller_client::ControllerClient;
 use futures::StreamExt;
 use plans::id::{MapName, MapVersion};
@@ -23,30 +23,30 @@ use tokio::task::JoinHandle;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
-const READ_LIMIT: Duration = Duration::from_secs(5);
+const READ_TIMEOUT: Duration = Duration::from_secs(5);
 /// If the feed is silent for longer than this, it counts as broken. The controller sends comments more often.
-const SILENCE: Duration = Duration::from_secs(45);
+const MAX_SILENCE: Duration = Duration::from_secs(45);
 /// The least time between two reads in addition to the feed.
-const READ_EVERY: Duration = Duration::from_millis(200);
+const MIN_READ_INTERVAL: Duration = Duration::from_millis(200);
 
 #[derive(Debug)]
 pub(crate) struct Feed {
-    source: Arc<Source>,
+    state: Arc<FeedState>,
     task: JoinHandle<()>,
     last_read: Mutex<Option<Instant>>,
 }
 
 #[derive(Debug)]
-struct Source {
-    caller: ControllerClient,
+struct FeedState {
+    client: ControllerClient,
     controllers: Controllers,
     name: MapName,
     current: watch::Sender<Arc<Routes>>,
     /// If the feed is silent for this long, the map is read in addition.
-    quiet: Duration,
+    read_after: Duration,
     begun: Instant,
     /// When a controller last answered, in milliseconds after `begun`.
-    heard: AtomicU64,
+    last_answer_ms: AtomicU64,
     refreshes: AtomicU64,
     reconnects: AtomicU64,
 }
@@ -54,32 +54,34 @@ struct Source {
 impl Feed {
     /// Reads the map and follows it. With `max_staleness` a controller is contacted at least twice in that time.
     pub(crate) async fn open(
-        caller: ControllerClient,
+        client: ControllerClient,
         controllers: Controllers,
         name: &MapName,
         max_staleness: Option<Duration>,
     ) -> Result<Self, ClientError> {
-        let first = read(&caller, &controllers)
+        let first = read(&client, &controllers)
             .await
             .map_err(|source| ClientError::Fetch {
                 map: name.clone(),
-                url: controllers.all(),
+                url: controllers.urls_text(),
                 source,
             })?;
-        let source = Arc::new(Source {
-            caller,
+        let state = Arc::new(FeedState {
+            client,
             controllers,
             name: name.clone(),
             current: watch::Sender::new(Arc::new(first)),
-            quiet: max_staleness.map_or(SILENCE, |limit| (limit / 2).clamp(READ_EVERY, SILENCE)),
+            read_after: max_staleness.map_or(MAX_SILENCE, |limit| {
+                (limit / 2).clamp(MIN_READ_INTERVAL, MAX_SILENCE)
+            }),
             begun: Instant::now(),
-            heard: AtomicU64::new(0),
+            last_answer_ms: AtomicU64::new(0),
             refreshes: AtomicU64::new(0),
             reconnects: AtomicU64::new(0),
         });
-        let task = tokio::spawn(follow(Arc::clone(&source)));
+        let task = tokio::spawn(follow(Arc::clone(&state)));
         Ok(Self {
-            source,
+            state,
             task,
             last_read: Mutex::new(None),
         })
@@ -87,46 +89,47 @@ impl Feed {
 
     /// Returns the cached map with its index.
     pub(crate) fn current(&self) -> Arc<Routes> {
-        Arc::clone(&self.source.current.borrow())
+        Arc::clone(&self.state.current.borrow())
     }
 
     /// Returns the time since a controller last answered.
     pub(crate) fn silence(&self) -> Duration {
-        let heard = Duration::from_millis(self.source.heard.load(Relaxed));
-        self.source.begun.elapsed().saturating_sub(heard)
+        let last_answer = Duration::from_millis(self.state.last_answer_ms.load(Relaxed));
+        self.state.begun.elapsed().saturating_sub(last_answer)
     }
 
     /// Returns the part of [`Stats`] that the feed counts.
     pub(crate) fn stats(&self) -> Stats {
         Stats {
-            refreshes: self.source.refreshes.load(Relaxed),
-            reconnects: self.source.reconnects.load(Relaxed),
+            refreshes: self.state.refreshes.load(Relaxed),
+            reconnects: self.state.reconnects.load(Relaxed),
             version: self.current().map().version,
             silence: self.silence(),
             ..Stats::default()
         }
     }
 
-    /// Returns when the cache has a version above `known`, but after `pause` at the latest.
-    pub(crate) async fn newer_than(&self, known: MapVersion, pause: Duration) {
-        let mut changes = self.source.current.subscribe();
+    /// Waits until the cache has a version above `known`, but for at most `pause`. Then it reads the map itself.
+    pub(crate) async fn wait_for_newer(&self, known: MapVersion, pause: Duration) {
+        let mut changes = self.state.current.subscribe();
         let newer = changes.wait_for(|routes| routes.map().version > known);
         if tokio::time::timeout(pause, newer).await.is_err() {
             self.read_again().await;
         }
     }
 
-    /// Reads the map in addition to the feed, in case the feed is broken, but not more often than [`READ_EVERY`].
+    /// Reads the map in addition to the feed, in case the feed is broken, but not more often than
+    /// [`MIN_READ_INTERVAL`].
     async fn read_again(&self) {
         let Ok(mut last) = self.last_read.try_lock() else {
             return;
         };
-        if last.is_some_and(|at| at.elapsed() < READ_EVERY) {
+        if last.is_some_and(|at| at.elapsed() < MIN_READ_INTERVAL) {
             return;
         }
         *last = Some(Instant::now());
-        if let Err(error) = self.source.read().await {
-            tracing::debug!(map = %self.source.name, %error, "map not read");
+        if let Err(error) = self.state.read().await {
+            tracing::debug!(map = %self.state.name, %error, "map not read");
         }
     }
 }
@@ -137,22 +140,23 @@ impl Drop for Feed {
     }
 }
 
-impl Source {
+impl FeedState {
     async fn read(&self) -> Result<(), BoxError> {
-        let routes = read(&self.caller, &self.controllers).await?;
-        self.hear();
-        self.offer(routes);
+        let routes = read(&self.client, &self.controllers).await?;
+        self.record_answer();
+        self.replace_if_newer(routes);
         Ok(())
     }
 
-    fn hear(&self) {
-        let heard = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.heard.fetch_max(heard, Relaxed);
+    /// Records that a controller has answered now.
+    fn record_answer(&self) {
+        let now_ms = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.last_answer_ms.fetch_max(now_ms, Relaxed);
     }
 
     /// Replaces the cached map if `routes` is newer. A lower version with another incarnation comes from a control
     /// store that was restored.
-    fn offer(&self, routes: Routes) {
+    fn replace_if_newer(&self, routes: Routes) {
         let map = Arc::clone(routes.map());
         self.current.send_if_modified(|current| {
             let newer = map.version > current.map().version;
@@ -162,81 +166,81 @@ impl Source {
             if newer {
                 tracing::debug!(map = %self.name, version = %map.version, "map replaced");
                 *current = Arc::new(routes);
-                count(&self.refreshes);
+                increment(&self.refreshes);
             }
             newer
         });
     }
 
     /// Follows the feed until it ends or is silent for too long.
-    async fn listen(&self, url: &str) -> Result<(), BoxError> {
-        let request = self.caller.request(Method::GET, format!("{url}/changes"));
-        let sent = self.caller.send(request);
-        let response = tokio::time::timeout(READ_LIMIT, sent).await??;
+    async fn follow_feed(&self, url: &str) -> Result<(), BoxError> {
+        let request = self.client.request(Method::GET, format!("{url}/changes"));
+        let sent = self.client.send(request);
+        let response = tokio::time::timeout(READ_TIMEOUT, sent).await??;
         let response = response.error_for_status()?;
         // This read finds a version that was created between the last read and the start of the feed.
         self.read().await?;
         let mut stream = response.bytes_stream();
         let mut parser = Parser::default();
-        let mut portion_at = Instant::now();
+        let mut last_chunk_at = Instant::now();
         loop {
-            let Ok(next) = tokio::time::timeout(self.quiet, stream.next()).await else {
-                if portion_at.elapsed() >= SILENCE {
+            let Ok(next) = tokio::time::timeout(self.read_after, stream.next()).await else {
+                if last_chunk_at.elapsed() >= MAX_SILENCE {
                     return Err("the feed is silent".into());
                 }
                 self.read().await?;
                 continue;
             };
-            let Some(portion) = next else { return Ok(()) };
-            portion_at = Instant::now();
-            self.hear();
-            for event in parser.push(&portion?) {
+            let Some(chunk) = next else { return Ok(()) };
+            last_chunk_at = Instant::now();
+            self.record_answer();
+            for event in parser.push(&chunk?) {
                 if event.name == "map" {
                     let map: ShardMap = serde_json::from_str(&event.data)?;
-                    self.offer(Routes::new(map)?);
+                    self.replace_if_newer(Routes::new(map)?);
                 }
             }
         }
     }
 }
 
-async fn follow(source: Arc<Source>) {
+async fn follow(state: Arc<FeedState>) {
     let mut pauses = Pauses::new(FIRST_PAUSE, LONGEST_PAUSE);
     loop {
-        let controller = source.controllers.current();
-        match source.listen(controller.url).await {
+        let controller = state.controllers.current();
+        match state.follow_feed(controller.url).await {
             Ok(()) => pauses = Pauses::new(FIRST_PAUSE, LONGEST_PAUSE),
             Err(error) => {
-                tracing::debug!(map = %source.name, %error, "feed interrupted");
-                source.controllers.failed(&controller);
+                tracing::debug!(map = %state.name, %error, "feed interrupted");
+                state.controllers.switch_after_failure(&controller);
             }
         }
         tokio::time::sleep(pauses.next()).await;
-        count(&source.reconnects);
+        increment(&state.reconnects);
     }
 }
 
 /// Sends a request to each controller until one answers.
-async fn read(caller: &ControllerClient, controllers: &Controllers) -> Result<Routes, BoxError> {
-    let mut tries = 1;
+async fn read(client: &ControllerClient, controllers: &Controllers) -> Result<Routes, BoxError> {
+    let mut attempts = 1;
     loop {
         let controller = controllers.current();
-        match read_at(caller, controller.url).await {
+        match read_at(client, controller.url).await {
             Ok(routes) => return Ok(routes),
             Err(error) => {
-                controllers.failed(&controller);
-                if tries >= controllers.count() {
+                controllers.switch_after_failure(&controller);
+                if attempts >= controllers.count() {
                     return Err(error);
                 }
             }
         }
-        tries += 1;
+        attempts += 1;
     }
 }
 
-async fn read_at(caller: &ControllerClient, url: &str) -> Result<Routes, BoxError> {
-    let request = caller.request(Method::GET, url).timeout(READ_LIMIT);
-    let response = caller.send(request).await?;
+async fn read_at(client: &ControllerClient, url: &str) -> Result<Routes, BoxError> {
+    let request = client.request(Method::GET, url).timeout(READ_TIMEOUT);
+    let response = client.send(request).await?;
     let map: ShardMap = response.error_for_status()?.json().await?;
     Ok(Routes::new(map)?)
 }

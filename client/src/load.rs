@@ -1,8 +1,8 @@
 //! Counts which keys are used most, and reports them to the controller at regular intervals.
 //!
 //! Each use is counted; at the end of a time window the counts are sent. If the controller does not accept a report,
-//! its counts are dropped, and no transaction waits for it. The memory is limited (a Misra-Gries summary): of `n` uses
-//! in a window at most `n / KEPT` are not counted for any key, so the report contains every key with more uses than
+//! its counts are lost. No transaction waits for a report. The memory is limited (a Misra-Gries summary): of `n` uses
+//! in a window at most `n / MAX_KEYS` are not counted for any key, so the report contains every key with more uses than
 //! that.
 
 use crate::controllers::Controllers;
@@ -17,12 +17,12 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinHandle;
 
 /// The maximum number of keys in a report.
-const KEPT: usize = 512;
-const POST_LIMIT: Duration = Duration::from_secs(5);
+const MAX_KEYS: usize = 512;
+const POST_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The counts, and the task that reports them. Dropping the value ends the task.
 #[derive(Debug)]
-pub(crate) struct Load {
+pub(crate) struct LoadReporter {
     summary: Arc<Mutex<Summary>>,
     task: JoinHandle<()>,
 }
@@ -36,15 +36,15 @@ struct Report {
     window_ms: u64,
 }
 
-impl Load {
+impl LoadReporter {
     /// Starts to report to one of `controllers`, at the end of each window of length `every`.
     pub(crate) fn start(
-        caller: ControllerClient,
+        client: ControllerClient,
         controllers: Controllers,
         every: Duration,
     ) -> Self {
         let summary = Arc::new(Mutex::new(Summary::default()));
-        let task = tokio::spawn(report(caller, controllers, Arc::clone(&summary), every));
+        let task = tokio::spawn(report(client, controllers, Arc::clone(&summary), every));
         Self { summary, task }
     }
 
@@ -55,14 +55,14 @@ impl Load {
     }
 }
 
-impl Drop for Load {
+impl Drop for LoadReporter {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
 async fn report(
-    caller: ControllerClient,
+    client: ControllerClient,
     controllers: Controllers,
     summary: Arc<Mutex<Summary>>,
     every: Duration,
@@ -70,33 +70,34 @@ async fn report(
     let mut begun = Instant::now();
     loop {
         tokio::time::sleep(every).await;
-        let counted = std::mem::take(&mut *summary.lock().unwrap_or_else(PoisonError::into_inner));
+        let summary_of_window =
+            std::mem::take(&mut *summary.lock().unwrap_or_else(PoisonError::into_inner));
         let window = begun.elapsed();
         begun = Instant::now();
         let report = Report {
-            counts: counted.most_used(),
+            counts: summary_of_window.most_used(),
             window_ms: u64::try_from(window.as_millis()).unwrap_or(u64::MAX),
         };
         if report.counts.is_empty() {
             continue;
         }
         let controller = controllers.current();
-        if let Err(error) = post(&caller, controller.url, &report).await {
+        if let Err(error) = post(&client, controller.url, &report).await {
             tracing::debug!(url = controller.url, %error, "load not reported");
-            controllers.failed(&controller);
+            controllers.switch_after_failure(&controller);
         }
     }
 }
 
-async fn post(caller: &ControllerClient, url: &str, report: &Report) -> Result<(), BoxError> {
+async fn post(client: &ControllerClient, url: &str, report: &Report) -> Result<(), BoxError> {
     let url = format!("{url}/counters");
-    let request = caller.request(Method::POST, url);
-    let sent = caller.send(request.timeout(POST_LIMIT).json(report));
+    let request = client.request(Method::POST, url);
+    let sent = client.send(request.timeout(POST_TIMEOUT).json(report));
     sent.await?.error_for_status()?;
     Ok(())
 }
 
-/// The counts of at most twice [`KEPT`] keys.
+/// The counts of at most twice [`MAX_KEYS`] keys.
 #[derive(Debug, Default)]
 struct Summary {
     counts: HashMap<Key, u64>,
@@ -108,19 +109,20 @@ impl Summary {
             *count += 1;
             return;
         }
-        if self.counts.len() >= 2 * KEPT {
-            self.cut();
+        if self.counts.len() >= 2 * MAX_KEYS {
+            self.reduce();
         }
         self.counts.insert(key.clone(), 1);
     }
 
-    /// Subtracts from every count the largest count but [`KEPT`], which leaves at most this many keys.
-    fn cut(&mut self) {
+    /// Subtracts the count that has exactly [`MAX_KEYS`] others before it, by size, from every count. At most this many
+    /// keys remain.
+    fn reduce(&mut self) {
         let mut counts: Vec<u64> = self.counts.values().copied().collect();
         counts.sort_unstable_by(|a, b| b.cmp(a));
-        let share = counts.get(KEPT).copied().unwrap_or(0);
+        let subtracted = counts.get(MAX_KEYS).copied().unwrap_or(0);
         self.counts.retain(|_, count| {
-            *count = count.saturating_sub(share);
+            *count = count.saturating_sub(subtracted);
             *count > 0
         });
     }
@@ -128,7 +130,7 @@ impl Summary {
     fn most_used(self) -> Vec<(Key, u64)> {
         let mut counts: Vec<(Key, u64)> = self.counts.into_iter().collect();
         counts.sort_by(|(a, m), (b, n)| n.cmp(m).then_with(|| a.cmp(b)));
-        counts.truncate(KEPT);
+        counts.truncate(MAX_KEYS);
         counts
     }
 }
@@ -146,13 +148,13 @@ mod tests {
             if n % 3 == 0 {
                 summary.count(&Key::Int(-1));
             }
-            assert!(summary.counts.len() <= 2 * KEPT);
+            assert!(summary.counts.len() <= 2 * MAX_KEYS);
         }
         let report = summary.most_used();
-        assert!(report.len() <= KEPT);
+        assert!(report.len() <= MAX_KEYS);
         let (key, count) = report.first().unwrap();
         assert_eq!(key, &Key::Int(-1));
-        let missed = uses / u64::try_from(KEPT).unwrap();
+        let missed = uses / u64::try_from(MAX_KEYS).unwrap();
         assert!((10_000 - missed..=10_000).contains(count), "{count}");
     }
 

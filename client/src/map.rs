@@ -1,4 +1,4 @@
-//! The application's interface: routing by key, and transactions that continue over a cutover.
+//! The interface for applications: routing by key, and transactions that are repeated on the new owner after a cutover.
 
 use crate::access::ShardAccess;
 use crate::attempt::Fault;
@@ -6,12 +6,12 @@ use crate::controllers::Controllers;
 use crate::error::{BoxError, ClientError, RouteError};
 use crate::feed::Feed;
 use crate::into_key::IntoKey;
-use crate::load::Load;
+use crate::load::LoadReporter;
 use crate::options::{Options, TransactionOptions};
 use crate::pool::Pools;
 use crate::retry::{Pauses, Remedy};
 use crate::routes::Routes;
-use crate::stats::{Counters, Stats, count};
+use crate::stats::{Counters, Stats, increment};
 use crate::transaction::Transaction;
 use controller_client::ControllerClient;
 use futures::future::BoxFuture;
@@ -57,12 +57,12 @@ pub(crate) struct Inner {
     pub(crate) pools: Pools,
     pub(crate) options: Options,
     pub(crate) counters: Counters,
-    load: Option<Load>,
+    load_reporter: Option<LoadReporter>,
 }
 
 impl Inner {
     /// Returns the cached map, unless it is older than [`Options::max_staleness`](crate::Options::max_staleness).
-    pub(crate) fn fresh(&self) -> Result<Arc<Routes>, RouteError> {
+    pub(crate) fn fresh_routes(&self) -> Result<Arc<Routes>, RouteError> {
         let routes = self.feed.current();
         let Some(limit) = self.options.max_staleness else {
             return Ok(routes);
@@ -123,23 +123,23 @@ impl Map {
         options: Options,
     ) -> Result<Self, ClientError> {
         let controllers = Controllers::new(controller, name);
-        let caller = ControllerClient::new(&options.identity);
-        let caller = caller.map_err(|error| ClientError::Fetch {
+        let client = ControllerClient::new(&options.identity);
+        let client = client.map_err(|error| ClientError::Fetch {
             map: name.clone(),
-            url: controllers.all(),
+            url: controllers.urls_text(),
             source: error.into(),
         })?;
         let inner = Inner {
             feed: Feed::open(
-                caller.clone(),
+                client.clone(),
                 controllers.clone(),
                 name,
                 options.max_staleness,
             )
             .await?,
-            load: options
+            load_reporter: options
                 .report_load
-                .map(|every| Load::start(caller, controllers, every)),
+                .map(|every| LoadReporter::start(client, controllers, every)),
             pools: Pools::new(access, options.connections),
             options,
             counters: Counters::default(),
@@ -175,26 +175,26 @@ impl Map {
     /// [`RouteError`] if no shard owns the key, if the value is not a key of this map, or if the map is too old
     /// ([`Options::max_staleness`]).
     pub fn shard_for(&self, key: impl IntoKey) -> Result<ShardName, RouteError> {
-        let (_, shard) = self.counted(&key.into_key())?;
+        let (_, shard) = self.look_up(&key.into_key())?;
         Ok(shard)
     }
 
-    /// Returns the key in the map's type, and its shard, and counts the lookup.
-    fn counted(&self, key: &Key) -> Result<(Key, ShardName), RouteError> {
+    /// Returns the key in the map's type, and its shard. Counts the lookup.
+    fn look_up(&self, key: &Key) -> Result<(Key, ShardName), RouteError> {
         let counters = &self.inner.counters;
-        count(&counters.lookups);
-        let found = self.inner.fresh().and_then(|routes| {
+        increment(&counters.lookups);
+        let found = self.inner.fresh_routes().and_then(|routes| {
             let key = routes.accept(key)?;
             let shard = routes.shard_of(&key)?.clone();
             Ok((key, shard))
         });
         match &found {
             Ok((key, _)) => {
-                if let Some(load) = &self.inner.load {
-                    load.count(key);
+                if let Some(reporter) = &self.inner.load_reporter {
+                    reporter.count(key);
                 }
             }
-            Err(_) => count(&counters.lookups_refused),
+            Err(_) => increment(&counters.lookups_refused),
         }
         found
     }
@@ -202,7 +202,7 @@ impl Map {
     /// Returns the counters of the library.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        self.inner.counters.read(self.inner.feed.stats())
+        self.inner.counters.combined_with(self.inner.feed.stats())
     }
 
     /// Runs `work` in a transaction on the shard that owns `key`, and commits the transaction.
@@ -250,14 +250,14 @@ impl Map {
         E: Into<BoxError>,
         F: for<'t> FnMut(&'t Transaction) -> BoxFuture<'t, Result<T, E>>,
     {
-        let (key, _) = self.counted(&key.into_key())?;
+        let (key, _) = self.look_up(&key.into_key())?;
         let begun = Instant::now();
         let settings = &self.inner.options;
         let mut pauses = Pauses::new(settings.first_pause, settings.longest_pause);
         let mut attempts = 0;
         loop {
             attempts += 1;
-            let routes = self.inner.fresh()?;
+            let routes = self.inner.fresh_routes()?;
             let shard = routes.shard_of(&key)?.clone();
             let (remedy, source) = match self.attempt(shard, options, &mut work).await {
                 Ok(done) => return Ok(done),
@@ -273,16 +273,16 @@ impl Map {
                     source,
                 });
             }
-            count(&self.inner.counters.retries);
+            increment(&self.inner.counters.retries);
             match remedy {
-                Remedy::RefreshNotOwner => count(&self.inner.counters.not_owner),
-                Remedy::RefreshNotOpen => count(&self.inner.counters.not_open),
+                Remedy::RefreshNotOwner => increment(&self.inner.counters.not_owner),
+                Remedy::RefreshNotOpen => increment(&self.inner.counters.not_open),
                 Remedy::Again | Remedy::None => {}
             }
             // A newer map ends the pause early, regardless of the reason for the pause.
             self.inner
                 .feed
-                .newer_than(routes.map().version, pause)
+                .wait_for_newer(routes.map().version, pause)
                 .await;
         }
     }

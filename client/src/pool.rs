@@ -10,17 +10,17 @@ use std::collections::HashMap;
 use std::ops::Deref;
 use std::sync::{PoisonError, RwLock};
 
-type Pool = managed::Pool<Shard>;
-type Object = managed::Object<Shard>;
+type Pool = managed::Pool<ShardConnector>;
+type Object = managed::Object<ShardConnector>;
 /// Why the pool returned no connection.
 pub(crate) type PoolError = managed::PoolError<ConnectError>;
 
 /// Opens connections to one shard. It resolves the connection string for each connection, so that a password or a
 /// certificate can be renewed while the application runs.
 #[derive(Debug)]
-pub(crate) struct Shard(Dsn);
+pub(crate) struct ShardConnector(Dsn);
 
-impl managed::Manager for Shard {
+impl managed::Manager for ShardConnector {
     type Type = ClientWrapper;
     type Error = ConnectError;
 
@@ -41,9 +41,11 @@ impl managed::Manager for Shard {
     }
 }
 
+/// The connection pools of all shards.
 #[derive(Debug)]
 pub(crate) struct Pools {
     access: ShardAccess,
+    /// The maximum number of connections for each shard.
     connections: usize,
     pools: RwLock<HashMap<ShardName, Pool>>,
 }
@@ -58,18 +60,18 @@ impl Pools {
     }
 
     /// Returns the shard's pool, which is created on first use.
-    pub(crate) fn of(&self, shard: &ShardName) -> Result<Pool, ClientError> {
-        let known = self.pools.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(pool) = known.get(shard) {
+    pub(crate) fn pool_of(&self, shard: &ShardName) -> Result<Pool, ClientError> {
+        let pools = self.pools.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pool) = pools.get(shard) {
             return Ok(pool.clone());
         }
-        drop(known);
-        let pool = self.make(shard)?;
-        let mut known = self.pools.write().unwrap_or_else(PoisonError::into_inner);
-        Ok(known.entry(shard.clone()).or_insert(pool).clone())
+        drop(pools);
+        let pool = self.create_pool(shard)?;
+        let mut pools = self.pools.write().unwrap_or_else(PoisonError::into_inner);
+        Ok(pools.entry(shard.clone()).or_insert(pool).clone())
     }
 
-    fn make(&self, shard: &ShardName) -> Result<Pool, ClientError> {
+    fn create_pool(&self, shard: &ShardName) -> Result<Pool, ClientError> {
         let dsn = self
             .access
             .find(shard)
@@ -81,7 +83,7 @@ impl Pools {
             source,
         };
         dsn.resolve().map_err(|error| failed(error.into()))?;
-        Pool::builder(Shard(dsn))
+        Pool::builder(ShardConnector(dsn))
             .max_size(self.connections)
             .build()
             .map_err(|error| failed(error.into()))
@@ -92,6 +94,7 @@ impl Pools {
 #[derive(Debug)]
 pub(crate) struct Loan {
     object: Option<Object>,
+    /// Whether the transaction has ended normally.
     ended: bool,
 }
 
@@ -104,7 +107,7 @@ impl Loan {
     }
 
     /// Records that the connection has no open transaction any more.
-    pub(crate) fn end(&mut self) {
+    pub(crate) fn mark_ended(&mut self) {
         self.ended = true;
     }
 }

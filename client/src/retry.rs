@@ -21,7 +21,7 @@ pub(crate) enum Remedy {
     None,
 }
 
-/// Finds the error of the server or the connection in a chain of errors.
+/// Decides what to do after an error of the closure: finds the error of the server or the connection in its chain.
 pub(crate) fn remedy(error: &BoxError) -> Remedy {
     postgres_error(error.as_ref()).map_or(Remedy::None, remedy_of)
 }
@@ -29,8 +29,8 @@ pub(crate) fn remedy(error: &BoxError) -> Remedy {
 /// Decides what to do after an error of tokio-postgres.
 pub(crate) fn remedy_of(error: &tokio_postgres::Error) -> Remedy {
     let Some(state) = error.code() else {
-        let lost = error.is_closed() || caused_by_io(error);
-        return if lost { Remedy::Again } else { Remedy::None };
+        let is_lost = error.is_closed() || caused_by_io(error);
+        return if is_lost { Remedy::Again } else { Remedy::None };
     };
     match state.code() {
         SQLSTATE_NOT_OWNER => Remedy::RefreshNotOwner,
@@ -79,7 +79,7 @@ fn caused_by_io(error: &tokio_postgres::Error) -> bool {
     false
 }
 
-/// Pauses that double. Each is changed at random by up to a fifth.
+/// Pauses, each twice as long as the one before. Each is changed at random by up to a fifth.
 #[derive(Debug)]
 pub(crate) struct Pauses {
     next: Duration,
@@ -109,12 +109,12 @@ mod tests {
     #[test]
     fn pauses_grow_to_their_limit() {
         let mut pauses = Pauses::new(Duration::from_millis(5), Duration::from_millis(20));
-        let taken: Vec<Duration> = (0..4).map(|_| pauses.next()).collect();
+        let lengths: Vec<Duration> = (0..4).map(|_| pauses.next()).collect();
         let within = |pause: Duration, ms: u64| {
             let middle = Duration::from_millis(ms);
             pause >= middle.mul_f64(0.79) && pause <= middle.mul_f64(1.21)
         };
-        for (pause, ms) in taken.into_iter().zip([5, 10, 20, 20]) {
+        for (pause, ms) in lengths.into_iter().zip([5, 10, 20, 20]) {
             assert!(within(pause, ms), "{pause:?} is not about {ms} ms");
         }
     }

@@ -1,12 +1,12 @@
-//! One version of the map, with an index from keys to shards that is built when the version arrives.
+//! One version of the map, with an index from keys to shards. The index is built when the version arrives.
 //!
-//! For ranges the index has the bounds in key order, for virtual shards a table with one entry for each, for listed
-//! keys a hash table. Numeric keys are stored as sorted numbers, so that a lookup among a million keys reads little
-//! memory. A key without a mapping always causes an error.
+//! The index of a range map has the bounds in key order. That of a hash map is a table with one entry for each virtual
+//! shard. That of a list map is a hash table. Numeric keys are stored as sorted numbers, so that a lookup among a
+//! million keys reads little memory. A key without a mapping always causes an error.
 
 use crate::error::RouteError;
 use crate::into_key::IntoKey;
-use crate::sorted::{Cuts, Owner, Sorted};
+use crate::sorted::{OwnerNumber, PieceOwners, Sorted};
 use plans::id::ShardName;
 use plans::key::{Key, accept};
 use plans::key_set::{KeySet, bucket_of};
@@ -14,8 +14,8 @@ use plans::shard_map::{MapError, ShardMap, Strategy};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Maps with more virtual shards are searched, because their table would be too large.
-const LARGEST_TABLE: u32 = 1 << 16;
+/// The maximum number of virtual shards for which the index has a table. A map with more has ranges of virtual shards.
+const MAX_TABLE_SIZE: u32 = 1 << 16;
 
 /// One version of a map, prepared for lookups: the version of a [`crate::Map`], or a map from another source.
 ///
@@ -44,14 +44,18 @@ pub struct Routes {
 /// The index from keys to owners.
 #[derive(Debug)]
 enum Index {
-    Keys(Cuts<Key>),
-    Numbers(Cuts<i64>),
+    /// Ranges of keys that are not numbers.
+    KeyRanges(PieceOwners<Key>),
+    /// Ranges of keys that are numbers.
+    NumberRanges(PieceOwners<i64>),
     /// The owner of each virtual shard.
-    Buckets(Vec<Option<Owner>>),
+    BucketTable(Vec<Option<OwnerNumber>>),
     /// Ranges of virtual shards.
-    ManyBuckets(Cuts<u32>),
-    ListedKeys(HashMap<Key, Owner>),
-    ListedNumbers(Sorted<i64, Owner>),
+    BucketRanges(PieceOwners<u32>),
+    /// Single keys that are not numbers.
+    ListedKeys(HashMap<Key, OwnerNumber>),
+    /// Single keys that are numbers.
+    ListedNumbers(Sorted<i64, OwnerNumber>),
 }
 
 impl Routes {
@@ -96,13 +100,13 @@ impl Routes {
     /// Returns the owner of a key that [`Routes::accept`] has converted.
     pub(crate) fn shard_of(&self, key: &Key) -> Result<&ShardName, RouteError> {
         let owner = match &self.index {
-            Index::Keys(cuts) => cuts.owner(key),
-            Index::Numbers(cuts) => number(key).and_then(|number| cuts.owner(&number)),
-            Index::Buckets(table) => {
+            Index::KeyRanges(pieces) => pieces.owner(key),
+            Index::NumberRanges(pieces) => number(key).and_then(|number| pieces.owner(&number)),
+            Index::BucketTable(table) => {
                 let bucket = usize::try_from(bucket_of(key, self.map.buckets)).ok();
                 bucket.and_then(|bucket| *table.get(bucket)?)
             }
-            Index::ManyBuckets(cuts) => cuts.owner(&bucket_of(key, self.map.buckets)),
+            Index::BucketRanges(pieces) => pieces.owner(&bucket_of(key, self.map.buckets)),
             Index::ListedKeys(table) => table.get(key).copied(),
             Index::ListedNumbers(sorted) => number(key).and_then(|n| sorted.get(&n).copied()),
         };
@@ -119,37 +123,39 @@ impl Routes {
 impl Index {
     fn of(map: &ShardMap, shards: &[ShardName]) -> Self {
         let owner = |shard: &ShardName| {
-            let place = shards.binary_search(shard).unwrap_or(usize::MAX);
-            let number = u32::try_from(place).unwrap_or(u32::MAX);
-            Owner::MIN.saturating_add(number)
+            let index = shards.binary_search(shard).unwrap_or(usize::MAX);
+            let number = u32::try_from(index).unwrap_or(u32::MAX);
+            OwnerNumber::MIN.saturating_add(number)
         };
         let mappings = || map.mappings.iter().map(|m| (&m.keys, owner(&m.shard)));
         let is_number = matches!(map.key.as_slice(), [only] if number(&only.least()).is_some());
         match map.strategy {
             Strategy::Range if is_number => {
                 let end = |key: Option<Key>| key.as_ref().and_then(number);
-                Self::Numbers(Cuts::new(
-                    ranges(mappings()).map(|(from, to, owner)| (end(from), end(to), owner)),
+                Self::NumberRanges(PieceOwners::new(
+                    range_pieces(mappings()).map(|(from, to, owner)| (end(from), end(to), owner)),
                 ))
             }
-            Strategy::Range => Self::Keys(Cuts::new(ranges(mappings()))),
+            Strategy::Range => Self::KeyRanges(PieceOwners::new(range_pieces(mappings()))),
             Strategy::Hash => {
-                let pieces = buckets(mappings());
-                match map.buckets > LARGEST_TABLE {
-                    true => Self::ManyBuckets(Cuts::new(
+                let pieces = bucket_pieces(mappings());
+                match map.buckets > MAX_TABLE_SIZE {
+                    true => Self::BucketRanges(PieceOwners::new(
                         pieces.map(|(from, to, owner)| (Some(from), Some(to), owner)),
                     )),
-                    false => Self::Buckets(table(map.buckets, pieces)),
+                    false => Self::BucketTable(bucket_table(map.buckets, pieces)),
                 }
             }
             Strategy::List if is_number => {
-                let listed = listed(mappings());
-                let numbers = listed.filter_map(|(key, owner)| Some((number(key)?, owner)));
+                let keys = listed_keys(mappings());
+                let numbers = keys.filter_map(|(key, owner)| Some((number(key)?, owner)));
                 Self::ListedNumbers(Sorted::new(numbers.collect()))
             }
-            Strategy::List => {
-                Self::ListedKeys(listed(mappings()).map(|(k, o)| (k.clone(), o)).collect())
-            }
+            Strategy::List => Self::ListedKeys(
+                listed_keys(mappings())
+                    .map(|(k, o)| (k.clone(), o))
+                    .collect(),
+            ),
         }
     }
 }
@@ -163,9 +169,9 @@ fn number(key: &Key) -> Option<i64> {
     }
 }
 
-fn ranges<'a>(
-    mappings: impl Iterator<Item = (&'a KeySet, Owner)>,
-) -> impl Iterator<Item = (Option<Key>, Option<Key>, Owner)> {
+fn range_pieces<'a>(
+    mappings: impl Iterator<Item = (&'a KeySet, OwnerNumber)>,
+) -> impl Iterator<Item = (Option<Key>, Option<Key>, OwnerNumber)> {
     mappings.flat_map(|(keys, owner)| {
         let ranges = match keys {
             KeySet::Range(ranges) => ranges.as_slice(),
@@ -177,9 +183,9 @@ fn ranges<'a>(
     })
 }
 
-fn buckets<'a>(
-    mappings: impl Iterator<Item = (&'a KeySet, Owner)>,
-) -> impl Iterator<Item = (u32, u32, Owner)> {
+fn bucket_pieces<'a>(
+    mappings: impl Iterator<Item = (&'a KeySet, OwnerNumber)>,
+) -> impl Iterator<Item = (u32, u32, OwnerNumber)> {
     mappings.flat_map(|(keys, owner)| {
         let ranges = match keys {
             KeySet::Hash(buckets) => buckets.ranges.as_slice(),
@@ -191,9 +197,9 @@ fn buckets<'a>(
     })
 }
 
-fn listed<'a>(
-    mappings: impl Iterator<Item = (&'a KeySet, Owner)>,
-) -> impl Iterator<Item = (&'a Key, Owner)> {
+fn listed_keys<'a>(
+    mappings: impl Iterator<Item = (&'a KeySet, OwnerNumber)>,
+) -> impl Iterator<Item = (&'a Key, OwnerNumber)> {
     mappings.flat_map(|(keys, owner)| {
         let keys = match keys {
             KeySet::List(keys) => Some(keys),
@@ -203,11 +209,14 @@ fn listed<'a>(
     })
 }
 
-fn table(of: u32, pieces: impl Iterator<Item = (u32, u32, Owner)>) -> Vec<Option<Owner>> {
-    let place = |bucket| usize::try_from(bucket).unwrap_or(usize::MAX);
-    let mut table = vec![None; place(of)];
+fn bucket_table(
+    of: u32,
+    pieces: impl Iterator<Item = (u32, u32, OwnerNumber)>,
+) -> Vec<Option<OwnerNumber>> {
+    let index = |bucket| usize::try_from(bucket).unwrap_or(usize::MAX);
+    let mut table = vec![None; index(of)];
     for (from, to, owner) in pieces {
-        if let Some(entries) = table.get_mut(place(from)..place(to)) {
+        if let Some(entries) = table.get_mut(index(from)..index(to)) {
             entries.fill(Some(owner));
         }
     }

@@ -1,46 +1,46 @@
-//! Many keys in order, with lookups that cause few cache misses.
+//! Sorted keys, with lookups that cause few cache misses.
 //!
 //! For numbers, a table estimates the position: for equal parts of the span of numbers it has the number of entries
-//! before each part. If a part has too many entries, because a few numbers are far from the others, and for keys that
-//! are not numbers, the lookup uses levels of samples: each level has every [`STRIDE`]th key of the level below, and
-//! the upper levels stay in the processor's caches. Of the entries it then reads one short run. A binary search among a
-//! million entries would read twenty distant places.
+//! before each part. If a part has too many entries, because a few numbers are far from the others, or if the keys are
+//! not numbers, the lookup uses levels of samples: each level has every [`SAMPLE_STRIDE`]th key of the level below, and
+//! the upper levels stay in the processor's caches. Then the lookup reads one short run of entries. A binary search
+//! among a million entries would read twenty entries that are far apart.
 
 use plans::key::Key;
 use std::num::NonZeroU32;
 
 /// The number of entries between two samples.
-const STRIDE: usize = 8;
-/// The average number of entries for each part of the estimate table.
-const TOGETHER: usize = 4;
-/// A run with more entries than this is searched, not scanned.
-const CROWD: usize = 16;
-/// A level with no more keys than this has no samples above it.
-const SHORT: usize = 512;
+const SAMPLE_STRIDE: usize = 8;
+/// The average number of entries in each part of the table of estimates.
+const ENTRIES_PER_PART: usize = 4;
+/// A run of up to this many entries is scanned. A longer run is searched.
+const MAX_SCANNED: usize = 16;
+/// So many entries, or keys of a level, are searched directly, without a level of samples above them.
+const MAX_UNSAMPLED: usize = 512;
 
-/// The number of an owner, from 1, so that `Option<Owner>` needs no additional memory.
-pub(crate) type Owner = NonZeroU32;
+/// The number of an owner, from 1, so that `Option<OwnerNumber>` needs no additional memory.
+pub(crate) type OwnerNumber = NonZeroU32;
 
-/// A key that may be a number.
-pub(crate) trait Spread: Ord + Clone {
-    /// Returns the distance from `least`; `None` if the key is not a number or is below `least`.
-    fn above(&self, least: &Self) -> Option<u64>;
+/// A key type whose values may be numbers.
+pub(crate) trait MaybeNumber: Ord + Clone {
+    /// Returns the distance of this key from `least`; `None` if the key is not a number or is below `least`.
+    fn distance_from(&self, least: &Self) -> Option<u64>;
 }
 
-impl Spread for i64 {
-    fn above(&self, least: &Self) -> Option<u64> {
+impl MaybeNumber for i64 {
+    fn distance_from(&self, least: &Self) -> Option<u64> {
         (self >= least).then(|| self.abs_diff(*least))
     }
 }
 
-impl Spread for u32 {
-    fn above(&self, least: &Self) -> Option<u64> {
+impl MaybeNumber for u32 {
+    fn distance_from(&self, least: &Self) -> Option<u64> {
         self.checked_sub(*least).map(u64::from)
     }
 }
 
-impl Spread for Key {
-    fn above(&self, _least: &Self) -> Option<u64> {
+impl MaybeNumber for Key {
+    fn distance_from(&self, _least: &Self) -> Option<u64> {
         None
     }
 }
@@ -51,93 +51,98 @@ pub(crate) struct Sorted<K, V> {
     entries: Vec<(K, V)>,
     /// The levels of samples, the shortest first.
     samples: Vec<Vec<K>>,
-    guesses: Guesses,
+    estimates: PositionEstimates,
 }
 
-/// For equal parts of the span of the numbers: how many entries come before each part.
+/// Estimates of positions: for equal parts of the span of the numbers, how many entries are before each part.
 #[derive(Debug, Default)]
-struct Guesses {
-    before: Vec<u32>,
+struct PositionEstimates {
+    entries_before: Vec<u32>,
     /// The part of a number is its distance from the least one, shifted right by this many bits.
-    bits: u32,
+    shift: u32,
 }
 
-impl Guesses {
+impl PositionEstimates {
     /// Builds the table from sorted keys. It is empty if they are not numbers.
-    fn new<K: Spread>(keys: impl ExactSizeIterator<Item = K> + Clone) -> Self {
+    fn new<K: MaybeNumber>(keys: impl ExactSizeIterator<Item = K> + Clone) -> Self {
         let (Some(least), Some(last)) = (keys.clone().next(), keys.clone().last()) else {
             return Self::default();
         };
-        let places = u64::try_from(keys.len() / TOGETHER).unwrap_or(u64::MAX);
-        let (Some(span), true) = (last.above(&least), places > 0) else {
+        let parts = u64::try_from(keys.len() / ENTRIES_PER_PART).unwrap_or(u64::MAX);
+        let (Some(span), true) = (last.distance_from(&least), parts > 0) else {
             return Self::default();
         };
-        let bits = (0..u64::BITS).find(|bits| span >> bits < places);
-        let mut guesses = Self {
-            before: Vec::new(),
-            bits: bits.unwrap_or(u64::BITS - 1),
+        let shift = (0..u64::BITS).find(|shift| span >> shift < parts);
+        let mut estimates = Self {
+            entries_before: Vec::new(),
+            shift: shift.unwrap_or(u64::BITS - 1),
         };
         for (key, number) in keys.zip(0..) {
-            let place = key.above(&least).and_then(|far| guesses.place(far));
-            let next = place.map_or(0, |place| place + 1);
-            while guesses.before.len() < next {
-                guesses.before.push(number);
+            let part = key
+                .distance_from(&least)
+                .and_then(|distance| estimates.part_of(distance));
+            let next = part.map_or(0, |part| part + 1);
+            while estimates.entries_before.len() < next {
+                estimates.entries_before.push(number);
             }
         }
-        guesses
+        estimates
     }
 
-    fn place(&self, far: u64) -> Option<usize> {
-        usize::try_from(far >> self.bits).ok()
+    fn part_of(&self, distance: u64) -> Option<usize> {
+        usize::try_from(distance >> self.shift).ok()
     }
 
-    /// Returns the run of entries that contains the neighbours of the entry with the distance `far` from the least one.
-    /// `all` is the number of entries.
-    fn run(&self, far: u64, all: usize) -> Option<(usize, usize)> {
-        let place = self.place(far)?;
-        let entry = |before: &u32| usize::try_from(*before).unwrap_or(usize::MAX);
-        let from = self.before.get(place).map(entry)?;
-        let to = self.before.get(place + 1).map_or(all, entry);
-        (to - from <= CROWD).then_some((from, to))
+    /// Returns the run of entries that contains the neighbours of the entry with this distance from the least one.
+    /// `entries` is the number of all entries. `None`: the part has too many entries.
+    fn run(&self, distance: u64, entries: usize) -> Option<(usize, usize)> {
+        let part = self.part_of(distance)?;
+        let index = |before: &u32| usize::try_from(*before).unwrap_or(usize::MAX);
+        let from = self.entries_before.get(part).map(index)?;
+        let to = self.entries_before.get(part + 1).map_or(entries, index);
+        (to - from <= MAX_SCANNED).then_some((from, to))
     }
 }
 
-impl<K: Spread, V> Sorted<K, V> {
+impl<K: MaybeNumber, V> Sorted<K, V> {
     /// Builds the structure from entries in any order. Their keys must differ.
     pub(crate) fn new(mut entries: Vec<(K, V)>) -> Self {
         entries.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
         let mut samples: Vec<Vec<K>> = Vec::new();
-        let mut level: Vec<K> = every(entries.iter().map(|(key, _)| key));
-        while level.len() * STRIDE > SHORT {
-            let next = every(level.iter());
+        let mut level: Vec<K> = sample_keys(entries.iter().map(|(key, _)| key));
+        while level.len() * SAMPLE_STRIDE > MAX_UNSAMPLED {
+            let next = sample_keys(level.iter());
             samples.insert(0, level);
             level = next;
         }
-        let guesses = Guesses::new(entries.iter().map(|(key, _)| key.clone()));
+        let estimates = PositionEstimates::new(entries.iter().map(|(key, _)| key.clone()));
         Self {
             entries,
             samples,
-            guesses,
+            estimates,
         }
     }
 
     /// Returns the last entry whose key is not above `key`.
     pub(crate) fn last_up_to(&self, key: &K) -> Option<&(K, V)> {
-        let far = self.entries.first().and_then(|(least, _)| key.above(least));
-        let run = far.and_then(|far| self.guesses.run(far, self.entries.len()));
-        let run = run.or_else(|| self.sampled(key))?;
-        let up_to = count(&self.entries, run, |(entry, _)| entry <= key);
+        let distance = self
+            .entries
+            .first()
+            .and_then(|(least, _)| key.distance_from(least));
+        let run = distance.and_then(|distance| self.estimates.run(distance, self.entries.len()));
+        let run = run.or_else(|| self.run_by_samples(key))?;
+        let up_to = count_while(&self.entries, run, |(entry, _)| entry <= key);
         self.entries.get(up_to.checked_sub(1)?)
     }
 
     /// Returns the run of entries that contains the neighbours of `key`, or `None` if it is below all entries.
-    fn sampled(&self, key: &K) -> Option<(usize, usize)> {
+    fn run_by_samples(&self, key: &K) -> Option<(usize, usize)> {
         let mut run = (0, usize::MAX);
         for level in &self.samples {
-            let up_to = count(level, run, |sample| sample <= key);
+            let up_to = count_while(level, run, |sample| sample <= key);
             // In the next level, this run begins at the entry of the last of these samples, and ends before the next
             // sample.
-            run = (up_to.checked_sub(1)? * STRIDE, up_to * STRIDE);
+            run = (up_to.checked_sub(1)? * SAMPLE_STRIDE, up_to * SAMPLE_STRIDE);
         }
         Some(run)
     }
@@ -149,53 +154,57 @@ impl<K: Spread, V> Sorted<K, V> {
     }
 }
 
-/// Returns the number of entries for which `holds` is true. It must be true for all entries before `run`, and for none
-/// after it.
-fn count<T>(entries: &[T], (from, to): (usize, usize), holds: impl Fn(&T) -> bool) -> usize {
+/// Returns the number of entries for which `holds` is true. `holds` must be true for all entries before the run, and
+/// false for all after it.
+fn count_while<T>(entries: &[T], (from, to): (usize, usize), holds: impl Fn(&T) -> bool) -> usize {
     let run = entries.get(from..to.min(entries.len())).unwrap_or(&[]);
-    if run.len() > CROWD {
+    if run.len() > MAX_SCANNED {
         return from + run.partition_point(holds);
     }
     // All entries are compared, so that no comparison waits for the result of another one.
     from + run.iter().filter(|entry| holds(entry)).count()
 }
 
-fn every<'a, K: Clone + 'a>(keys: impl Iterator<Item = &'a K>) -> Vec<K> {
-    keys.step_by(STRIDE).cloned().collect()
+/// Returns the samples of `keys`.
+fn sample_keys<'a, K: Clone + 'a>(keys: impl Iterator<Item = &'a K>) -> Vec<K> {
+    keys.step_by(SAMPLE_STRIDE).cloned().collect()
 }
 
-/// Half-open pieces of an order: from each cut to the next, another owner or no owner.
+/// The owners of half-open pieces of all keys: from each bound to the next, one owner or no owner.
 #[derive(Debug)]
-pub(crate) struct Cuts<K> {
-    /// The owner below all cuts.
-    below: Option<Owner>,
-    above: Sorted<K, Option<Owner>>,
+pub(crate) struct PieceOwners<K> {
+    /// The owner of the keys below all bounds.
+    owner_below: Option<OwnerNumber>,
+    /// The bounds, each with the owner of the keys from this bound to the next.
+    bounds: Sorted<K, Option<OwnerNumber>>,
 }
 
-impl<K: Spread> Cuts<K> {
-    /// Builds the cuts from sorted pieces that do not overlap. A missing end is unbounded.
-    pub(crate) fn new(pieces: impl Iterator<Item = (Option<K>, Option<K>, Owner)>) -> Self {
-        let mut below = None;
-        let mut cuts: Vec<(K, Option<Owner>)> = Vec::new();
+impl<K: MaybeNumber> PieceOwners<K> {
+    /// Builds the structure from sorted pieces that do not overlap. A missing end is unbounded.
+    pub(crate) fn new(pieces: impl Iterator<Item = (Option<K>, Option<K>, OwnerNumber)>) -> Self {
+        let mut owner_below = None;
+        let mut bounds: Vec<(K, Option<OwnerNumber>)> = Vec::new();
         for (from, to, owner) in pieces {
-            match (from, cuts.last_mut()) {
-                (None, _) => below = Some(owner),
-                (Some(from), Some((last, nobody))) if *last == from => *nobody = Some(owner),
-                (Some(from), _) => cuts.push((from, Some(owner))),
+            match (from, bounds.last_mut()) {
+                (None, _) => owner_below = Some(owner),
+                (Some(from), Some((last, owner_after))) if *last == from => {
+                    *owner_after = Some(owner);
+                }
+                (Some(from), _) => bounds.push((from, Some(owner))),
             }
-            cuts.extend(to.map(|to| (to, None)));
+            bounds.extend(to.map(|to| (to, None)));
         }
         Self {
-            below,
-            above: Sorted::new(cuts),
+            owner_below,
+            bounds: Sorted::new(bounds),
         }
     }
 
     /// Returns the owner of `key`.
-    pub(crate) fn owner(&self, key: &K) -> Option<Owner> {
-        match self.above.last_up_to(key) {
+    pub(crate) fn owner(&self, key: &K) -> Option<OwnerNumber> {
+        match self.bounds.last_up_to(key) {
             Some((_, owner)) => *owner,
-            None => self.below,
+            None => self.owner_below,
         }
     }
 }
@@ -236,15 +245,16 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_between_pieces_has_no_owner() {
-        let [a, b, c] = [1, 2, 3].map(|number| Owner::new(number).unwrap());
+    fn keys_between_pieces_have_no_owner() {
+        let [a, b, c] = [1, 2, 3].map(|number| OwnerNumber::new(number).unwrap());
         let pieces = [
             (None, Some(3_i64), a),
             (Some(3), Some(5), b),
             (Some(8), None, c),
         ];
-        let cuts = Cuts::new(pieces.into_iter());
-        let owners: Vec<Option<Owner>> = (2..10).map(|key| cuts.owner(&key)).collect();
+        let owners_of_pieces = PieceOwners::new(pieces.into_iter());
+        let owners: Vec<Option<OwnerNumber>> =
+            (2..10).map(|key| owners_of_pieces.owner(&key)).collect();
         let (a, b, c) = (Some(a), Some(b), Some(c));
         assert_eq!(owners, [a, b, b, None, None, None, c, c]);
     }

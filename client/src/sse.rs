@@ -22,12 +22,13 @@ impl Parser {
         while let Some(end) = self.buffer.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = self.buffer.drain(..=end).collect();
             let line = String::from_utf8_lossy(&line);
-            complete.extend(self.line(line.trim_end_matches(['\n', '\r'])));
+            complete.extend(self.process_line(line.trim_end_matches(['\n', '\r'])));
         }
         complete
     }
 
-    fn line(&mut self, line: &str) -> Option<Event> {
+    /// Processes one line. Returns the event if the line is empty and so ends the event.
+    fn process_line(&mut self, line: &str) -> Option<Event> {
         if line.is_empty() {
             let event = std::mem::take(&mut self.event);
             return (!event.data.is_empty()).then_some(event);
@@ -55,12 +56,12 @@ mod tests {
     #[test]
     fn events_survive_any_cut_of_the_stream() {
         let text = ": hello\n\nevent: map\nid: 7\ndata: {\"a\":1}\n\nevent: map\r\ndata: x\r\ndata: y\r\n\r\n";
-        let whole = Parser::default().push(text.as_bytes());
+        let uncut = Parser::default().push(text.as_bytes());
         let mut parser = Parser::default();
         let cut: Vec<Event> = text.bytes().flat_map(|byte| parser.push(&[byte])).collect();
-        assert_eq!(whole, cut);
+        assert_eq!(uncut, cut);
         assert_eq!(
-            whole.iter().map(|e| e.data.as_str()).collect::<Vec<_>>(),
+            uncut.iter().map(|e| e.data.as_str()).collect::<Vec<_>>(),
             ["{\"a\":1}", "x\ny"]
         );
     }

@@ -41,8 +41,8 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    /// Combines the counters of this struct with those of `feed`.
-    pub(crate) fn read(&self, feed: Stats) -> Stats {
+    /// Returns these counters together with those of `feed`.
+    pub(crate) fn combined_with(&self, feed: Stats) -> Stats {
         Stats {
             lookups: self.lookups.load(Relaxed),
             lookups_refused: self.lookups_refused.load(Relaxed),
@@ -56,6 +56,6 @@ impl Counters {
 }
 
 /// Adds one to a counter.
-pub(crate) fn count(counter: &AtomicU64) {
+pub(crate) fn increment(counter: &AtomicU64) {
     counter.fetch_add(1, Relaxed);
 }

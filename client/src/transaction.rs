@@ -72,14 +72,14 @@ impl Transaction {
     /// statement before the COMMIT detects this.
     pub(crate) async fn commit(mut self) -> Result<(), Error> {
         self.loan.batch_execute("select 1; commit").await?;
-        self.loan.end();
+        self.loan.mark_ended();
         Ok(())
     }
 
     /// Rolls back. If that fails, the connection is closed, which has the same effect.
     pub(crate) async fn rollback(mut self) {
         if self.loan.batch_execute("rollback").await.is_ok() {
-            self.loan.end();
+            self.loan.mark_ended();
         }
     }
 }

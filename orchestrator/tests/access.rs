@@ -138,7 +138,7 @@ async fn an_agent_touches_only_shards_with_its_labels_under_its_own_name() {
     let locked = Locked::start().await;
     let eu = json!({"region": "eu"});
     let near = locked.token("near", Role::Agent, &eu).await;
-    let claim = |agent: &str| json!({"protocol": plans::wire::PROTOCOL, "agent": agent, "instance": "i1", "holding": []});
+    let claim = |agent: &str| json!({"protocol": plans::wire::NEWEST_PROTOCOL, "agent": agent, "instance": "i1", "holding": []});
     let other = locked
         .post(&near, "/api/v1/agents/claim", &claim("far"))
         .await;
@@ -336,8 +336,7 @@ async fn where_all_is_read_only_agents_go_on_and_nobody_else_changes_anything() 
         (403, "controller.read_only".to_owned())
     );
     assert_eq!(server.get("/api/v1/shards").await.status(), 200);
-    let claim =
-        json!({"protocol": plans::wire::PROTOCOL, "agent": "x", "instance": "i1", "holding": []});
+    let claim = json!({"protocol": plans::wire::NEWEST_PROTOCOL, "agent": "x", "instance": "i1", "holding": []});
     let claimed = until("leading", || async {
         let answer = server.post("/api/v1/agents/claim", &claim).await;
         (answer.status() == 204).then_some(answer)

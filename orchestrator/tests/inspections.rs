@@ -4,7 +4,7 @@ use crate::fixture::{Agent, Server, refused, request, said, surveyed, told, unti
 use orchestrator::controller::{MapCheck, MapLoad};
 use plans::failure::{Failure, RetryClass};
 use plans::id::ShardName;
-use plans::inspection::check::{CheckFinding, CheckSubject, Checked, KeyRows, StrayRows};
+use plans::inspection::check::{CheckSubject, CheckTaskResult, KeyRows, StrayRows, SubjectResult};
 use plans::inspection::{
     Directory, Inspected, Inspection, InspectionTask, ItemLoad, KeyLoad, Load,
 };
@@ -169,7 +169,7 @@ fn part(inspection: &Inspection, broken: &str) -> Result<Inspected, Failure> {
         });
     }
     let seen = match &task.subject {
-        CheckSubject::Rows { table } => CheckFinding::Rows(StrayRows {
+        CheckSubject::Rows { table } => SubjectResult::Rows(StrayRows {
             table: table.to_string(),
             unmapped: u64::from(task.shard.name == ShardName::from("a")),
             unmapped_keys: vec![KeyRows {
@@ -178,17 +178,17 @@ fn part(inspection: &Inspection, broken: &str) -> Result<Inspected, Failure> {
             }],
             ..StrayRows::default()
         }),
-        CheckSubject::Schema => CheckFinding::Schema { tables: Vec::new() },
-        CheckSubject::Reference => CheckFinding::Reference { tables: Vec::new() },
-        CheckSubject::Guards => CheckFinding::Guards { broken: Vec::new() },
-        CheckSubject::Sequences => CheckFinding::Sequences {
+        CheckSubject::Schema => SubjectResult::Schema { tables: Vec::new() },
+        CheckSubject::Reference => SubjectResult::Reference { tables: Vec::new() },
+        CheckSubject::Guards => SubjectResult::Guards { broken: Vec::new() },
+        CheckSubject::Sequences => SubjectResult::Sequences {
             sequences: Vec::new(),
         },
-        CheckSubject::Present { .. } => CheckFinding::Present { keys: Vec::new() },
+        CheckSubject::Present { .. } => SubjectResult::Present { keys: Vec::new() },
     };
-    Ok(Inspected::Check(Checked {
+    Ok(Inspected::Check(CheckTaskResult {
         shard: task.shard.name.clone(),
-        finding: seen,
+        result: seen,
     }))
 }
 

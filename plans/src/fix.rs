@@ -50,7 +50,7 @@ pub struct Fix {
 }
 
 impl FixStatement {
-    /// Creates a fix from statements with commands of `psql` between them. The text is used unchanged.
+    /// Creates a fix of this stage from a text of statements and commands of `psql`. The text is not changed.
     #[must_use]
     pub fn psql(stage: FixStage, text: impl Into<String>) -> Self {
         let sql = text.into();

@@ -104,11 +104,11 @@ impl MigrationId {
     /// # Errors
     /// Returns the text if it cannot be a migration id.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let starts_well = text.starts_with(|c: char| c.is_ascii_lowercase());
-        let plain = text
+        let starts_with_letter = text.starts_with(|c: char| c.is_ascii_lowercase());
+        let has_only_permitted_characters = text
             .chars()
             .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
-        if starts_well && plain && text.len() <= MIGRATION_ID_MAX {
+        if starts_with_letter && has_only_permitted_characters && text.len() <= MIGRATION_ID_MAX {
             Ok(Self(text.to_owned()))
         } else {
             Err(format!("{text:?} is not a migration id"))

@@ -25,7 +25,7 @@ pub struct DatabaseIdentity {
 }
 
 impl DatabaseIdentity {
-    /// Returns true if no part that both identities know differs.
+    /// Returns true if `found` has the same value for every part that this identity knows.
     #[must_use]
     pub fn accepts(&self, found: &Self) -> bool {
         self.is_same_database(found)
@@ -49,9 +49,10 @@ impl DatabaseIdentity {
         self.is_same_database(found) && self.timeline < found.timeline
     }
 
-    /// Returns true if both are known to be the same database, regardless of their random ids.
+    /// Returns true if both have the same cluster, timeline and OID, regardless of their random ids. Then they are the
+    /// same database.
     #[must_use]
-    pub fn is_at_place_of(&self, other: &Self) -> bool {
+    pub fn has_same_oid_and_timeline(&self, other: &Self) -> bool {
         self.database.is_some()
             && (&self.system, self.timeline, self.database)
                 == (&other.system, other.timeline, other.database)
@@ -85,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_must_be_found_and_what_is_not_known_may_be_anything() {
+    fn known_parts_must_be_equal_and_unknown_parts_may_differ() {
         let known = identity(1, Some(5), Some("x"));
         assert!(known.accepts(&known));
         for other in [
@@ -104,11 +105,11 @@ mod tests {
     }
 
     #[test]
-    fn two_names_of_one_database_are_known_by_its_place() {
+    fn two_names_of_one_database_are_recognized_by_its_oid_and_timeline() {
         let known = identity(1, Some(5), Some("x"));
-        assert!(known.is_at_place_of(&identity(1, Some(5), None)));
-        assert!(!known.is_at_place_of(&identity(1, Some(6), Some("x"))));
-        assert!(!known.is_at_place_of(&identity(2, Some(5), Some("x"))));
-        assert!(!identity(1, None, None).is_at_place_of(&identity(1, None, None)));
+        assert!(known.has_same_oid_and_timeline(&identity(1, Some(5), None)));
+        assert!(!known.has_same_oid_and_timeline(&identity(1, Some(6), Some("x"))));
+        assert!(!known.has_same_oid_and_timeline(&identity(2, Some(5), Some("x"))));
+        assert!(!identity(1, None, None).has_same_oid_and_timeline(&identity(1, None, None)));
     }
 }

@@ -9,7 +9,7 @@ pub mod reconcile;
 pub mod sweep;
 
 pub use directory::{
-    Directory, DirectoryTable, DirectoryTask, LONGEST_VALUE, MOST_BYTES, MOST_ROWS,
+    Directory, DirectoryTable, DirectoryTask, MAX_BYTES, MAX_ROWS, MAX_VALUE_CHARS,
 };
 pub use load::{ItemLoad, KeyLoad, Load, LoadTask};
 
@@ -17,7 +17,7 @@ use crate::doctor::{DoctorTask, Examined};
 use crate::fleet::ShardRef;
 use crate::step::verify::{Differences, ReportTask};
 use crate::survey::{Survey, SurveyTask};
-use check::{CheckTask, Checked, RepairResult, RepairTask};
+use check::{CheckTask, CheckTaskResult, RepairResult, RepairTask};
 use identify::{Identified, IdentifyTask};
 use inventory::{Inventory, InventoryTask};
 use reconcile::CloseTask;
@@ -45,7 +45,7 @@ pub enum Inspection {
     Load(LoadTask),
     /// Reads a directory table of the operator, from which a map is imported.
     Directory(DirectoryTask),
-    /// Performs one part of the check of a map.
+    /// Performs one task of the check of a map.
     Check(Box<CheckTask>),
     /// Repairs one defect that a check found.
     #[serde(rename = "mend")]
@@ -95,7 +95,7 @@ pub enum Inspected {
     /// The result of [`Inspection::Directory`].
     Directory(Directory),
     /// The result of [`Inspection::Check`].
-    Check(Checked),
+    Check(CheckTaskResult),
     /// The result of [`Inspection::Repair`].
     #[serde(rename = "mend")]
     Repair(RepairResult),

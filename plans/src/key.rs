@@ -87,9 +87,10 @@ impl KeyType {
         }
     }
 
-    /// Returns an SQL expression that compares a column of this type in the same way as [`Key`].
+    /// Returns an SQL expression for the column. PostgreSQL compares its values in the same way as Rust compares
+    /// [`Key`].
     #[must_use]
-    pub fn comparable(self, column: &str) -> String {
+    pub fn comparable_expression(self, column: &str) -> String {
         match self {
             Self::Text => format!("({column}::pg_catalog.text collate pg_catalog.\"C\")"),
             Self::Smallint
@@ -105,7 +106,7 @@ impl KeyType {
     /// Returns an SQL expression for a column's 64-bit hash with seed 0. It uses built-in immutable functions that
     /// every supported version has.
     #[must_use]
-    pub fn hashed(self, column: &str) -> String {
+    pub fn hash_expression(self, column: &str) -> String {
         match self {
             Self::Smallint | Self::Integer | Self::Bigint => {
                 format!("pg_catalog.hashint8extended({column}::pg_catalog.int8, 0)")
@@ -134,8 +135,8 @@ impl fmt::Display for KeyType {
 
 /// One value of a shard key.
 ///
-/// In JSON an integer is a number, text a string, a composite key an array; the others are objects with
-/// the type's name, as in `{"uuid": "…"}`. A request may write those as plain strings too.
+/// In JSON, an integer is a number, a text is a string, and a composite key is an array. Each other key is an object
+/// with the name of its type, as in `{"uuid": "…"}`. A request may contain such a key as a plain string too.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Key {
     /// `smallint`, `integer` or `bigint`.
@@ -157,7 +158,7 @@ pub enum Key {
 /// Why a value is not a key of the map.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
-    /// The value has another type, or cannot be read as this one.
+    /// The value has another type, or its text is not a value of this type.
     #[error("{key} is not a {expected}")]
     Type {
         /// The value.
@@ -182,7 +183,7 @@ pub enum KeyError {
 /// # Errors
 /// [`KeyError`] with the value and the expected type.
 pub fn accept(types: &[KeyType], key: &Key) -> Result<Key, KeyError> {
-    let columns = |found: usize| KeyError::Columns {
+    let columns_error = |found: usize| KeyError::Columns {
         key: key.to_string(),
         found,
         expected: types.len(),
@@ -190,7 +191,7 @@ pub fn accept(types: &[KeyType], key: &Key) -> Result<Key, KeyError> {
     match (types, key) {
         ([only], Key::Row(values)) => match values.as_slice() {
             [value] => only.accept(value),
-            _ => Err(columns(values.len())),
+            _ => Err(columns_error(values.len())),
         },
         ([only], value) => only.accept(value),
         (_, Key::Row(values)) if values.len() == types.len() => types
@@ -199,8 +200,8 @@ pub fn accept(types: &[KeyType], key: &Key) -> Result<Key, KeyError> {
             .map(|(kind, value)| kind.accept(value))
             .collect::<Result<Vec<_>, _>>()
             .map(Key::Row),
-        (_, Key::Row(values)) => Err(columns(values.len())),
-        (_, _) => Err(columns(1)),
+        (_, Key::Row(values)) => Err(columns_error(values.len())),
+        (_, _) => Err(columns_error(1)),
     }
 }
 
@@ -271,7 +272,7 @@ fn read_hex(text: &str) -> Option<Vec<u8>> {
     }
     (0..text.len())
         .step_by(2)
-        .map(|at| u8::from_str_radix(&text[at..at + 2], 16).ok())
+        .map(|start| u8::from_str_radix(&text[start..start + 2], 16).ok())
         .collect()
 }
 
@@ -297,9 +298,9 @@ impl Key {
         }
     }
 
-    /// Returns the value as files and commands contain it: as [`Key::text`], a composite key as JSON.
+    /// Returns the value as files and commands contain it: a composite key as JSON, any other key as [`Key::text`].
     #[must_use]
-    pub(crate) fn written(&self) -> String {
+    pub(crate) fn file_text(&self) -> String {
         match self {
             Self::Row(_) => serde_json::to_string(self).unwrap_or_else(|_| self.text()),
             Self::Int(_)

@@ -1,8 +1,9 @@
 //! Sets of shard keys, and the SQL predicate into which each set is compiled.
 //!
 //! The same predicate is used in the WHERE of COPY, the row filter of the publication, the WHEN of the guard, the
-//! comparison, the deletion of rows and the search for stray rows. [`KeySet::contains`] decides the same for routing. A
-//! set is kept in normal form: ordered, without empty or repeated parts, and with adjacent parts joined.
+//! comparison, the deletion of rows and the search for stray rows. Routing uses [`KeySet::contains`], which returns the
+//! same for a single key. A set is kept in normal form: ordered, without empty or repeated parts, and with adjacent
+//! parts joined.
 
 mod interval;
 mod predicate;
@@ -42,7 +43,8 @@ pub struct Buckets {
     pub ranges: Vec<BucketRange>,
 }
 
-/// The half-open ends of one piece of a set, as bytes in key order. A missing end is unbounded.
+/// The first key of a piece of a set, and the first key after the piece, as bytes in key order. A missing end is
+/// unbounded.
 pub type Span = (Option<Vec<u8>>, Option<Vec<u8>>);
 
 impl KeySet {
@@ -65,12 +67,12 @@ impl KeySet {
         Self::List(keys.into_iter().collect())
     }
 
-    /// Returns the set that contains only `key`, or under a hash map its whole virtual shard. This set determines
-    /// only the strategy (range, hash, list) of the result, not its keys.
+    /// Returns the smallest set that contains `key`: under a hash map its whole virtual shard, otherwise only `key`.
+    /// `self` determines only the strategy (range, hash, list) of the result, not its keys.
     ///
     /// For the last value of a key type the range has no upper end, so it contains only this value.
     #[must_use]
-    pub fn only(&self, key: &Key) -> Option<Self> {
+    pub fn smallest_set_with(&self, key: &Key) -> Option<Self> {
         match self {
             Self::Range(_) => Some(Self::range(Some(key.clone()), key.successor())),
             Self::Hash(Buckets { of, .. }) => {
@@ -126,7 +128,8 @@ impl KeySet {
         }
     }
 
-    /// Returns true if `key` is in the set. It decides the same as the SQL of [`KeySet::predicate`].
+    /// Returns true if `key` is in the set. The SQL of [`KeySet::predicate`] gives the same result for a row with this
+    /// key.
     #[must_use]
     pub fn contains(&self, key: &Key) -> bool {
         match self {
@@ -153,8 +156,8 @@ impl KeySet {
         other.minus(self).is_empty()
     }
 
-    /// Returns the keys that are in both sets. Sets of different kinds have no common key, because a map has only one
-    /// kind.
+    /// Returns the keys that are in both sets. Sets of different strategies have no common key, because a map has only
+    /// one strategy.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
         match (self, other) {
@@ -166,11 +169,11 @@ impl KeySet {
                 common(&bucket_intervals(&a.ranges), &bucket_intervals(&b.ranges)),
             ),
             (Self::List(a), Self::List(b)) => Self::List(a & b),
-            (_, _) => self.none(),
+            (_, _) => self.empty_set(),
         }
     }
 
-    /// Returns the keys that are in either set. If `other` is of another kind, it is ignored.
+    /// Returns the keys that are in either set. If `other` has another strategy, it is ignored.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
         match (self, other) {
@@ -201,9 +204,9 @@ impl KeySet {
         }
     }
 
-    /// Returns the empty set of the same kind.
+    /// Returns the empty set of the same strategy.
     #[must_use]
-    pub fn none(&self) -> Self {
+    pub fn empty_set(&self) -> Self {
         match self {
             Self::Range(_) => Self::Range(Vec::new()),
             Self::Hash(buckets) => Self::Hash(Buckets {
@@ -297,14 +300,14 @@ fn from_buckets(of: u32, intervals: Vec<Interval<u32>>) -> KeySet {
 }
 
 /// The maximum number of pieces or keys in a text for people.
-const SHOWN: usize = 8;
+const MAX_PIECES_IN_TEXT: usize = 8;
 
 impl fmt::Display for KeySet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (texts, total): (Vec<String>, usize) = match self {
-            Self::Range(ranges) => (shown(ranges.iter()), ranges.len()),
-            Self::Hash(buckets) => (shown(buckets.ranges.iter()), buckets.ranges.len()),
-            Self::List(keys) => (shown(keys.iter()), keys.len()),
+            Self::Range(ranges) => (first_texts(ranges.iter()), ranges.len()),
+            Self::Hash(buckets) => (first_texts(buckets.ranges.iter()), buckets.ranges.len()),
+            Self::List(keys) => (first_texts(keys.iter()), keys.len()),
         };
         if total == 0 {
             return f.write_str("no keys");
@@ -322,8 +325,11 @@ impl fmt::Display for KeySet {
     }
 }
 
-fn shown(items: impl Iterator<Item = impl fmt::Display>) -> Vec<String> {
-    items.take(SHOWN).map(|item| item.to_string()).collect()
+fn first_texts(items: impl Iterator<Item = impl fmt::Display>) -> Vec<String> {
+    items
+        .take(MAX_PIECES_IN_TEXT)
+        .map(|item| item.to_string())
+        .collect()
 }
 
 #[cfg(test)]

@@ -151,17 +151,17 @@ impl MigrationId {
 /// Returns the name of the guard's function in [`SCHEMA`] for keys of this map that the shard has released.
 #[must_use]
 pub fn released_keys_function(map: &MapName) -> String {
-    format!("guard_away_{}", short(map))
+    format!("guard_away_{}", map_digits(map))
 }
 
 /// Returns the name of a guard trigger for released keys. `event` is insert, update or delete.
 #[must_use]
 pub fn released_keys_trigger(map: &MapName, event: &str) -> String {
-    format!("{TRIGGER_PREFIX}away_{}_{event}", short(map))
+    format!("{TRIGGER_PREFIX}away_{}_{event}", map_digits(map))
 }
 
 /// Returns twelve digits that identify a map, because its name may be too long or contain any character.
-fn short(map: &MapName) -> String {
+fn map_digits(map: &MapName) -> String {
     let digest = Sha256::digest(map.as_str().as_bytes());
     digest
         .iter()

@@ -5,14 +5,14 @@
 pub fn nearest_name<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let typed = name.to_lowercase();
     // A short name may differ in one letter, a long one in a third of its letters.
-    let allowed = (typed.chars().count() / 3).max(1);
+    let max_distance = (typed.chars().count() / 3).max(1);
     known
         .into_iter()
         .map(|known| {
             let distance = strsim::damerau_levenshtein(&typed, &known.to_lowercase());
             (distance, known)
         })
-        .filter(|(distance, known)| *distance <= allowed && *distance < known.chars().count())
+        .filter(|(distance, known)| *distance <= max_distance && *distance < known.chars().count())
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, known)| known)
 }
@@ -22,7 +22,7 @@ mod tests {
     use super::nearest_name;
 
     #[test]
-    fn a_typing_error_is_near_and_another_word_is_not() {
+    fn a_misspelled_name_is_found_and_another_word_is_not() {
         let known = ["source", "into", "operation", "s1", "s2"];
         for (name, meant) in [
             ("opperation", Some("operation")),

@@ -38,7 +38,7 @@ pub struct Estimate {
     pub write_stop_budget_ms: u32,
 }
 
-/// Another move for which a move waits.
+/// A dependency: another move for which a move waits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct After {
     /// The id of the other move in the same plan.
@@ -201,7 +201,7 @@ pub const API_VERSION: &str = "shardwright/v2";
 impl Plan {
     /// Returns the plan with its hash.
     #[must_use]
-    pub fn sealed(mut self) -> Self {
+    pub fn with_hash(mut self) -> Self {
         self.hash = self.computed_hash();
         self
     }
@@ -236,12 +236,12 @@ impl Plan {
     /// Returns the SHA-256 of the plan without its trials and its hash, in hexadecimal.
     #[must_use]
     pub fn computed_hash(&self) -> String {
-        let bare = Self {
+        let hashed = Self {
             trials: Vec::new(),
             hash: String::new(),
             ..self.clone()
         };
-        let text = serde_json::to_vec(&bare).unwrap_or_default();
+        let text = serde_json::to_vec(&hashed).unwrap_or_default();
         Sha256::digest(text)
             .iter()
             .map(|byte| format!("{byte:02x}"))
@@ -273,7 +273,7 @@ impl Plan {
 /// Why a plan file is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlanFileError {
-    /// The file is not a JSON document of this form.
+    /// The file is not a JSON document with the fields of a plan.
     #[error("the plan cannot be read: {message}")]
     Malformed {
         /// The line, from 1.
@@ -284,7 +284,7 @@ pub enum PlanFileError {
         message: String,
     },
     /// Another version has written the file.
-    #[error("the plan has the form {found:?}, this version reads {API_VERSION:?}")]
+    #[error("the plan has the format {found:?}, this version reads {API_VERSION:?}")]
     Form {
         /// The format in the file.
         found: String,

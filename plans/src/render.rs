@@ -70,13 +70,12 @@ fn write_end(out: &mut String, plan: &Plan) {
 /// Describes the trial run of a move.
 fn trial_text(trial: &MoveTrial) -> String {
     let figures = &trial.figures;
-    // The number of tables in which the trial run found no moving row.
-    let without = match figures.without_rows {
+    let without_rows = match figures.without_rows {
         0 => String::new(),
-        number => format!(", of {number} of which no moving row was seen"),
+        number => format!("; no moving row was found in {number} of these tables"),
     };
     format!(
-        "{}: {} objects of the schema, and {} rows ({}) of {} tables{without}, tried on the target in {} ms and rolled back",
+        "{}: {} objects of the schema, and {} rows ({}) of {} tables, tried on the target in {} ms and rolled back{without_rows}",
         trial.id,
         figures.objects,
         figures.rows,
@@ -86,15 +85,15 @@ fn trial_text(trial: &MoveTrial) -> String {
     )
 }
 
-/// Returns whether a character moves the text that follows it: control characters, line ends, and characters that
-/// change the direction of writing.
+/// Returns whether a character changes where or in which direction the following text is displayed: control characters,
+/// line ends, and characters that change the direction of writing.
 #[must_use]
 pub fn is_disruptive(char: char) -> bool {
-    let turns = matches!(
+    let is_separator_or_direction_mark = matches!(
         char,
         '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
     );
-    turns || char.is_control()
+    is_separator_or_direction_mark || char.is_control()
 }
 
 /// Escapes the disruptive characters ([`is_disruptive`]) of a name or text that comes from a user or a database, so
@@ -164,7 +163,7 @@ fn write_move(out: &mut String, plan: &Plan, planned: &PlannedMove) -> std::fmt:
             Until::Flipped => "flipped",
             Until::Finished => "finished",
         };
-        writeln!(out, "  waits            until {} is {until}", after.id)?;
+        writeln!(out, "  waits            until move {} is {until}", after.id)?;
     }
     writeln!(
         out,
@@ -180,7 +179,7 @@ fn write_details(out: &mut String, planned: &PlannedMove) -> std::fmt::Result {
     let moving = &planned.moving;
     writeln!(out, "  schema           {}", planned.schema_fingerprint)?;
     writeln!(out, "  Steps")?;
-    for node in &planned.graph.nodes {
+    for node in planned.graph.nodes() {
         writeln!(
             out,
             "    {:<14} {}",
@@ -229,29 +228,30 @@ fn write_tables(out: &mut String, planned: &PlannedMove) -> std::fmt::Result {
     Ok(())
 }
 
-/// Writes the effects of the mode, and of the other mode. The line `write stop` describes the write-blocked window.
+/// Writes the effects of the mode, and those of the other mode. The line `write block` describes the write-blocked
+/// window.
 fn write_modes(out: &mut String, plan: &Plan, planned: &PlannedMove) -> std::fmt::Result {
     let amount = bytes(planned.estimate.bytes);
     match planned.mode {
         Mode::Online => {
             writeln!(
                 out,
-                "  write stop       moving keys only, some 10 to 100 ms plus the oldest open writer, never over {} ms before it is given up",
+                "  write block      moving keys only: 10 to 100 ms, plus the rest of the oldest writing transaction; an attempt is given up after {} ms",
                 plan.options.write_stop_budget_ms
             )?;
             writeln!(
                 out,
-                "  offline instead  nothing captured; moving keys read-only while {amount} are copied and verified, no roll back after the flip"
+                "  offline instead  no capture; moving keys read-only while {amount} are copied and verified; no rollback after the flip"
             )
         }
         Mode::Offline => {
             writeln!(
                 out,
-                "  write stop       moving keys only, read-only while {amount} are copied and verified, no roll back after the flip"
+                "  write block      moving keys only: read-only while {amount} are copied and verified; no rollback after the flip"
             )?;
             writeln!(
                 out,
-                "  online instead   a slot on the source decodes its log meanwhile; writes to moving keys stop for some 10 to 100 ms"
+                "  online instead   a slot on the source decodes its log meanwhile; writes to moving keys are refused for 10 to 100 ms"
             )
         }
     }

@@ -8,7 +8,7 @@ mod options;
 mod parse;
 
 pub use operations::{
-    Drain, Isolate, KeyMove, Measure, Merge, MoveKeys, Part, Rebalance, Split, Tables,
+    Drain, Isolate, Measure, Merge, MoveEntry, MoveOperation, Part, Rebalance, Split, Tables,
 };
 pub use options::{Cutover, Ddl, DualWrite, Hold, LongWriters, Mode, Options, Schema, TrialRun};
 
@@ -25,7 +25,7 @@ pub enum Request {
     /// Move the keys of two or more shards to one shard.
     Merge(Merge),
     /// Move key sets, or all keys of a shard, to another shard.
-    Move(MoveKeys),
+    Move(MoveOperation),
     /// Give a tenant a shard of its own.
     Isolate(Isolate),
     /// Move all keys of a shard to other shards.

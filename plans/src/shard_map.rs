@@ -13,10 +13,10 @@ mod settings;
 pub use change::{Difference, difference};
 pub use export::{ExportForm, export};
 pub use import::{
-    ImportError, ImportForm, ImportProblem, InputPosition, MOST_PROBLEMS, import, import_rows,
+    ImportError, ImportForm, ImportProblem, InputPosition, MAX_PROBLEMS, import, import_rows,
 };
-pub use routers::{Router, RouterError, ShardAddress as RouterPlace, route};
-pub use rules::{Effect, PlacementRule, RuleBreak};
+pub use routers::{Router, RouterError, ShardAddress, route};
+pub use rules::{Effect, PlacementRule, RuleViolation};
 pub use selection::{Selection, SelectionError};
 pub use settings::{KeyColumns, MapSettings, Sequences, SettingsError, ThroughRef};
 
@@ -142,7 +142,7 @@ pub enum MapError {
         keys: KeySet,
     },
     /// The source does not own all keys that are to move.
-    #[error("map {map} version {version}: {keys} is not owned by shard {shard} as a whole")]
+    #[error("map {map} version {version}: shard {shard} does not own all of {keys}")]
     NotOwned {
         /// The map.
         map: MapName,
@@ -197,7 +197,7 @@ impl ShardMap {
             }
             Strategy::Range => self
                 .mappings
-                .partition_point(|mapping| starts_by(&mapping.keys, key)),
+                .partition_point(|mapping| starts_at_or_before(&mapping.keys, key)),
             Strategy::Hash => {
                 let bucket = bucket_of(key, self.buckets);
                 self.mappings
@@ -213,12 +213,14 @@ impl ShardMap {
     #[must_use]
     pub fn owned_by(&self, shard: &ShardName) -> KeySet {
         let owned = self.mappings.iter().filter(|m| &m.shard == shard);
-        owned.fold(self.no_keys(), |all, mapping| all.union(&mapping.keys))
+        owned.fold(self.empty_key_set(), |all, mapping| {
+            all.union(&mapping.keys)
+        })
     }
 
-    /// Returns the empty set of this map's kind.
+    /// Returns the empty key set of this map's strategy.
     #[must_use]
-    pub fn no_keys(&self) -> KeySet {
+    pub fn empty_key_set(&self) -> KeySet {
         match self.strategy {
             Strategy::Range => KeySet::Range(Vec::new()),
             Strategy::Hash => KeySet::buckets(self.buckets, 0, 0),
@@ -241,7 +243,7 @@ impl ShardMap {
     /// # Errors
     /// [`MapError`] names the key sets.
     pub fn validated(mut self) -> Result<Self, MapError> {
-        self.check_shape()?;
+        self.check_form()?;
         let mut mappings = Vec::with_capacity(self.mappings.len());
         for mapping in std::mem::take(&mut self.mappings) {
             let keys = self.accepted(mapping.keys)?;
@@ -265,7 +267,7 @@ impl ShardMap {
         self.mappings = mappings;
         self.check_overlaps()?;
         if self.strategy == Strategy::List {
-            self.gather_lists();
+            self.merge_lists_by_shard();
         }
         self.mappings.sort_by(|a, b| a.keys.cmp(&b.keys));
         Ok(self)
@@ -296,7 +298,7 @@ impl ShardMap {
         })
     }
 
-    fn check_shape(&self) -> Result<(), MapError> {
+    fn check_form(&self) -> Result<(), MapError> {
         let columns = self.key.len();
         let hash = self.strategy == Strategy::Hash;
         let problem = if columns == 0 || columns > 3 {
@@ -341,7 +343,7 @@ impl ShardMap {
         Ok(())
     }
 
-    fn gather_lists(&mut self) {
+    fn merge_lists_by_shard(&mut self) {
         let mut by_shard: BTreeMap<ShardName, Mapping> = BTreeMap::new();
         for mapping in self.mappings.drain(..) {
             match by_shard.get_mut(&mapping.shard) {
@@ -360,8 +362,8 @@ impl ShardMap {
     }
 }
 
-/// Returns true if a range begins at or before `key`.
-fn starts_by(keys: &KeySet, key: &Key) -> bool {
+/// Returns true if the range of a mapping begins at or before `key`.
+fn starts_at_or_before(keys: &KeySet, key: &Key) -> bool {
     match keys {
         KeySet::Range(ranges) => ranges
             .first()

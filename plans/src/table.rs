@@ -17,7 +17,7 @@ pub use format::{BinaryForm, CopyFormat, Format, MajorVersions, copy_format, str
 pub use lookup::lookup;
 pub use name::TableName;
 
-/// How a table's rows are tied to the shard key.
+/// How the shard key of a table's rows is determined.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TableKey {
@@ -46,7 +46,7 @@ pub struct ThroughTable {
     pub parent: TableName,
     /// Pairs of a column of this table and the equal column of the parent.
     pub columns: Vec<(String, String)>,
-    /// How the parent's rows are tied to the shard key.
+    /// How the shard key of the parent's rows is determined.
     pub key: TableKey,
 }
 
@@ -58,6 +58,7 @@ impl TableKey {
         self.nested(keys, row, 0)
     }
 
+    /// Returns the predicate. `depth` distinguishes the aliases of nested subqueries.
     fn nested(&self, keys: &KeySet, row: &str, depth: usize) -> String {
         let qualified = |row: &str, name: &str| match row {
             "" => quote_ident(name),
@@ -97,10 +98,10 @@ impl TableKey {
 pub struct MovingTable {
     /// The name. Each leaf of a partitioned table is a separate table.
     pub table: TableName,
-    /// For a leaf: the root of its partitioned table, whose name the map and applications use.
+    /// For a leaf: the root of its partitioned table. The map and applications use the name of the root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partition_of: Option<TableName>,
-    /// How its rows are tied to the shard key.
+    /// How the shard key of its rows is determined.
     pub key: TableKey,
     /// The columns that identify a row: those of the primary key, or of the replica identity index, in index order.
     /// They include the key's columns. Empty: only the whole row identifies it (replica identity FULL).
@@ -134,7 +135,7 @@ pub struct MovingTable {
 }
 
 impl MovingTable {
-    /// Creates a table of which only the name and its tie to the key are known.
+    /// Creates a table of which only the name and its relation to the shard key are known.
     #[must_use]
     pub fn bare(table: TableName, key: TableKey) -> Self {
         Self {
@@ -161,8 +162,8 @@ impl MovingTable {
 
     /// Returns the predicate of the moving rows for a row named `row` (an alias, `new`, `old`).
     ///
-    /// If `row` is empty, columns have no prefix, as in a publication and in statements on this table alone. A table
-    /// that is tied through another one is then written with its full name.
+    /// If `row` is empty, columns have no prefix, as in a publication and in statements on this table alone. Only
+    /// columns of a dependent table ([`TableKey::Through`]) then have the full name of the table as prefix.
     #[must_use]
     pub fn predicate(&self, keys: &KeySet, row: &str) -> String {
         match (&self.key, row) {
@@ -201,7 +202,7 @@ impl MovingTable {
     }
 }
 
-/// Returns one table for each table that maps name: of a partitioned table the first leaf.
+/// Returns one table for each table that a map names: of a partitioned table only the first leaf.
 #[must_use]
 pub fn one_of_each_top(tables: &[MovingTable]) -> Vec<&MovingTable> {
     let mut names = BTreeSet::new();

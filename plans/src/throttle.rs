@@ -4,10 +4,10 @@
 //! applies it to copy, comparison and deletion. Changes are always applied at full speed, and so is the cutover.
 
 mod governor;
-mod hold;
+mod health;
 mod hours;
+mod latency;
 mod millis;
-mod reserve;
 mod setting;
 #[cfg(test)]
 mod tests;
@@ -27,7 +27,7 @@ use std::fmt;
 /// The least throttle ratio. A migration is slowed down but never stops completely.
 pub const MIN_RATIO: f64 = 0.02;
 /// The maximum number of concurrent COPY sessions.
-pub const MOST_STREAMS: u32 = 16;
+pub const MAX_STREAMS: u32 = 16;
 
 /// Limits on the load that a migration causes. A limit without a value has its default, or does not apply.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -44,15 +44,16 @@ pub struct Throttle {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hours: Option<Hours>,
     /// Limits on the health signals of the shards.
-    #[serde(skip_serializing_if = "is_usual")]
+    #[serde(skip_serializing_if = "is_default")]
     pub shards: ShardLimits,
 }
 
-fn is_usual<T: Default + PartialEq>(value: &T) -> bool {
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// Health signals of a shard that slow a migration down. `null` switches one off.
+/// Limits on the health signals of a shard. A signal that exceeds its limit slows the migration down. `null` removes a
+/// limit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ShardLimits {
@@ -96,15 +97,15 @@ impl Throttle {
     #[must_use]
     pub fn problems(&self) -> Vec<String> {
         let shards = &self.shards;
-        let wide = |value: Option<u32>| value.map(u64::from);
+        let to_u64 = |value: Option<u32>| value.map(u64::from);
         let least = [
             ("rate_bytes_s", self.rate_bytes_s, 1024),
-            ("shards.replica_lag_s", wide(shards.replica_lag_s), 1),
-            ("shards.active_sessions", wide(shards.active_sessions), 1),
-            ("shards.lock_waits", wide(shards.lock_waits), 1),
-            ("shards.commit_ms", wide(shards.commit_ms), 1),
-            ("shards.wal_mib_s", wide(shards.wal_mib_s), 1),
-            ("shards.checkpoint_s", wide(shards.checkpoint_s), 1),
+            ("shards.replica_lag_s", to_u64(shards.replica_lag_s), 1),
+            ("shards.active_sessions", to_u64(shards.active_sessions), 1),
+            ("shards.lock_waits", to_u64(shards.lock_waits), 1),
+            ("shards.commit_ms", to_u64(shards.commit_ms), 1),
+            ("shards.wal_mib_s", to_u64(shards.wal_mib_s), 1),
+            ("shards.checkpoint_s", to_u64(shards.checkpoint_s), 1),
         ];
         let below = |(name, value, least): (&str, Option<u64>, u64)| {
             let value = value.filter(|value| *value < least)?;
@@ -143,13 +144,13 @@ impl fmt::Display for MigrationLimits {
         if let Some(hours) = hours {
             write!(f, ", {hours}")?;
         }
-        let signs = [
+        let signals = [
             ("replica lag", shards.replica_lag_s, " s"),
             ("active sessions", shards.active_sessions, ""),
             ("lock waits", shards.lock_waits, ""),
             ("commit", shards.commit_ms, " ms"),
         ];
-        for (name, limit, unit) in signs {
+        for (name, limit, unit) in signals {
             match limit {
                 Some(limit) => write!(f, ", {name} {limit}{unit}")?,
                 None => write!(f, ", {name} off")?,

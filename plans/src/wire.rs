@@ -15,7 +15,10 @@ pub use progress::{
     TableProgress,
 };
 pub use secret::{SECRET_HEADER, WireSecret};
-pub use versions::{CASCADES, OLDEST_PROTOCOL, PROTOCOL, Protocols, SECRETS};
+pub use versions::{
+    FIRST_PROTOCOL_WITH_CASCADES, FIRST_PROTOCOL_WITH_SECRETS, NEWEST_PROTOCOL, OLDEST_PROTOCOL,
+    ProtocolRange,
+};
 
 use crate::failure::Failure;
 use crate::fleet::ShardRef;
@@ -36,7 +39,7 @@ use std::collections::BTreeMap;
 /// An agent's request for work. The controller answers when there is work, or with `204 No Content` after about 20 s.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
-    /// The newest protocol version that the agent supports ([`PROTOCOL`]).
+    /// The newest protocol version that the agent supports ([`NEWEST_PROTOCOL`]).
     pub protocol: u32,
     /// [`OLDEST_PROTOCOL`]; `None`: the agent supports only `protocol`.
     #[serde(default)]
@@ -45,9 +48,11 @@ pub struct Claim {
     pub agent: AgentName,
     /// The id of the process. A new process of the same agent immediately ends the leases of the old one.
     pub instance: InstanceId,
-    /// The assignments that this process has received. Any other assignment was lost on the way, and is sent again.
+    /// The assignments that this process has received. Any other assignment has not arrived, and the controller sends
+    /// it again.
     pub holding: Vec<ClaimedWork>,
-    /// The inspections on which the process works. Others were lost on the way. `None`: the agent does not report them.
+    /// The inspections on which the process works. Any other inspection has not arrived. `None`: the agent does not
+    /// report them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inspecting: Option<Vec<String>>,
     /// The host on which the process runs, for people.
@@ -64,8 +69,8 @@ pub struct Claim {
 impl Claim {
     /// Returns the protocol versions that the agent supports.
     #[must_use]
-    pub fn protocols(&self) -> Protocols {
-        Protocols {
+    pub fn protocols(&self) -> ProtocolRange {
+        ProtocolRange {
             oldest: self.oldest.unwrap_or(self.protocol),
             newest: self.protocol,
         }
@@ -98,7 +103,7 @@ pub struct ClaimedWork {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "work", rename_all = "snake_case")]
 pub enum Work {
-    /// Execute a step, or only keep a migration's streams running.
+    /// Execute a step, or without a step only keep a migration's stream running.
     Step(Box<Dispatch>),
     /// Inspect shards, for a plan or a check.
     Inspect(Box<InspectionTask>),
@@ -214,14 +219,15 @@ pub struct Directive {
     pub action: Action,
     /// Limits on the load that the migration causes from now on. If this version cannot parse the limits, it ignores
     /// them, because it must still obey the action.
-    #[serde(default, deserialize_with = "understood")]
+    #[serde(default, deserialize_with = "parsed_or_none")]
     pub limits: Option<MigrationLimits>,
     /// The latency that the application last reported.
     #[serde(default)]
     pub latency: Option<Latency>,
 }
 
-fn understood<'de, T, D>(value: D) -> Result<Option<T>, D::Error>
+/// Deserializes a value; `None` if this version cannot parse it.
+fn parsed_or_none<'de, T, D>(value: D) -> Result<Option<T>, D::Error>
 where
     T: serde::de::DeserializeOwned,
     D: serde::Deserializer<'de>,
@@ -239,9 +245,10 @@ pub enum Action {
     /// End the running step at its next safe point and report it as interrupted. Stop the stream, and keep everything
     /// else.
     Pause,
-    /// The same as `Pause`, and give up the lease: the migration has ended or failed, or another process holds it.
+    /// The same as `Pause`, and give up the lease: the migration has ended or failed, or another process holds the
+    /// lease.
     Release,
-    /// End the step `hold`, because the operator finishes or rolls back.
+    /// End the step `hold`, because the operator has sent the command `finish` or `rollback`.
     EndHold,
 }
 

@@ -1,4 +1,4 @@
-//! What PostgreSQL computed about keys and key sets, in docs/golden/keys.json, is what this crate says.
+//! Compares the results of this crate for keys and key sets with those of PostgreSQL, in docs/golden/keys.json.
 //!
 //! A test of the client writes that file and compares it with a server.
 
@@ -50,7 +50,7 @@ fn groups() -> Vec<(Vec<KeyType>, Group)> {
 }
 
 #[test]
-fn keys_are_as_the_server_has_them() {
+fn keys_have_the_texts_order_and_hashes_of_the_server() {
     for (types, group) in groups() {
         for Entry {
             key,
@@ -108,20 +108,20 @@ fn sets_have_the_members_that_the_server_selects() {
 }
 
 #[test]
-fn one_key_alone_is_alone_even_at_the_end_of_its_type() {
+fn the_smallest_set_with_a_key_contains_no_other_key() {
     for (types, group) in groups() {
         let all = KeySet::range(None, None);
         for entry in &group.keys {
-            let only = all.only(&entry.key).unwrap();
-            let held: Vec<&Key> = group
+            let set = all.smallest_set_with(&entry.key).unwrap();
+            let members_of_set: Vec<&Key> = group
                 .keys
                 .iter()
                 .map(|other| &other.key)
-                .filter(|key| only.contains(key))
+                .filter(|key| set.contains(key))
                 .collect();
-            assert_eq!(held, [&entry.key]);
+            assert_eq!(members_of_set, [&entry.key]);
             if types.len() == 1 {
-                let accepted = only.accept(&types).unwrap();
+                let accepted = set.accept(&types).unwrap();
                 assert!(accepted.contains(&entry.key));
             }
         }

@@ -5,8 +5,8 @@ use connect::Connected;
 use plans::failure::StepCode;
 use plans::fleet::ShardRef;
 use plans::inspection::check::{
-    CheckFinding, CheckSubject, CheckTask, Checked, KeyRows, ObservedGuard, ObservedReference,
-    ObservedSequence, ObservedTable, SAMPLE, StrayRows,
+    CheckSubject, CheckTask, CheckTaskResult, KeyRows, MAX_SAMPLE_KEYS, ObservedGuard,
+    ObservedReference, ObservedSequence, ObservedTable, StrayRows, SubjectResult,
 };
 use plans::key::{Key, KeyType, accept};
 use plans::key_set::{KeyRange, KeySet};
@@ -25,7 +25,7 @@ use crate::shard::{released_keys_check, sequences};
 /// # Errors
 /// If the shard cannot be reached or read, or if a table of the map that exists on the shard has no known relation to
 /// the shard key.
-pub(super) async fn run(task: &CheckTask) -> Result<Checked, StepError> {
+pub(super) async fn run(task: &CheckTask) -> Result<CheckTaskResult, StepError> {
     let client = super::session(&task.shard, "check").await?;
     let shard = task.shard.name.as_str();
     if task.subject != CheckSubject::Guards {
@@ -43,29 +43,29 @@ pub(super) async fn run(task: &CheckTask) -> Result<Checked, StepError> {
         }
         CheckSubject::Schema | CheckSubject::Guards | CheckSubject::Sequences => {}
     }
-    let finding = match &task.subject {
+    let result = match &task.subject {
         CheckSubject::Rows { table } => {
-            CheckFinding::Rows(count_misplaced_rows(&client, task, &tables, table).await?)
+            SubjectResult::Rows(count_misplaced_rows(&client, task, &tables, table).await?)
         }
-        CheckSubject::Schema => CheckFinding::Schema {
+        CheckSubject::Schema => SubjectResult::Schema {
             tables: read_schema(&client, task).await?,
         },
-        CheckSubject::Reference => CheckFinding::Reference {
+        CheckSubject::Reference => SubjectResult::Reference {
             tables: digest_reference_tables(&client, task).await?,
         },
-        CheckSubject::Guards => CheckFinding::Guards {
+        CheckSubject::Guards => SubjectResult::Guards {
             broken: find_broken_guards(&client, task, &tables).await?,
         },
-        CheckSubject::Sequences => CheckFinding::Sequences {
+        CheckSubject::Sequences => SubjectResult::Sequences {
             sequences: read_sequences(&client, &tables).await?,
         },
-        CheckSubject::Present { keys } => CheckFinding::Present {
+        CheckSubject::Present { keys } => SubjectResult::Present {
             keys: find_present_keys(&client, task, &tables, keys).await?,
         },
     };
-    Ok(Checked {
+    Ok(CheckTaskResult {
         shard: task.shard.name.clone(),
-        finding,
+        result,
     })
 }
 
@@ -215,7 +215,7 @@ async fn count_rows_by_key(
     let rows = client
         .query(
             &format!(
-                "select {}, count(*) from {from} t where {condition} group by {positions} order by {positions} limit {SAMPLE}",
+                "select {}, count(*) from {from} t where {condition} group by {positions} order by {positions} limit {MAX_SAMPLE_KEYS}",
                 columns.join(", ")
             ),
             &[],

@@ -8,7 +8,7 @@ use connect::Connected;
 use futures::{TryStreamExt, pin_mut};
 use plans::failure::StepCode;
 use plans::inspection::{
-    Directory, DirectoryTable, DirectoryTask, LONGEST_VALUE, MOST_BYTES, MOST_ROWS,
+    Directory, DirectoryTable, DirectoryTask, MAX_BYTES, MAX_ROWS, MAX_VALUE_CHARS,
 };
 use tokio_postgres::{SimpleQueryMessage, SimpleQueryRow};
 
@@ -108,10 +108,10 @@ impl BoundedDirectory<'_> {
     fn push_row(&mut self, row: &SimpleQueryRow) -> Result<(), StepError> {
         let values = (0..row.len()).map(|index| row.get(index));
         let values: Vec<Option<&str>> = values.collect();
-        let is_too_long = |value: &&str| value.chars().nth(LONGEST_VALUE).is_some();
+        let is_too_long = |value: &&str| value.chars().nth(MAX_VALUE_CHARS).is_some();
         if values.iter().flatten().any(is_too_long) {
             let message = format!(
-                "{}: a value has more than {LONGEST_VALUE} characters",
+                "{}: a value has more than {MAX_VALUE_CHARS} characters",
                 self.action
             );
             return Err(size_error(StepCode::DirectoryValue, message));
@@ -122,9 +122,9 @@ impl BoundedDirectory<'_> {
             .sum::<usize>();
         let values = values.into_iter().map(|value| value.map(str::to_owned));
         self.directory.rows.push(values.collect());
-        if self.directory.rows.len() > MOST_ROWS || self.bytes > MOST_BYTES {
+        if self.directory.rows.len() > MAX_ROWS || self.bytes > MAX_BYTES {
             let message = format!(
-                "{}: it has more than {MOST_ROWS} rows or {MOST_BYTES} bytes",
+                "{}: it has more than {MAX_ROWS} rows or {MAX_BYTES} bytes",
                 self.action
             );
             return Err(size_error(StepCode::DirectoryRows, message));

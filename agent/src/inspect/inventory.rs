@@ -8,8 +8,8 @@ use connect::Connected;
 use plans::fleet::ShardRef;
 use plans::id::{MapName, MigrationId};
 use plans::inspection::inventory::{
-    About, Inventory, InventoryTask, Object, ObjectKind, ObservedMove, ReleasedKeys, ReleasedMove,
-    Similar, Whose,
+    About, Inventory, InventoryTask, Object, ObjectKind, ObjectOwner, ObservedMove, ReleasedKeys,
+    ReleasedMove, Similar,
 };
 use plans::key_set::KeySet;
 use plans::names::{

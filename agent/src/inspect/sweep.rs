@@ -11,7 +11,7 @@ use connect::Connected;
 use plans::failure::StepCode;
 use plans::fleet::ShardRef;
 use plans::id::{Epoch, MapName, MapVersion, MigrationId};
-use plans::inspection::inventory::{Inventory, InventoryTask, ObjectKind, Whose};
+use plans::inspection::inventory::{Inventory, InventoryTask, ObjectKind, ObjectOwner};
 use plans::inspection::sweep::{Guards, Sweep, SweepTask, Swept};
 use plans::key_set::KeySet;
 use plans::names::{SCHEMA, released_keys_function, released_keys_trigger};
@@ -141,7 +141,7 @@ impl AbandonedMigration {
 
     /// Drops the slots and publications of the migration. They refuse no write.
     async fn end_streams(&self, inventory: &Inventory, swept: &mut Swept) -> Result<(), StepError> {
-        let whose = Whose::Migration(self.token.migration.clone());
+        let whose = ObjectOwner::Migration(self.token.migration.clone());
         for object in inventory
             .objects
             .iter()

@@ -7,7 +7,7 @@ use plans::fleet::ShardInfo;
 use plans::fleet::ShardRef;
 use plans::id::{MapName, MapVersion, ShardName};
 use plans::inspection::check::{
-    Checked, Defect, DefectKind, Repair, RepairRequest, combine, follow_up, questions,
+    CheckTaskResult, Defect, DefectKind, Repair, RepairRequest, combine, first_tasks, follow_up,
 };
 use plans::inspection::{Inspected, Inspection};
 use plans::key::{Key, KeyType, accept};
@@ -67,9 +67,9 @@ impl Fleet {
 
     /// Returns the defects. `questions_at_first` is the expected number of inspections in the first round.
     async fn defects_of(&self, questions_at_first: usize) -> Vec<Defect> {
-        let (shards, none) = (self.shards(), self.map.no_keys());
-        let mut parts: Vec<Checked> = Vec::new();
-        let first = questions(&self.map, &shards, &none);
+        let (shards, none) = (self.shards(), self.map.empty_key_set());
+        let mut parts: Vec<CheckTaskResult> = Vec::new();
+        let first = first_tasks(&self.map, &shards, &none);
         assert_eq!(first.len(), questions_at_first);
         for task in first {
             parts.push(checked(Inspection::Check(Box::new(task))).await);
@@ -156,7 +156,7 @@ async fn run(database: &Database, sql: &str) {
 }
 
 /// Runs an inspection with request and answer encoded in JSON, as between controller and agent.
-async fn checked(inspection: Inspection) -> Checked {
+async fn checked(inspection: Inspection) -> CheckTaskResult {
     let asked = serde_json::to_string(&inspection).expect("written");
     let answer = inspect::run(
         &serde_json::from_str(&asked).expect("read"),
@@ -366,9 +366,9 @@ async fn rows_without_the_key_are_placed_by_their_parents_and_orphans_are_report
         .settings
         .through
         .insert("note".to_owned(), ThroughRef { parent, columns });
-    let (shards, none) = (fleet.shards(), fleet.map.no_keys());
+    let (shards, none) = (fleet.shards(), fleet.map.empty_key_set());
     let mut parts = Vec::new();
-    for task in questions(&fleet.map, &shards, &none) {
+    for task in first_tasks(&fleet.map, &shards, &none) {
         parts.push(checked(Inspection::Check(Box::new(task))).await);
     }
     let defects = combine(&fleet.map, &self::fleet(), &parts);

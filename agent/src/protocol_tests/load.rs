@@ -99,7 +99,7 @@ async fn rows_are_counted_by_bucket_by_key_and_by_range() {
     let tiled = range
         .items
         .iter()
-        .fold(owned.none(), |all, item| all.union(&item.keys));
+        .fold(owned.empty_set(), |all, item| all.union(&item.keys));
     assert_eq!(tiled, owned);
     let alone = KeySet::range(Some(Key::Int(17)), Some(Key::Int(18)));
     assert!(

@@ -203,7 +203,7 @@ fn dispatch(bench: &Bench, step: StepKind, done: &[(StepKind, Value)]) -> Dispat
     let outputs = done.iter().cloned();
     Dispatch {
         epoch: Epoch(2),
-        secret: Some(WireSecret::of([2; 32])),
+        secret: Some(WireSecret::from_bits([2; 32])),
         outputs: outputs
             .map(|(kind, output)| (StepId::from(kind.name()), output))
             .collect(),

@@ -4,7 +4,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use plans::throttle::MOST_STREAMS;
+use plans::throttle::MAX_STREAMS;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// The semaphore grants permits in the order of the requests, so that no stream waits long with an open transaction.
@@ -25,7 +25,7 @@ struct PermitCount {
 impl Default for StreamPermits {
     /// Returns one permit for each possible stream.
     fn default() -> Self {
-        let max_streams = MOST_STREAMS as usize;
+        let max_streams = MAX_STREAMS as usize;
         Self {
             semaphore: Semaphore::new(max_streams),
             count: Mutex::new(PermitCount {

@@ -33,7 +33,7 @@ pub(super) struct WorkerProcess {
 impl WorkerProcess {
     /// Starts a new process of the agent `name`, which keeps its spools in `spools`.
     pub(super) fn start(name: &AgentName, spools: &Path) -> Self {
-        let key = WireSecret::of(rand::random());
+        let key = WireSecret::from_bits(rand::random());
         let locked = lock_and_add_key(&key_file_path(name, spools), &key);
         let (file, ended_keys) = locked.unwrap_or_else(|error| {
             let path = key_file_path(name, spools);
@@ -92,7 +92,7 @@ fn lock_and_add_key(
     let earlier: Vec<WireSecret> = text
         .lines()
         .take(MAX_KEYS)
-        .map(WireSecret::presented)
+        .map(WireSecret::from_text)
         .collect();
     let lines = std::iter::once(key).chain(&earlier).map(WireSecret::reveal);
     let lines: Vec<&str> = lines.take(MAX_KEYS).collect();

@@ -27,7 +27,7 @@ fn map(strategy: Strategy, kind: KeyType, buckets: u32, sets: &[(KeySet, &str)])
 }
 
 /// Checks that the index and the map return the same owners, also for a map that was read from JSON.
-fn agrees(map: ShardMap, keys: impl Iterator<Item = Key>) {
+fn assert_same_owners(map: ShardMap, keys: impl Iterator<Item = Key>) {
     let map = serde_json::from_str(&serde_json::to_string(&map).unwrap()).unwrap();
     let routes = Routes::new(map).unwrap();
     for key in keys {
@@ -37,19 +37,19 @@ fn agrees(map: ShardMap, keys: impl Iterator<Item = Key>) {
 }
 
 #[test]
-fn every_index_agrees_with_the_map() {
+fn every_index_returns_the_owner_of_the_map() {
     let numbers = || (-50..50).map(Key::Int);
     let range = |from: i64, to: i64| KeySet::range(Some(Key::Int(from)), Some(Key::Int(to)));
     let ranges = [(range(-40, 0), "a"), (range(10, 20), "b")];
-    agrees(map(Strategy::Range, KeyType::Bigint, 0, &ranges), numbers());
+    assert_same_owners(map(Strategy::Range, KeyType::Bigint, 0, &ranges), numbers());
 
-    for of in [16, LARGEST_TABLE * 2] {
+    for of in [16, MAX_TABLE_SIZE * 2] {
         let quarter = of / 4;
         let buckets = [
             (KeySet::buckets(of, 0, quarter), "a"),
             (KeySet::buckets(of, quarter * 2, of), "b"),
         ];
-        agrees(
+        assert_same_owners(
             map(Strategy::Hash, KeyType::Bigint, of, &buckets),
             numbers(),
         );
@@ -61,11 +61,11 @@ fn every_index_agrees_with_the_map() {
         (list(10..20), "a"),
         (list(20..21), "b"),
     ];
-    agrees(map(Strategy::List, KeyType::Bigint, 0, &lists), numbers());
+    assert_same_owners(map(Strategy::List, KeyType::Bigint, 0, &lists), numbers());
 }
 
 #[test]
-fn ranges_without_bounds_and_keys_that_are_no_numbers_agree_too() {
+fn ranges_without_bounds_and_keys_that_are_not_numbers_have_the_same_owners() {
     let named = |from: Option<&str>, to: Option<&str>| {
         KeySet::range(from.map(Key::from), to.map(Key::from))
     };
@@ -75,23 +75,23 @@ fn ranges_without_bounds_and_keys_that_are_no_numbers_agree_too() {
         (named(Some("p"), None), "b"),
     ];
     let letters = || ('a'..='z').map(|letter| Key::Text(letter.to_string()));
-    agrees(map(Strategy::Range, KeyType::Text, 0, &texts), letters());
+    assert_same_owners(map(Strategy::Range, KeyType::Text, 0, &texts), letters());
     let dates = [
         (KeySet::range(None, Some(Key::Date(0))), "a"),
         (KeySet::range(Some(Key::Date(5)), None), "b"),
     ];
     let days = (-9..9).map(Key::Date);
-    agrees(map(Strategy::Range, KeyType::Date, 0, &dates), days);
-    let whole = [(KeySet::range(None, None), "a")];
+    assert_same_owners(map(Strategy::Range, KeyType::Date, 0, &dates), days);
+    let all_keys = [(KeySet::range(None, None), "a")];
     let ends = [i64::MIN, 0, i64::MAX].map(Key::Int);
-    agrees(
-        map(Strategy::Range, KeyType::Bigint, 0, &whole),
+    assert_same_owners(
+        map(Strategy::Range, KeyType::Bigint, 0, &all_keys),
         ends.into_iter(),
     );
 }
 
 #[test]
-fn a_key_without_a_shard_is_named() {
+fn the_error_for_a_key_without_a_shard_names_the_key() {
     let lists = [(KeySet::list([Key::from("acme")]), "a")];
     let routes = Routes::new(map(Strategy::List, KeyType::Text, 0, &lists)).unwrap();
     assert_eq!(routes.shard_of(&Key::from("acme")).unwrap().as_str(), "a");

@@ -47,7 +47,7 @@ pub(crate) struct Set {
 
 impl Group {
     /// Returns the results of the Rust implementation of key functions.
-    pub(crate) fn by_twin(samples: &Samples) -> Self {
+    pub(crate) fn by_rust(samples: &Samples) -> Self {
         let one_column = samples.kinds.len() == 1;
         let entry = |key: &Key| Entry {
             key: key.clone(),

@@ -1,7 +1,7 @@
-//! Compares the Rust implementation (the Rust twin) of keys and key sets with PostgreSQL.
+//! Compares the Rust implementation of keys and key sets with PostgreSQL.
 //!
 //! A server computes text forms, order, hashes, virtual shards and the members of many key sets for values of
-//! every key type; the results of the Rust twin must be equal, and so must the committed golden file, with
+//! every key type; the results of the Rust implementation must be equal, and so must the committed golden file, with
 //! which implementations in other languages can be tested. `UPDATE_GOLDEN=1` writes that file again.
 //! PostgreSQL must accept every predicate as a publication's row filter, as a trigger's WHEN and in COPY.
 
@@ -18,22 +18,22 @@ use server::Server;
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/golden/keys.json");
 
 #[tokio::test]
-async fn the_twin_is_what_postgresql_computes() {
+async fn the_rust_results_equal_those_of_postgresql() {
     let server = Server::start().await;
     let mut document = Document::default();
     for samples in values::groups(1, 16) {
         let table = server.table(&samples).await;
-        let measured = server.measure(&table, &samples).await;
-        same(&measured, &Group::by_twin(&samples));
-        uses::check(&server, &table, &samples, &measured).await;
-        document.groups.push(measured);
+        let computed = server.compute(&table, &samples).await;
+        assert_same(&computed, &Group::by_rust(&samples));
+        uses::check(&server, &table, &samples, &computed).await;
+        document.groups.push(computed);
     }
     // More values than a file should hold.
     for samples in values::groups(2, 400) {
         let table = server.table(&samples).await;
-        same(
-            &server.measure(&table, &samples).await,
-            &Group::by_twin(&samples),
+        assert_same(
+            &server.compute(&table, &samples).await,
+            &Group::by_rust(&samples),
         );
     }
     let text = document.to_text();
@@ -48,15 +48,15 @@ async fn the_twin_is_what_postgresql_computes() {
     );
 }
 
-/// Fails with the first difference; the message does not contain all results.
-fn same(measured: &Group, twin: &Group) {
-    let name = &measured.name;
-    assert_eq!(measured.keys.len(), twin.keys.len(), "{name}");
-    for (server, twin) in measured.keys.iter().zip(&twin.keys) {
-        assert_eq!(server, twin, "{name}");
+/// Fails at the first difference, so that the message does not contain all results.
+fn assert_same(server: &Group, rust: &Group) {
+    let name = &server.name;
+    assert_eq!(server.keys.len(), rust.keys.len(), "{name}");
+    for (by_server, by_rust) in server.keys.iter().zip(&rust.keys) {
+        assert_eq!(by_server, by_rust, "{name}");
     }
-    for (server, twin) in measured.sets.iter().zip(&twin.sets) {
-        assert_eq!(server, twin, "{name}");
+    for (by_server, by_rust) in server.sets.iter().zip(&rust.sets) {
+        assert_eq!(by_server, by_rust, "{name}");
     }
-    assert_eq!(measured, twin, "{name}");
+    assert_eq!(server, rust, "{name}");
 }

@@ -11,11 +11,13 @@ use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use tokio_postgres::{Client, Row};
 
+/// A database with another collation than "C".
 const DATABASE: &str = "create database keys template template0 encoding 'UTF8' \
     lc_collate 'C' lc_ctype 'C' locale_provider icu icu_locale 'en-US'";
 /// Unusual settings. With them, every predicate and literal must have the same meaning as with the default settings.
 const SETTINGS: &str = "-c TimeZone=Asia/Kolkata -c DateStyle=SQL,DMY -c IntervalStyle=sql_standard \
     -c bytea_output=escape -c standard_conforming_strings=off -c escape_string_warning=off";
+/// The settings with which the server prints the texts of keys.
 const PLAIN: &str = "begin; set local TimeZone = 'UTC'; set local DateStyle = 'ISO'; \
     set local bytea_output = 'hex'";
 
@@ -66,26 +68,26 @@ impl Server {
     }
 
     /// Returns the results that the server computes for the samples, whose rows are in `table`.
-    pub(crate) async fn measure(&self, table: &str, samples: &Samples) -> Group {
-        self.literals(table, samples).await;
+    pub(crate) async fn compute(&self, table: &str, samples: &Samples) -> Group {
+        self.check_literals(table, samples).await;
         let columns: Vec<(String, KeyType)> = (1..)
             .zip(&samples.kinds)
             .map(|(n, kind)| (format!("t.k{n}"), *kind))
             .collect();
-        let mut wanted = vec!["id".to_owned()];
-        wanted.extend(columns.iter().map(|(column, _)| format!("{column}::text")));
+        let mut columns_of_query = vec!["id".to_owned()];
+        columns_of_query.extend(columns.iter().map(|(column, _)| format!("{column}::text")));
         if let [(column, kind)] = columns.as_slice() {
-            let hashed = kind.hashed(column);
-            wanted.push(hashed.clone());
-            wanted.extend(BUCKETS.map(|of| format!("({hashed} & {})::int4", of - 1)));
+            let hashed = kind.hash_expression(column);
+            columns_of_query.push(hashed.clone());
+            columns_of_query.extend(BUCKETS.map(|of| format!("({hashed} & {})::int4", of - 1)));
         }
         let order: Vec<String> = columns
             .iter()
-            .map(|(column, kind)| kind.comparable(column))
+            .map(|(column, kind)| kind.comparable_expression(column))
             .collect();
         let query = format!(
             "select {} from {table} t order by {}",
-            wanted.join(", "),
+            columns_of_query.join(", "),
             order.join(", ")
         );
         self.client.batch_execute(PLAIN).await.unwrap();
@@ -116,8 +118,8 @@ impl Server {
     }
 
     /// Checks that the literal of every key is equal to the value that was written in binary form.
-    async fn literals(&self, table: &str, samples: &Samples) {
-        let same: Vec<String> = (0..samples.keys.len())
+    async fn check_literals(&self, table: &str, samples: &Samples) {
+        let conditions: Vec<String> = (0..samples.keys.len())
             .map(|id| {
                 let values = samples.keys[id].values().iter().zip(&samples.kinds);
                 let equal: Vec<String> = (1..)
@@ -127,10 +129,10 @@ impl Server {
                 format!("(id = {id} and {})", equal.join(" and "))
             })
             .collect();
-        for some in same.chunks(100) {
-            let query = format!("select count(*) from {table} where {}", some.join(" or "));
+        for chunk in conditions.chunks(100) {
+            let query = format!("select count(*) from {table} where {}", chunk.join(" or "));
             let found: i64 = self.client.query_one(&query, &[]).await.unwrap().get(0);
-            assert_eq!(usize::try_from(found), Ok(some.len()), "{table}");
+            assert_eq!(usize::try_from(found), Ok(chunk.len()), "{table}");
         }
     }
 }
@@ -145,14 +147,14 @@ fn entry(row: &Row, samples: &Samples) -> Entry {
     let position = usize::try_from(row.get::<_, i32>(0)).unwrap();
     let key = samples.keys[position].clone();
     let columns = samples.kinds.len();
-    let one = columns == 1;
+    let is_single = columns == 1;
     let bucket = |n: usize| u32::try_from(row.get::<_, i32>(columns + 2 + n)).unwrap();
     Entry {
         texts: (1..=columns).map(|n| row.get(n)).collect(),
-        // The server has no such form; that its order is the server's is what the comparison shows.
+        // The server has no such form. The comparison shows that the order of these bytes is that of the server.
         ordered: hex(&key.ordered_bytes()),
-        hash: one.then(|| row.get::<_, i64>(2).to_string()),
-        buckets: match one {
+        hash: is_single.then(|| row.get::<_, i64>(2).to_string()),
+        buckets: match is_single {
             true => (0..BUCKETS.len()).map(bucket).collect(),
             false => Vec::new(),
         },

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::mem::discriminant;
 
 /// The number of sets of each kind that are tested. The number is small because publications and slots take time.
-const OF_EACH_KIND: usize = 3;
+const SETS_OF_EACH_KIND: usize = 3;
 const FIRED: &str = "
     create table if not exists fired (what text, id int);
     create or replace function fire() returns trigger language plpgsql as $$
@@ -19,10 +19,14 @@ const FIRED: &str = "
     end $$;
     truncate fired;";
 
+/// Uses the predicates in COPY, triggers and publications, and compares the selected rows.
 pub(crate) async fn check(server: &Server, table: &str, samples: &Samples, group: &Group) {
-    let sets = chosen(&group.sets, samples.keys.len());
+    let sets = choose_sets(&group.sets, samples.keys.len());
     for set in &sets {
-        assert_eq!(copied(server, table, &set.predicate).await, set.members);
+        assert_eq!(
+            ids_by_copy(server, table, &set.predicate).await,
+            set.members
+        );
     }
     let run = |sql: String| async move {
         if let Err(error) = server.client.batch_execute(&sql).await {
@@ -53,10 +57,13 @@ pub(crate) async fn check(server: &Server, table: &str, samples: &Samples, group
     run("delete from live".to_owned()).await;
     for (n, set) in sets.iter().enumerate() {
         for row in ["new", "old"] {
-            assert_eq!(fired(server, &format!("{row}{n}")).await, set.members);
+            assert_eq!(
+                ids_by_trigger(server, &format!("{row}{n}")).await,
+                set.members
+            );
         }
         let members = i64::try_from(set.members.len()).unwrap();
-        let sent = sent(server, n).await;
+        let sent = sent_messages(server, n).await;
         for message in ["I", "D"] {
             assert_eq!(sent.get(message), Some(&members), "{}", set.predicate);
         }
@@ -69,27 +76,28 @@ pub(crate) async fn check(server: &Server, table: &str, samples: &Samples, group
 }
 
 /// Returns some sets of each kind that contain some of the keys.
-fn chosen(sets: &[Set], keys: usize) -> Vec<&Set> {
+fn choose_sets(sets: &[Set], keys: usize) -> Vec<&Set> {
     let mut chosen: Vec<&Set> = Vec::new();
     for set in sets {
         let same = |other: &&Set| discriminant::<KeySet>(&other.set) == discriminant(&set.set);
-        let taken = chosen.iter().copied().filter(|other| same(other)).count();
-        if taken < OF_EACH_KIND && !set.members.is_empty() && set.members.len() < keys {
+        let chosen_of_kind = chosen.iter().copied().filter(|other| same(other)).count();
+        if chosen_of_kind < SETS_OF_EACH_KIND && !set.members.is_empty() && set.members.len() < keys
+        {
             chosen.push(set);
         }
     }
     chosen
 }
 
-async fn copied(server: &Server, table: &str, predicate: &str) -> Vec<usize> {
+async fn ids_by_copy(server: &Server, table: &str, predicate: &str) -> Vec<usize> {
     let copy = format!("copy (select id from {table} where {predicate} order by id) to stdout");
     let stream = server.client.copy_out(&copy).await.unwrap();
-    let portions: Vec<_> = stream.try_collect().await.unwrap();
-    let text = String::from_utf8(portions.concat()).unwrap();
+    let chunks: Vec<_> = stream.try_collect().await.unwrap();
+    let text = String::from_utf8(chunks.concat()).unwrap();
     text.lines().map(|line| line.parse().unwrap()).collect()
 }
 
-async fn fired(server: &Server, what: &str) -> Vec<usize> {
+async fn ids_by_trigger(server: &Server, what: &str) -> Vec<usize> {
     let query = "select id from fired where what = $1 order by id";
     let rows = server.client.query(query, &[&what]).await.unwrap();
     let id = |row: &tokio_postgres::Row| usize::try_from(row.get::<_, i32>(0)).unwrap();
@@ -97,7 +105,7 @@ async fn fired(server: &Server, what: &str) -> Vec<usize> {
 }
 
 /// Counts the messages of the publication by their kind.
-async fn sent(server: &Server, publication: usize) -> BTreeMap<String, i64> {
+async fn sent_messages(server: &Server, publication: usize) -> BTreeMap<String, i64> {
     let query = format!(
         "select chr(get_byte(data, 0)), count(*) from pg_logical_slot_peek_binary_changes(
              'keys', null, null, 'proto_version', '1', 'publication_names', 'p{publication}') group by 1"

@@ -52,7 +52,7 @@ pub(crate) fn groups(seed: u64, random: usize) -> Vec<Samples> {
     tables.iter().map(group).collect()
 }
 
-fn samples(declared: &[&'static str], random: usize, dice: &mut Random) -> Samples {
+fn samples(declared: &[&'static str], random: usize, random_numbers: &mut Random) -> Samples {
     let kind = |name: &&str| match *name {
         "varchar" => KeyType::Text,
         name => KeyType::parse(name).unwrap(),
@@ -60,14 +60,16 @@ fn samples(declared: &[&'static str], random: usize, dice: &mut Random) -> Sampl
     let kinds: Vec<KeyType> = declared.iter().map(kind).collect();
     let mut keys: Vec<Key> = match kinds.as_slice() {
         [only] => {
-            let random = (0..random).map(|_| any(*only, dice));
-            edges(*only).into_iter().chain(random).collect()
+            let random = (0..random).map(|_| random_key(*only, random_numbers));
+            edge_values(*only).into_iter().chain(random).collect()
         }
-        several => (0..random + 32).map(|_| row(several, dice)).collect(),
+        several => (0..random + 32)
+            .map(|_| random_row(several, random_numbers))
+            .collect(),
     };
     keys.sort();
     keys.dedup();
-    let sets = sets(&keys, kinds.len() == 1, dice);
+    let sets = sets(&keys, kinds.len() == 1, random_numbers);
     Samples {
         declared: declared.to_vec(),
         kinds,
@@ -77,13 +79,15 @@ fn samples(declared: &[&'static str], random: usize, dice: &mut Random) -> Sampl
 }
 
 /// Returns a composite key of few different values, so that the order of keys often depends on the later columns.
-fn row(kinds: &[KeyType], dice: &mut Random) -> Key {
+fn random_row(kinds: &[KeyType], random_numbers: &mut Random) -> Key {
     let value = |kind: &KeyType| {
-        let edges = edges(*kind);
-        let few = edges
-            .len()
-            .min(if dice.below(2) == 0 { 3 } else { edges.len() });
-        edges[dice.below(few)].clone()
+        let edges = edge_values(*kind);
+        let count = edges.len().min(if random_numbers.below(2) == 0 {
+            3
+        } else {
+            edges.len()
+        });
+        edges[random_numbers.below(count)].clone()
     };
     Key::Row(kinds.iter().map(value).collect())
 }
@@ -128,7 +132,7 @@ const TIMES: [&str; 12] = [
     "294276-12-31 23:59:59.999999+00",
 ];
 
-fn edges(kind: KeyType) -> Vec<Key> {
+fn edge_values(kind: KeyType) -> Vec<Key> {
     let read = |texts: &[&str]| {
         texts
             .iter()
@@ -238,29 +242,34 @@ fn byteas() -> Vec<Vec<u8>> {
     all
 }
 
-fn any(kind: KeyType, dice: &mut Random) -> Key {
-    let shift = u32::try_from(dice.below(64)).unwrap();
-    let number = dice.next().cast_signed() >> shift;
+fn random_key(kind: KeyType, random_numbers: &mut Random) -> Key {
+    let shift = u32::try_from(random_numbers.below(64)).unwrap();
+    let number = random_numbers.next().cast_signed() >> shift;
     match kind {
         KeyType::Smallint => Key::Int(number % (1 << 15)),
         KeyType::Integer => Key::Int(number % (1 << 31)),
         KeyType::Bigint => Key::Int(number),
         KeyType::Text => {
-            let length = dice.below(40);
+            let length = random_numbers.below(40);
             let letters: Vec<char> = "abcXYZ 019_-äΩ語🐘'\\\"{},\n".chars().collect();
             Key::Text(
                 (0..length)
-                    .map(|_| letters[dice.below(letters.len())])
+                    .map(|_| letters[random_numbers.below(letters.len())])
                     .collect(),
             )
         }
         KeyType::Uuid => {
-            let number = u128::from(dice.next()) << 64 | u128::from(dice.next());
+            let number =
+                u128::from(random_numbers.next()) << 64 | u128::from(random_numbers.next());
             Key::Uuid(number.to_be_bytes())
         }
         KeyType::Bytea => {
-            let length = dice.below(30);
-            Key::Bytes((0..length).map(|_| dice.next().to_le_bytes()[0]).collect())
+            let length = random_numbers.below(30);
+            Key::Bytes(
+                (0..length)
+                    .map(|_| random_numbers.next().to_le_bytes()[0])
+                    .collect(),
+            )
         }
         KeyType::Date => Key::Date(i32::try_from(number % 2_451_545).unwrap()),
         KeyType::Timestamptz => Key::Timestamp(number % 211_813_488_000_000_000),
@@ -268,10 +277,14 @@ fn any(kind: KeyType, dice: &mut Random) -> Key {
 }
 
 /// Returns sets of every kind whose limits are near `keys`, which are in order.
-fn sets(keys: &[Key], one_column: bool, dice: &mut Random) -> Vec<KeySet> {
-    let mut sets = ranges(keys, dice);
+fn sets(keys: &[Key], one_column: bool, random_numbers: &mut Random) -> Vec<KeySet> {
+    let mut sets = ranges(keys, random_numbers);
     if one_column {
-        sets.extend(BUCKETS.into_iter().flat_map(|of| buckets(keys, of, dice)));
+        sets.extend(
+            BUCKETS
+                .into_iter()
+                .flat_map(|of| buckets(keys, of, random_numbers)),
+        );
         sets.extend([
             KeySet::list([]),
             KeySet::list(keys.first().cloned()),
@@ -283,8 +296,8 @@ fn sets(keys: &[Key], one_column: bool, dice: &mut Random) -> Vec<KeySet> {
     sets
 }
 
-fn ranges(keys: &[Key], dice: &mut Random) -> Vec<KeySet> {
-    let mut key = || keys[dice.below(keys.len())].clone();
+fn ranges(keys: &[Key], random_numbers: &mut Random) -> Vec<KeySet> {
+    let mut key = || keys[random_numbers.below(keys.len())].clone();
     let mut pair = || {
         let (a, b) = (key(), key());
         (Some(a.clone().min(b.clone())), Some(a.max(b)))
@@ -303,28 +316,28 @@ fn ranges(keys: &[Key], dice: &mut Random) -> Vec<KeySet> {
     }
     let ends = keys.first().into_iter().chain(keys.last());
     for key in ends.chain(keys.iter().step_by(7)) {
-        let Some(only) = KeySet::range(None, None).only(key) else {
+        let Some(set) = KeySet::range(None, None).smallest_set_with(key) else {
             continue;
         };
-        sets.push(only);
+        sets.push(set);
     }
     sets
 }
 
-fn buckets(keys: &[Key], of: u32, dice: &mut Random) -> Vec<KeySet> {
+fn buckets(keys: &[Key], of: u32, random_numbers: &mut Random) -> Vec<KeySet> {
     let half = of / 2;
     let comb = (0..of).step_by(4).map(|from| BucketRange {
         from,
         to: (from + 2).min(of),
     });
-    let key = &keys[dice.below(keys.len())];
+    let key = &keys[random_numbers.below(keys.len())];
     let all = KeySet::buckets(of, 0, of);
     let mut sets = vec![
         KeySet::buckets(of, half, of),
         KeySet::buckets(of, 0, half),
         KeySet::buckets(of, of / 5, of / 3),
-        all.only(key).unwrap(),
-        all.minus(&all.only(key).unwrap()),
+        all.smallest_set_with(key).unwrap(),
+        all.minus(&all.smallest_set_with(key).unwrap()),
         all,
     ];
     if of == 16 {

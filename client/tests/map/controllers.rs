@@ -1,6 +1,6 @@
 //! Several controllers: the client works if one controller answers, although another one has ended or sends no changes.
 
-use crate::map_server::{MapServer, whole};
+use crate::map_server::{MapServer, map_of_one_shard};
 use axum::response::Json;
 use axum::routing::get;
 use client::{ClientError, Map, Options, ShardAccess};
@@ -19,12 +19,12 @@ async fn connect(urls: &str) -> Result<Map, ClientError> {
 }
 
 /// Returns a URL at which no server listens.
-async fn dead() -> String {
+async fn unused_url() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     format!("http://{}", listener.local_addr().unwrap())
 }
 
-async fn until_known(map: &Map, version: MapVersion) {
+async fn wait_for_version(map: &Map, version: MapVersion) {
     let known = async {
         while map.current().version < version {
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -35,34 +35,36 @@ async fn until_known(map: &Map, version: MapVersion) {
 }
 
 #[tokio::test]
-async fn a_dead_first_controller_is_passed_over_by_reads_feed_and_reports() {
-    let server = MapServer::start(whole("a")).await;
-    let (gone, url) = (dead().await, &server.url);
-    let map = connect(&format!("{gone}, {url}/")).await.unwrap();
+async fn reads_feed_and_reports_skip_a_first_controller_that_is_down() {
+    let server = MapServer::start(map_of_one_shard("a")).await;
+    let (dead_url, url) = (unused_url().await, &server.url);
+    let map = connect(&format!("{dead_url}, {url}/")).await.unwrap();
     assert_eq!(map.shard_for(7).unwrap(), "a".into());
     assert_eq!(server.counters(1).await, [(7, 1)].into());
-    until_known(&map, server.split_off("a", 5, "b")).await;
+    wait_for_version(&map, server.split_off("a", 5, "b")).await;
     assert_eq!(map.shard_for(7).unwrap(), "b".into());
 }
 
 #[tokio::test]
-async fn a_controller_that_fails_later_is_left_for_the_next() {
+async fn after_a_failure_the_next_controller_is_used() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let first = format!("http://{}", listener.local_addr().unwrap());
-    let only_reads =
-        axum::Router::new().route("/api/v1/maps/{name}", get(async || Json(whole("a"))));
+    let only_reads = axum::Router::new().route(
+        "/api/v1/maps/{name}",
+        get(async || Json(map_of_one_shard("a"))),
+    );
     let task = tokio::spawn(async { axum::serve(listener, only_reads).await.unwrap() });
-    let second = MapServer::start(whole("a")).await;
+    let second = MapServer::start(map_of_one_shard("a")).await;
     let map = connect(&format!("{first},{}", second.url)).await.unwrap();
-    until_known(&map, second.split_off("a", 5, "b")).await;
+    wait_for_version(&map, second.split_off("a", 5, "b")).await;
     assert_eq!(map.shard_for(7).unwrap(), "b".into());
     assert_eq!(second.counters(1).await, [(7, 1)].into());
     task.abort();
 }
 
 #[tokio::test]
-async fn when_all_are_gone_the_error_names_all() {
-    let (one, two) = (dead().await, dead().await);
+async fn if_no_controller_answers_the_error_names_all() {
+    let (one, two) = (unused_url().await, unused_url().await);
     let error = connect(&format!("{one},{two}")).await.unwrap_err();
     let text = error.to_string();
     assert!(text.contains(&one) && text.contains(&two), "{text}");

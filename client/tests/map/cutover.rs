@@ -1,6 +1,6 @@
 //! Transactions that a guard refuses, that a crash ends, or that have errors of their own, on real servers.
 
-use crate::map_server::{MapServer, whole};
+use crate::map_server::{MapServer, map_of_one_shard};
 use client::{ClientError, Key, Map, Options, ShardAccess, TransactionOptions};
 use cluster::Cluster;
 use connect::Dsn;
@@ -46,7 +46,7 @@ impl Fleet {
             sql(cluster, &format!("{GUARD} {trigger}")).await;
         }
         sql(&b, "select setval('register', 2)").await;
-        let server = MapServer::start(whole("a")).await;
+        let server = MapServer::start(map_of_one_shard("a")).await;
         Self { a, b, server }
     }
 
@@ -87,17 +87,17 @@ async fn a_refused_write_finds_the_new_owner() {
     assert_eq!(insert(&map, 10).await.unwrap(), "a".into());
 
     sql(&fleet.a, "select setval('register', 1)").await;
-    let waiting = tokio::spawn({
+    let refused = tokio::spawn({
         let map = map.clone();
         async move { insert(&map, 11).await }
     });
-    until(|| map.stats().not_owner > 0).await;
+    wait_until(|| map.stats().not_owner > 0).await;
     assert_eq!(insert(&map, 9).await.unwrap(), "a".into());
     fleet.server.split_off("a", 10, "b");
-    until(|| map.stats().not_open > 0).await;
+    wait_until(|| map.stats().not_open > 0).await;
     sql(&fleet.b, "select setval('register', 0)").await;
 
-    assert_eq!(waiting.await.unwrap().unwrap(), "b".into());
+    assert_eq!(refused.await.unwrap().unwrap(), "b".into());
     assert_eq!(map.stats().refreshes, 1);
     assert_eq!(map.current().version.0, 2);
     assert_eq!(insert(&map, 9).await.unwrap(), "a".into());
@@ -148,7 +148,7 @@ async fn a_crash_before_commit_is_retried_and_one_during_commit_is_not() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_no_retry_mends_is_told_at_once() {
+async fn errors_that_a_retry_cannot_fix_are_returned_at_once() {
     let fleet = Fleet::start().await;
     let options = Options {
         retry_for: Duration::from_millis(100),
@@ -186,7 +186,7 @@ async fn what_no_retry_mends_is_told_at_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_keys_in_use_are_reported_on_request() {
-    let server = MapServer::start(whole("a")).await;
+    let server = MapServer::start(map_of_one_shard("a")).await;
     let options = Options {
         report_load: Some(Duration::from_millis(20)),
         ..Options::default()
@@ -206,13 +206,13 @@ async fn the_keys_in_use_are_reported_on_request() {
 }
 
 /// Waits until another task has made `condition` true.
-async fn until(condition: impl Fn() -> bool) {
-    let all = async {
+async fn wait_until(condition: impl Fn() -> bool) {
+    let condition_holds = async {
         while !condition() {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(60), all)
+    tokio::time::timeout(Duration::from_secs(60), condition_holds)
         .await
         .expect("in time");
 }

@@ -1,6 +1,6 @@
 //! One query to all shards, on real servers.
 
-use crate::map_server::{MapServer, whole};
+use crate::map_server::{MapServer, map_of_one_shard};
 use client::{BoxError, ClientError, FanOut, Map, MapVersion, Options, ShardAccess, ShardName};
 use cluster::Cluster;
 use connect::Dsn;
@@ -25,13 +25,13 @@ impl Fleet {
         for shard in ["a", "b", "c"] {
             sql(&cluster, "postgres", &format!("create database {shard}")).await;
         }
-        // Rows of keys that moved are still where they were, as they are until a move is finished.
+        // The old owners still have the rows of moved keys, as before the end of a move.
         for (shard, keys) in [("a", "0, 29"), ("b", "10, 19"), ("c", "20, 29")] {
             let fill =
                 format!("create table t (k bigint); insert into t select generate_series({keys})");
             sql(&cluster, shard, &fill).await;
         }
-        let server = MapServer::start(whole("a")).await;
+        let server = MapServer::start(map_of_one_shard("a")).await;
         server.split_off("a", 10, "b");
         server.split_off("b", 20, "c");
         let dsn = |name: &str| Dsn::parse(&cluster.dsn(name, "postgres")).unwrap();
@@ -59,9 +59,9 @@ async fn sql(cluster: &Cluster, database: &str, text: &str) {
     task.await.unwrap();
 }
 
-/// The number of own rows of each shard.
-async fn counted(map: &Map, limit: usize) -> FanOut<i64> {
-    let asked = map.on_all(limit, |part, tx| {
+/// Returns for each shard the number of its rows whose keys it owns.
+async fn count_rows(map: &Map, limit: usize) -> FanOut<i64> {
+    let answers = map.on_all(limit, |part, tx| {
         async move {
             let own = part.predicate(&["t.k"])?;
             let rows = tx
@@ -71,18 +71,18 @@ async fn counted(map: &Map, limit: usize) -> FanOut<i64> {
         }
         .boxed()
     });
-    asked.await.unwrap()
+    answers.await.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_row_is_counted_once_under_one_version() {
     let fleet = Fleet::start("fan-out").await;
-    let counts = counted(&fleet.map, 2).await;
+    let counts = count_rows(&fleet.map, 2).await;
     assert_eq!((counts.version, counts.newer), (MapVersion(3), None));
     assert_eq!(counts.all().unwrap(), [10, 10, 10]);
 
-    // Keys change hands while all are asked.
-    let asked = fleet.map.on_all(1, |part, _| {
+    // The owner of keys changes while the shards are queried.
+    let answers = fleet.map.on_all(1, |part, _| {
         let (server, map) = (Arc::clone(&fleet.server), fleet.map.clone());
         async move {
             if part.shard().as_str() == "a" {
@@ -95,40 +95,40 @@ async fn every_row_is_counted_once_under_one_version() {
         }
         .boxed()
     });
-    let asked = asked.await.unwrap();
+    let answers = answers.await.unwrap();
     assert_eq!(
-        (asked.version, asked.newer),
+        (answers.version, answers.newer),
         (MapVersion(3), Some(MapVersion(4)))
     );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_more_are_asked_at_once_than_the_limit() {
+async fn at_most_as_many_shards_as_the_limit_are_queried_at_once() {
     let fleet = Fleet::start("fan-limit").await;
     for (limit, most) in [(0, 1), (1, 1), (2, 2), (9, 3)] {
         let counts = Arc::new((AtomicUsize::new(0), AtomicUsize::new(0)));
-        let asked = fleet.map.on_all(limit, |_, tx| {
+        let answers = fleet.map.on_all(limit, |_, tx| {
             let counts = Arc::clone(&counts);
             async move {
-                let (now, seen) = &*counts;
-                seen.fetch_max(now.fetch_add(1, SeqCst) + 1, SeqCst);
-                // Until as many are there as may be, once.
-                while seen.load(SeqCst) < most {
+                let (running, most_running) = &*counts;
+                most_running.fetch_max(running.fetch_add(1, SeqCst) + 1, SeqCst);
+                // Waits until the maximum number of transactions has once run at the same time.
+                while most_running.load(SeqCst) < most {
                     tokio::task::yield_now().await;
                 }
                 tx.query("select 1", &[]).await?;
-                now.fetch_sub(1, SeqCst);
+                running.fetch_sub(1, SeqCst);
                 Ok::<(), BoxError>(())
             }
             .boxed()
         });
-        assert_eq!(asked.await.unwrap().all().unwrap().len(), 3);
+        assert_eq!(answers.await.unwrap().all().unwrap().len(), 3);
         assert_eq!(counts.1.load(SeqCst), most, "limit {limit}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_written_and_one_silent_shard_does_not_keep_the_others() {
+async fn writes_are_refused_and_one_unreachable_shard_does_not_affect_the_others() {
     let fleet = Fleet::start("fan-faults").await;
     let written = fleet.map.on_all(3, |_, tx| {
         async move { tx.execute("insert into t values (1)", &[]).await }.boxed()
@@ -140,15 +140,15 @@ async fn nothing_is_written_and_one_silent_shard_does_not_keep_the_others() {
             "{shard}: {error}"
         );
     }
-    let lock = "alter database b allow_connections false; select pg_terminate_backend(pid) from pg_stat_activity where datname = 'b'";
-    sql(&fleet.cluster, "postgres", lock).await;
-    let mut counts = counted(&fleet.map, 3).await;
+    let disconnect = "alter database b allow_connections false; select pg_terminate_backend(pid) from pg_stat_activity where datname = 'b'";
+    sql(&fleet.cluster, "postgres", disconnect).await;
+    let mut counts = count_rows(&fleet.map, 3).await;
     let silent = counts.shards.remove(&"b".into()).unwrap();
     assert!(silent.is_err());
     assert_eq!(counts.all().unwrap(), [10, 10]);
     let wrong = fleet.map.on_all(3, |part, _| {
-        let told = part.predicate(&["k", "l"]);
-        async move { told }.boxed()
+        let predicate = part.predicate(&["k", "l"]);
+        async move { predicate }.boxed()
     });
     let error = wrong.await.unwrap().all().unwrap_err();
     assert!(matches!(error, ClientError::RolledBack { .. }), "{error}");

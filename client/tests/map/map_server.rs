@@ -33,7 +33,7 @@ impl MapServer {
         let url = format!("http://{}", listener.local_addr().unwrap());
         let map = Arc::new(watch::Sender::new(map));
         let counters = Arc::new(watch::Sender::new(BTreeMap::new()));
-        let keep = Arc::clone(&counters);
+        let stored = Arc::clone(&counters);
         let path = "/api/v1/maps/{name}";
         let router = Router::new()
             .route(path, get(current))
@@ -43,7 +43,7 @@ impl MapServer {
                 &format!("{path}/counters"),
                 post(async move |Json(report): Json<Report>| {
                     assert_ne!(report.window_ms, 0);
-                    keep.send_modify(|all| add(all, report.counts));
+                    stored.send_modify(|all| add_counts(all, report.counts));
                 }),
             );
         let task = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
@@ -89,7 +89,7 @@ struct Report {
     window_ms: u64,
 }
 
-fn add(all: &mut BTreeMap<i64, u64>, counts: Vec<(i64, u64)>) {
+fn add_counts(all: &mut BTreeMap<i64, u64>, counts: Vec<(i64, u64)>) {
     for (key, uses) in counts {
         *all.entry(key).or_default() += uses;
     }
@@ -111,7 +111,7 @@ async fn changes(State(map): Shared) -> Sse<impl Stream<Item = Result<Event, Inf
 }
 
 /// Returns a map in which `shard` owns all keys.
-pub(crate) fn whole(shard: &str) -> ShardMap {
+pub(crate) fn map_of_one_shard(shard: &str) -> ShardMap {
     ShardMap {
         name: "tenants".into(),
         strategy: Strategy::Range,

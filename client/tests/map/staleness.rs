@@ -1,6 +1,6 @@
 //! The use of a cached map when no controller answers any more.
 
-use crate::map_server::{MapServer, whole};
+use crate::map_server::{MapServer, map_of_one_shard};
 use client::{ClientError, Map, Options, RouteError, ShardAccess, TransactionOptions};
 use futures::FutureExt;
 use std::collections::HashMap;
@@ -19,36 +19,36 @@ async fn connect(url: &str, max_staleness: Option<Duration>) -> Map {
     map.unwrap()
 }
 
-async fn until(condition: impl Fn() -> bool) {
-    let all = async {
+async fn wait_until(condition: impl Fn() -> bool) {
+    let condition_holds = async {
         while !condition() {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(60), all)
+    tokio::time::timeout(Duration::from_secs(60), condition_holds)
         .await
         .expect("in time");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_map_that_nobody_confirms_is_no_answer_if_one_wants_it_so() {
-    // With its runtime the server's connections go too.
+async fn with_max_staleness_lookups_fail_if_no_controller_confirms_the_map() {
+    // The server has its own runtime, so that a shutdown of the runtime closes its connections too.
     let controller = Runtime::new().unwrap();
-    let start = controller.spawn(MapServer::start(whole("a")));
+    let start = controller.spawn(MapServer::start(map_of_one_shard("a")));
     let server = start.await.unwrap();
     let strict = connect(&server.url, Some(LIMIT)).await;
     let patient = connect(&server.url, None).await;
 
-    // A controller that has nothing to tell is asked before the map is too old.
+    // If the feed has no events, the client reads the map before it is too old.
     let begun = std::time::Instant::now();
-    until(|| {
+    wait_until(|| {
         assert_eq!(strict.shard_for(1).unwrap(), "a".into());
         begun.elapsed() > LIMIT * 2
     })
     .await;
 
     controller.shutdown_background();
-    until(|| strict.shard_for(1).is_err()).await;
+    wait_until(|| strict.shard_for(1).is_err()).await;
     let error = strict.shard_for(1).unwrap_err();
     assert!(
         matches!(&error, RouteError::Stale { silence, .. } if *silence > LIMIT),
@@ -68,7 +68,7 @@ async fn a_map_that_nobody_confirms_is_no_answer_if_one_wants_it_so() {
     assert!(all.await.is_err());
     assert_eq!(patient.shard_for(1).unwrap(), "a".into());
 
-    until(|| strict.stats().reconnects > 1).await;
+    wait_until(|| strict.stats().reconnects > 1).await;
     let stats = strict.stats();
     assert!(
         stats.silence > LIMIT && stats.lookups > stats.lookups_refused,

@@ -67,7 +67,7 @@ impl<'a> ShardTables<'a> {
             let (name, column) = (table.sql(), quote_ident(column));
             // The sort expression uses the table's alias: a bare name after `order by` would denote the output column,
             // which is text.
-            let comparable = kind.comparable(&format!("t.{column}"));
+            let comparable = kind.comparable_expression(&format!("t.{column}"));
             let end = |direction: &str| {
                 format!(
                     "(select {column}::text from {name} t where {column} is not null order by {comparable} {direction} limit 1)"

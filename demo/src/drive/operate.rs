@@ -67,9 +67,11 @@ impl DemoRun<'_> {
         report.balance = self.balance_before().await?;
         let plan = self.api.plan(&self.scenario.request).await?;
         print_plan(&plan);
-        let no_keys = self.scenario.map.no_keys();
+        let empty_key_set = self.scenario.map.empty_key_set();
         let all = plan.moves.iter();
-        let keys = all.fold(no_keys, |all, planned| all.union(&planned.moving.keys));
+        let keys = all.fold(empty_key_set, |all, planned| {
+            all.union(&planned.moving.keys)
+        });
         self.ledger
             .moves(&keys)
             .map_err(DemoError::io("write the ledger"))?;

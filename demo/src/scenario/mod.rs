@@ -122,11 +122,11 @@ impl Scenario {
     /// Returns a few of the tenants, no two in the same virtual shard, so that a measurement that lasts only seconds is
     /// representative.
     fn far_apart(&self, tenants: &[i64]) -> Vec<i64> {
-        let none = self.map.no_keys();
+        let none = self.map.empty_key_set();
         let mut known = BTreeSet::new();
         // True for the first tenant of its virtual shard: `only` returns all keys of the virtual shard of a key.
         let own = |tenant: &&i64| {
-            none.only(&self.shop.key(**tenant))
+            none.smallest_set_with(&self.shop.key(**tenant))
                 .is_some_and(|keys| known.insert(keys))
         };
         tenants
@@ -255,7 +255,7 @@ mod tests {
                 let moved = outline
                     .moves
                     .iter()
-                    .fold(map.no_keys(), |all, m| all.union(&m.keys));
+                    .fold(map.empty_key_set(), |all, m| all.union(&m.keys));
                 assert_eq!(moved, scenario.moving, "{operation} {strategy}");
             }
         }

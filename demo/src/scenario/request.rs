@@ -8,8 +8,8 @@ use plans::id::ShardName;
 use plans::key::Key;
 use plans::key_set::KeySet;
 use plans::request::{
-    Drain, Isolate, KeyMove, Measure, Merge, MoveKeys, Options as Behaviour, Part, Rebalance,
-    Request, Split, Tables,
+    Drain, Isolate, Measure, Merge, MoveEntry, MoveOperation, Options as Behaviour, Part,
+    Rebalance, Request, Split, Tables,
 };
 use plans::shard_map::Selection;
 use plans::shard_map::ShardMap;
@@ -42,8 +42,10 @@ impl RequestSettings {
             MapOperation::Move if task.hot.is_some() => {
                 let owned = map.owned_by(&a);
                 let tenant = (1..=shop.tenants).find(|tenant| owned.contains(&shop.key(*tenant)));
-                let keys = map.no_keys().only(&shop.key(tenant.unwrap_or(1)));
-                let keys = keys.unwrap_or_else(|| map.no_keys());
+                let keys = map
+                    .empty_key_set()
+                    .smallest_set_with(&shop.key(tenant.unwrap_or(1)));
+                let keys = keys.unwrap_or_else(|| map.empty_key_set());
                 (keys.clone(), self.moves(a, b, &keys))
             }
             MapOperation::Move => {
@@ -52,7 +54,10 @@ impl RequestSettings {
             }
             MapOperation::Isolate => {
                 let key = shop.key(2);
-                let keys = map.no_keys().only(&key).unwrap_or_else(|| map.no_keys());
+                let keys = map
+                    .empty_key_set()
+                    .smallest_set_with(&key)
+                    .unwrap_or_else(|| map.empty_key_set());
                 (keys, self.isolate(key, b))
             }
             MapOperation::Drain => (map.owned_by(&c), self.drain(c)),
@@ -63,7 +68,7 @@ impl RequestSettings {
     fn split(self, task: &DemoTask, pieces: &KeyPieces<'_>, map: &ShardMap) -> (KeySet, Request) {
         let parts = pieces.of(usize::try_from(task.parts).unwrap_or(2));
         let others = parts.iter().skip(1);
-        let moving = others.fold(map.no_keys(), |all, keys| all.union(keys));
+        let moving = others.fold(map.empty_key_set(), |all, keys| all.union(keys));
         let part = |(keys, shard): (&KeySet, &str)| Part {
             shard: shard.into(),
             keys: Some(selection(keys)),
@@ -93,9 +98,9 @@ impl RequestSettings {
     }
 
     fn moves(self, source: ShardName, target: ShardName, keys: &KeySet) -> Request {
-        Request::Move(MoveKeys {
+        Request::Move(MoveOperation {
             map: MAP.into(),
-            moves: vec![KeyMove {
+            moves: vec![MoveEntry {
                 source,
                 target,
                 keys: Some(selection(keys)),

@@ -15,7 +15,7 @@ use demo::checker::{self, CheckInput, CheckReport};
 use demo::ledger::{Baseline, Ledger, LedgerPhase};
 use demo::shop::{self, Shop};
 use demo::workload::{TenantChoice, TenantMix, Workload, WorkloadSettings};
-use map_server::{MapServer, whole};
+use map_server::{MapServer, map_of_one_shard};
 use plans::id::ShardName;
 use plans::key_set::KeySet;
 use std::collections::BTreeMap;
@@ -52,7 +52,7 @@ impl Fleet {
         let all = KeySet::range(None, None);
         shop.load(&admin, &all, None).await.unwrap();
         let first = [("a".into(), admin)];
-        let owners = whole("a").mappings;
+        let owners = map_of_one_shard("a").mappings;
         let baseline = Baseline::read(&first, shop.shape, owners, shop.upper_half())
             .await
             .unwrap();
@@ -60,7 +60,7 @@ impl Fleet {
         let dir = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&dir).unwrap();
         let ledger = Arc::new(Ledger::create(&dir.join("ledger"), baseline).unwrap());
-        let server = MapServer::start(whole("a")).await;
+        let server = MapServer::start(map_of_one_shard("a")).await;
         let app: BTreeMap<ShardName, Dsn> = ["a", "b"]
             .into_iter()
             .zip(&clusters)

@@ -131,7 +131,7 @@ async fn check_owner(
     check_permitted(controller, caller, id).await?;
     let secret = headers.get(SECRET_HEADER);
     let secret = secret.and_then(|value| value.to_str().ok());
-    let secret = secret.map(WireSecret::presented);
+    let secret = secret.map(WireSecret::from_text);
     let binding = LeaseProof {
         migration: id,
         epoch: None,

@@ -7,7 +7,7 @@ use crate::store::Term;
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use plans::wire::{OLDEST_PROTOCOL, PROTOCOL};
+use plans::wire::{NEWEST_PROTOCOL, OLDEST_PROTOCOL};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -152,7 +152,7 @@ pub struct ControllerVersion {
 pub(super) async fn version(State(controller): State<Controller>) -> Json<ControllerVersion> {
     Json(ControllerVersion {
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        protocol: PROTOCOL,
+        protocol: NEWEST_PROTOCOL,
         oldest_protocol: OLDEST_PROTOCOL,
         incarnation: controller.store().incarnation().to_owned(),
     })

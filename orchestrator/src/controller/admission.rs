@@ -7,7 +7,7 @@ use crate::store::{NewOperation, ShardRecord, Snapshot, StoreError};
 use futures::stream::{StreamExt, TryStreamExt};
 use plans::id::{MapName, MapVersion, MigrationId};
 use plans::plan::{Plan, PlannedMove};
-use plans::shard_map::{MapSettings, RuleBreak, ShardMap};
+use plans::shard_map::{MapSettings, RuleViolation, ShardMap};
 use rand::Rng;
 use serde_json::json;
 
@@ -72,7 +72,7 @@ impl Controller {
         &self,
         plan: &Plan,
         queue: bool,
-    ) -> Result<(MapVersion, Vec<RuleBreak>), ControlError> {
+    ) -> Result<(MapVersion, Vec<RuleViolation>), ControlError> {
         let store = &self.inner.store;
         let unfinished = store.unfinished().await?;
         let mut others = unfinished.iter().map(|snapshot| &snapshot.migration);
@@ -187,7 +187,7 @@ fn settings_of(plan: &Plan, planned: &PlannedMove) -> MapSettings {
 }
 
 /// Returns every rule of the map that a move of the plan breaks.
-fn broken_rules(plan: &Plan, map: &ShardMap, shards: &[ShardRecord]) -> Vec<RuleBreak> {
+fn broken_rules(plan: &Plan, map: &ShardMap, shards: &[ShardRecord]) -> Vec<RuleViolation> {
     let mut broken = Vec::new();
     for moving in plan.moves.iter().map(|planned| &planned.moving) {
         let Some(target) = shards.iter().find(|shard| shard.name == moving.target) else {
@@ -196,7 +196,7 @@ fn broken_rules(plan: &Plan, map: &ShardMap, shards: &[ShardRecord]) -> Vec<Rule
         let info = target.info();
         let rules = map.settings.rules.iter();
         let rules = rules.filter(|rule| !rule.allows(&moving.keys, &info));
-        broken.extend(rules.map(|rule| RuleBreak {
+        broken.extend(rules.map(|rule| RuleViolation {
             rule: rule.name.clone(),
             keys: moving.keys.clone(),
             shard: moving.target.clone(),

@@ -174,7 +174,7 @@ impl Controller {
         let needed = self.inner.settings.approvals;
         if plan.options.cutover == Cutover::Approve && plan.options.approvals < needed {
             plan.options.approvals = needed;
-            plan = plan.sealed();
+            plan = plan.with_hash();
         }
         self.check_approvals(&plan)?;
         Ok(plan)

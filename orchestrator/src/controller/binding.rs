@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn the_owner_shows_its_token_and_its_secret() {
-        let [own, other] = [1, 2].map(|bits| WireSecret::of([bits; 32]));
+        let [own, other] = [1, 2].map(|bits| WireSecret::from_bits([bits; 32]));
         let bound = owner(Some("a1"), Some(&own));
         assert_eq!(refusal_reason(&bound, Some("a1"), Some(&own)), None);
         let a2 = Some(NotOwnerReason::Token("a2".to_owned()));
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn without_tokens_the_secret_alone_says_whose_it_is() {
-        let [own, other] = [1, 2].map(|bits| WireSecret::of([bits; 32]));
+        let [own, other] = [1, 2].map(|bits| WireSecret::from_bits([bits; 32]));
         let bound = owner(None, Some(&own));
         assert_eq!(refusal_reason(&bound, None, Some(&own)), None);
         assert_eq!(refusal_reason(&bound, Some("a1"), Some(&own)), None);

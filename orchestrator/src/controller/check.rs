@@ -15,8 +15,8 @@ use plans::failure::{Failure, RetryClass, StepCode};
 use plans::fleet::ShardRef;
 use plans::id::{MapName, MapVersion, ShardName};
 use plans::inspection::check::{
-    CheckSubject, CheckTask, Checked, Defect, Repair, RepairRequest, RepairResult, RepairTask,
-    combine, follow_up, not_examined, questions,
+    CheckSubject, CheckTask, CheckTaskResult, Defect, Repair, RepairRequest, RepairResult,
+    RepairTask, combine, first_tasks, follow_up, not_examined,
 };
 use plans::inspection::{Inspected, Inspection};
 use plans::key_set::KeySet;
@@ -87,7 +87,7 @@ pub struct RepairOutcome {
 #[derive(Debug, Clone)]
 struct ResumableCheck {
     check: MapCheck,
-    parts: Vec<(CheckTask, Checked)>,
+    parts: Vec<(CheckTask, CheckTaskResult)>,
 }
 
 /// The last check of each map. The memory of the process holds it; the store does not.
@@ -143,14 +143,16 @@ impl Controller {
                 )));
             }
         };
-        let tasks = questions(&input.map, &input.refs, &input.moving_keys);
+        let tasks = first_tasks(&input.map, &input.refs, &input.moving_keys);
         let (mut parts, mut failed) = self.inspect_parts(tasks, &known).await;
-        let answered: Vec<Checked> = parts.iter().map(|(_, checked)| checked.clone()).collect();
+        let answered: Vec<CheckTaskResult> =
+            parts.iter().map(|(_, checked)| checked.clone()).collect();
         let tasks = follow_up(&input.map, &input.refs, &input.moving_keys, &answered);
         let (more, failed_more) = self.inspect_parts(tasks, &known).await;
         parts.extend(more);
         failed.extend(failed_more);
-        let answered: Vec<Checked> = parts.iter().map(|(_, checked)| checked.clone()).collect();
+        let answered: Vec<CheckTaskResult> =
+            parts.iter().map(|(_, checked)| checked.clone()).collect();
         let fleet: Vec<_> = input.shards.iter().map(ShardRecord::info).collect();
         let mut defects = combine(&input.map, &fleet, &answered);
         let failed_parts = failed.iter();
@@ -261,7 +263,9 @@ impl Controller {
         let map = self.bare_map(name).await?;
         let moving = unfinished.iter().map(|snapshot| &snapshot.migration.plan);
         let moving = moving.filter(|plan| &plan.map == name);
-        let moving_keys = moving.fold(map.no_keys(), |all, plan| all.union(&plan.moving.keys));
+        let moving_keys = moving.fold(map.empty_key_set(), |all, plan| {
+            all.union(&plan.moving.keys)
+        });
         let shards = self.inner.store.shards().await?;
         let other_maps = self.shards_of_other_maps(name).await?;
         let own = shards
@@ -292,10 +296,10 @@ impl Controller {
     async fn inspect_parts(
         &self,
         tasks: Vec<CheckTask>,
-        known: &[(CheckTask, Checked)],
-    ) -> (Vec<(CheckTask, Checked)>, Vec<FailedPart>) {
+        known: &[(CheckTask, CheckTaskResult)],
+    ) -> (Vec<(CheckTask, CheckTaskResult)>, Vec<FailedPart>) {
         let inspections = tasks.into_iter().map(|task| async move {
-            let is_same_part = |(answered, _): &&(CheckTask, Checked)| {
+            let is_same_part = |(answered, _): &&(CheckTask, CheckTaskResult)| {
                 answered.shard.name == task.shard.name && answered.subject == task.subject
             };
             if let Some((_, checked)) = known.iter().find(is_same_part) {

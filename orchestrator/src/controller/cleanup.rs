@@ -15,7 +15,7 @@ use plans::id::{MapName, ShardName};
 use plans::inspection::inventory::Inventory;
 use plans::inspection::reconcile::compare;
 use plans::inspection::sweep::{
-    Guards, Leftover, Sweep, SweepInput, SweepTask, SweepVerdict, judge,
+    Guards, Leftover, Sweep, SweepInput, SweepTask, SweepVerdict, decide_sweeps,
 };
 use plans::inspection::{Inspected, Inspection};
 use schemars::JsonSchema;
@@ -109,7 +109,10 @@ impl Controller {
         // Read after the inspection: a migration that has begun since then counts as unfinished.
         let input = self.sweep_input(request).await?;
         let mut tasks = Vec::new();
-        for (shard, (leftovers, sweeps)) in reached.into_iter().zip(judge(&input, &inventories)) {
+        for (shard, (leftovers, sweeps)) in reached
+            .into_iter()
+            .zip(decide_sweeps(&input, &inventories))
+        {
             report.leftovers.extend(leftovers);
             if !sweeps.is_empty() {
                 tasks.push(SweepTask { shard, sweeps });
@@ -178,11 +181,11 @@ impl Controller {
     /// Reads from the store what decides which objects may be removed.
     async fn sweep_input(&self, request: &CleanupRequest) -> Result<SweepInput, ControlError> {
         let unfinished = self.inner.store.unfinished().await?;
-        let live = unfinished
+        let unfinished_ids = unfinished
             .iter()
             .map(|snapshot| snapshot.migration.id.clone());
         Ok(SweepInput {
-            live: live.collect(),
+            unfinished: unfinished_ids.collect(),
             maps: self.inner.store.maps().await?,
             owners: request.owners.clone(),
             incarnation: self.inner.store.incarnation().to_owned(),

@@ -21,7 +21,10 @@ use plans::state::cutover::Ownership;
 use plans::state::step::{StepEvent, StepState};
 use plans::step::StepKind;
 use plans::step::create_target::TargetCreated;
-use plans::wire::{CASCADES, Claim, Dispatch, Protocols, SECRETS, WireSecret, Work};
+use plans::wire::{
+    Claim, Dispatch, FIRST_PROTOCOL_WITH_CASCADES, FIRST_PROTOCOL_WITH_SECRETS, ProtocolRange,
+    WireSecret, Work,
+};
 use serde_json::json;
 use std::collections::BTreeSet;
 use tokio::time::Instant;
@@ -38,7 +41,7 @@ impl Controller {
         reach: &ShardReach,
         token: &CallerTokenName,
     ) -> Result<Option<Work>, ControlError> {
-        let (theirs, ours) = (claim.protocols(), Protocols::OURS);
+        let (theirs, ours) = (claim.protocols(), ProtocolRange::SUPPORTED);
         if ours.common(theirs).is_none() {
             return Err(ControlError::Protocol { theirs, ours });
         }
@@ -272,7 +275,7 @@ fn offer_for(
 ) -> Option<Option<StepId>> {
     let now = clock();
     // An agent of an older protocol version does not know that the guard suppresses changes of cascades.
-    if claim.protocols().newest < CASCADES && may_skip_rows(snapshot) {
+    if claim.protocols().newest < FIRST_PROTOCOL_WITH_CASCADES && may_skip_rows(snapshot) {
         return None;
     }
     let owner = snapshot.live_owner(now);
@@ -374,8 +377,8 @@ fn assign(
 /// Returns a new secret if the agent supports secrets. An agent of protocol version 3 proves its lease by its token
 /// only.
 fn new_secret(claim: &Claim) -> Option<WireSecret> {
-    let understands = claim.protocols().newest >= SECRETS;
-    understands.then(|| WireSecret::of(rand::random()))
+    let understands = claim.protocols().newest >= FIRST_PROTOCOL_WITH_SECRETS;
+    understands.then(|| WireSecret::from_bits(rand::random()))
 }
 
 fn process_of(claim: &Claim) -> AgentProcess {

@@ -8,11 +8,11 @@ use plans::key::Key;
 use plans::plan::PlanFileError;
 use plans::planner::PlanError;
 use plans::request::RequestError;
-use plans::shard_map::{MapError, RuleBreak};
+use plans::shard_map::{MapError, RuleViolation};
 use plans::state::IllegalTransition;
 use plans::state::migration::MigrationState;
 use plans::throttle::InvalidSetting;
-use plans::wire::Protocols;
+use plans::wire::ProtocolRange;
 use std::time::Duration;
 
 /// Why a call about a migration does not prove that its sender is the agent process that has the migration's lease.
@@ -96,9 +96,9 @@ pub enum ControlError {
     #[error("the agent speaks {theirs}, this controller {ours}")]
     Protocol {
         /// The versions of the agent.
-        theirs: Protocols,
+        theirs: ProtocolRange,
         /// The versions of the controller.
-        ours: Protocols,
+        ours: ProtocolRange,
     },
     /// The caller is not the agent process that has the lease of the migration: its token or its secret is another one.
     #[error("agent {agent} has the lease of migration {migration} under epoch {epoch}: {why}")]
@@ -284,7 +284,7 @@ pub enum ControlError {
     #[error("the plan breaks rules of the map: {}", broken.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     RulesBroken {
         /// The broken rules.
-        broken: Vec<RuleBreak>,
+        broken: Vec<RuleViolation>,
     },
     /// The map lists no tables; a measurement of the load needs them.
     #[error("map {map} lists no tables")]

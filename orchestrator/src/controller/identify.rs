@@ -160,7 +160,7 @@ impl Controller {
         let mut others = shards.into_iter().filter(|other| &other.name != shard);
         let is_same_database = |other: &ShardRecord| {
             let known = other.identity.as_ref();
-            known.is_some_and(|known| identity.is_at_place_of(known))
+            known.is_some_and(|known| identity.has_same_oid_and_timeline(known))
         };
         match others.find(is_same_database) {
             None => Ok(()),

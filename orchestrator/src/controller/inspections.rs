@@ -177,7 +177,7 @@ impl Controller {
         let inspections = &self.inner.inspections;
         let waiting_query = RemoveOnDrop {
             inspections,
-            id: WireSecret::of(rand::random()).reveal().to_owned(),
+            id: WireSecret::from_bits(rand::random()).reveal().to_owned(),
         };
         let (notifier, claimed) = oneshot::channel();
         let (answer, answered) = oneshot::channel();

@@ -312,7 +312,7 @@ impl Controller {
         let Some(before) = known.servers.get(&inventory.shard) else {
             return Ok(());
         };
-        let missing = before.lacks(inventory.flushed);
+        let missing = before.missing_bytes(inventory.flushed);
         if before.server != inventory.server || missing == before.missing {
             return Ok(());
         }

@@ -69,7 +69,7 @@ impl NewOperation {
     }
 
     fn snapshot(&self, id: MigrationId, ordinal: i32, plan: MovePlan) -> Snapshot {
-        let nodes = plan.graph.nodes.iter().zip(0..);
+        let nodes = plan.graph.nodes().iter().zip(0..);
         let steps = nodes
             .map(|(node, ordinal)| Step {
                 id: node.id.clone(),

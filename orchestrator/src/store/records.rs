@@ -156,7 +156,7 @@ impl CancelRequest {
     pub fn contains_all(&self, writers: &[LongWriter]) -> bool {
         writers
             .iter()
-            .all(|writer| self.writers.iter().any(|known| known.is(writer)))
+            .all(|writer| self.writers.iter().any(|known| known.is_same(writer)))
     }
 }
 

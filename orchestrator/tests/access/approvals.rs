@@ -300,7 +300,7 @@ async fn a_controller_asks_for_two_whatever_a_plan_says() {
     assert_eq!(three["options"]["approvals"], 3);
     plan["options"].as_object_mut().unwrap().remove("approvals");
     let edited: plans::plan::Plan = serde_json::from_value(plan).unwrap();
-    let edited = serde_json::to_value(edited.sealed()).unwrap();
+    let edited = serde_json::to_value(edited.with_hash()).unwrap();
     let refused = stage.submitted(&edited).await.unwrap_err();
     assert_eq!(refused, (422, "approval.too_few".to_owned()));
 }

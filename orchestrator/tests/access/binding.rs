@@ -143,7 +143,10 @@ async fn another_agents_token_ends_no_step_whatever_it_shows() {
         "an agent reads what it forges"
     );
     refused(&two.forge(&copy, None).await);
-    refused(&two.forge(&copy, Some(&WireSecret::of([7; 32]))).await);
+    refused(
+        &two.forge(&copy, Some(&WireSecret::from_bits([7; 32])))
+            .await,
+    );
     // Also where the secret itself has leaked.
     refused(&two.forge(&copy, copy.secret.as_ref()).await);
     assert_eq!(two.view().await["steps"], before["steps"]);
@@ -292,7 +295,7 @@ async fn without_tokens_the_secret_alone_opens_the_work() {
     let agent = server.agent("x", "x1");
     let id = server.apply(&agent, "cutover: automatic").await;
     let copy = agent.run_to("copy").await;
-    for secret in [None, Some(WireSecret::of([9; 32]))] {
+    for secret in [None, Some(WireSecret::from_bits([9; 32]))] {
         for (path, mut body) in calls(&copy) {
             let path = path.replace("{id}", id.as_str());
             let mut asked = server.http.post(format!("{}{path}", server.url));
@@ -311,8 +314,7 @@ async fn without_tokens_the_secret_alone_opens_the_work() {
         }
     }
     // Who only knows what can be read is not taken for the process, and interrupts nothing.
-    let claim =
-        json!({"protocol": plans::wire::PROTOCOL, "agent": "x", "instance": "x1", "holding": []});
+    let claim = json!({"protocol": plans::wire::NEWEST_PROTOCOL, "agent": "x", "instance": "x1", "holding": []});
     let forged = server.post("/api/v1/agents/claim", &claim).await;
     assert_eq!(code(forged).await, (409, "agent.name_in_use".to_owned()));
     let events = server

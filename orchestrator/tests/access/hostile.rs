@@ -94,7 +94,7 @@ fn of_an_agent(pattern: &str, agent: &str, migration: &str) -> Value {
     let progress = json!({"message": "", "tables": [], "rows_per_second": 0.0, "bytes_per_second": 0.0, "eta_seconds": null});
     match pattern {
         "/api/v1/agents/claim" => {
-            json!({"protocol": plans::wire::PROTOCOL, "agent": agent, "instance": "i1", "holding": []})
+            json!({"protocol": plans::wire::NEWEST_PROTOCOL, "agent": agent, "instance": "i1", "holding": []})
         }
         "/api/v1/agents/heartbeat" => json!({"agent": agent, "instance": "i1", "holding": [
             {"migration": migration, "epoch": 1, "step": null, "progress": progress, "stream": null}]}),

@@ -6,7 +6,7 @@ use axum::body::Bytes;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::post;
-use plans::wire::{CASCADES, OLDEST_PROTOCOL, Outcome, PROTOCOL};
+use plans::wire::{FIRST_PROTOCOL_WITH_CASCADES, NEWEST_PROTOCOL, OLDEST_PROTOCOL, Outcome};
 use reqwest::Response;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -28,22 +28,22 @@ async fn claim(server: &Server, protocol: u32, oldest: Option<u32>) -> Response 
 #[tokio::test]
 async fn agents_with_a_protocol_in_common_are_given_work() {
     let server = Server::start().await;
-    for protocol in OLDEST_PROTOCOL..=PROTOCOL {
+    for protocol in OLDEST_PROTOCOL..=NEWEST_PROTOCOL {
         assert_eq!(claim(&server, protocol, None).await.status(), 204);
     }
     // One of the next version, which understands this one.
-    let newer = claim(&server, PROTOCOL + 1, Some(PROTOCOL)).await;
+    let newer = claim(&server, NEWEST_PROTOCOL + 1, Some(NEWEST_PROTOCOL)).await;
     assert_eq!(newer.status(), 204);
     let pool = server.database.pool().await;
     let seen = "select protocol from shardwright.agent_status where agent = 'x'";
     let (seen,): (i32,) = sqlx::query_as(seen).fetch_one(&pool).await.unwrap();
     assert_eq!(
         u32::try_from(seen),
-        Ok(PROTOCOL + 1),
+        Ok(NEWEST_PROTOCOL + 1),
         "what the agent says that it speaks"
     );
     let version = server.json("/version").await;
-    assert_eq!(version["protocol"], PROTOCOL);
+    assert_eq!(version["protocol"], NEWEST_PROTOCOL);
     assert_eq!(version["oldest_protocol"], OLDEST_PROTOCOL);
 }
 
@@ -59,11 +59,11 @@ async fn a_migration_whose_cascades_skip_rows_goes_on_with_agents_that_know_it()
         let reported = agent.report(&create, Outcome::Done { output }).await;
         assert_eq!(reported, StatusCode::OK);
         // The process has ended, and another version of it is started there.
-        let mut claim = json!({"protocol": CASCADES - 1, "agent": "x", "instance": "x2", "holding": [],
+        let mut claim = json!({"protocol": FIRST_PROTOCOL_WITH_CASCADES - 1, "agent": "x", "instance": "x2", "holding": [],
                                "key": "key of x2", "outlived": ["key of x1"]});
         let given = server.post("/api/v1/agents/claim", &claim).await;
         assert_eq!(given.status(), first);
-        claim["protocol"] = json!(CASCADES);
+        claim["protocol"] = json!(FIRST_PROTOCOL_WITH_CASCADES);
         let given = server.post("/api/v1/agents/claim", &claim).await;
         assert_eq!(given.status(), 200);
     }
@@ -72,7 +72,7 @@ async fn a_migration_whose_cascades_skip_rows_goes_on_with_agents_that_know_it()
 #[tokio::test]
 async fn agents_that_are_further_away_are_told_what_to_do() {
     let server = Server::start().await;
-    let next = PROTOCOL + 1;
+    let next = NEWEST_PROTOCOL + 1;
     for (protocol, oldest, theirs) in [
         (
             OLDEST_PROTOCOL - 1,

@@ -118,7 +118,7 @@ impl Dashboard {
         plan.moves[2].mode = Mode::Offline;
         plan.moves[2].graph = graph(&OFFLINE);
         plan.notes = vec!["shard a 1.8x over <b>".to_owned()];
-        dashboard.submit("m1", plan.sealed()).await;
+        dashboard.submit("m1", plan.with_hash()).await;
         dashboard
     }
 
@@ -302,5 +302,5 @@ pub(crate) fn plan(incarnation: &str) -> Plan {
         trials: Vec::new(),
         hash: String::new(),
     }
-    .sealed()
+    .with_hash()
 }

@@ -131,7 +131,7 @@ async fn many_moves_are_shown_in_part() {
             planned
         })
         .collect();
-    dashboard.submit("m1", plan.sealed()).await;
+    dashboard.submit("m1", plan.with_hash()).await;
     dashboard
         .edit("m1x29", state(State::Running, Ownership::Ready))
         .await;
@@ -279,7 +279,7 @@ async fn an_approval_may_be_given_ahead_only_where_it_is_asked_for() {
     second.moving.keys = plans::key_set::KeySet::range(Some(600.into()), None);
     plan.moves.push(second);
     plan.options.cutover = Cutover::Automatic;
-    dashboard.submit("m1", plan.sealed()).await;
+    dashboard.submit("m1", plan.with_hash()).await;
     let page = dashboard.page("/operations/m1").await;
     assert_eq!(orders(&page), ["pause", "abort"]);
 }

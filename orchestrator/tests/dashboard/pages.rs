@@ -28,7 +28,7 @@ async fn three() -> Dashboard {
         let mut plan = plan(dashboard.store.incarnation());
         plan.moves[0].moving.keys = KeySet::range(Some(Key::Int(from)), Some(Key::Int(to)));
         plan.moves[0].moving.target = ShardName::from("c");
-        dashboard.submit(id, plan.sealed()).await;
+        dashboard.submit(id, plan.with_hash()).await;
     }
     dashboard
         .edit("m2", state(State::Failed, Ownership::Ready))
@@ -73,7 +73,7 @@ async fn a_long_list_is_read_page_by_page_while_others_are_added() {
         let (from, to) = (Key::Int(number), Key::Int(number + 1));
         plan.moves[0].moving.keys = KeySet::range(Some(from), Some(to));
         let id = format!("m{number:03}");
-        dashboard.submit(&id, plan.sealed()).await;
+        dashboard.submit(&id, plan.with_hash()).await;
     };
     for number in 0..120 {
         submit(number).await;

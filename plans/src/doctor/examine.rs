@@ -54,8 +54,8 @@ pub struct Examined {
 /// Orders findings by severity, the most severe first, then by number.
 pub fn sort(findings: &mut [Finding]) {
     findings.sort_by(|a, b| {
-        let grave = b.severity.cmp(&a.severity);
-        grave
+        let by_severity = b.severity.cmp(&a.severity);
+        by_severity
             .then_with(|| a.sw.cmp(&b.sw))
             .then_with(|| a.object.cmp(&b.object))
     });

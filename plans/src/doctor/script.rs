@@ -1,9 +1,9 @@
-//! Writes a `psql` script from the fixes of findings. It contains each statement once, ordered by stage, and runs it in
-//! the correct database.
+//! Writes a `psql` script from the fixes of findings. The script contains each statement once, ordered by stage, and
+//! runs it only in the correct database.
 //!
-//! The script first proves which database it is in. Then it runs the statements, shard by shard and stage by stage.
-//! Last it lists what it does not fix. If a statement fails, the script reports it and continues. If anything was not
-//! done, the script ends with an error.
+//! The script first determines in which database it runs. Then it runs the statements, shard by shard and stage by
+//! stage. Last it lists what it does not fix. If a statement fails, the script reports it and continues. If anything
+//! was not done, the script ends with an error.
 
 use crate::doctor::Finding;
 use crate::failure::Severity;
@@ -52,7 +52,7 @@ pub fn script(places: &[ShardDatabase<'_>], findings: &[&Finding], deletes: bool
             Some((place.shard, identity, identity.database?))
         })
         .collect();
-    let of = |finding: &Finding| match &finding.fix {
+    let script_part = |finding: &Finding| match &finding.fix {
         Some(fix) if known.iter().any(|(shard, ..)| *shard == &fix.shard) => {
             match deletes || fix.statements.iter().all(|s| s.stage != FixStage::Deletes) {
                 true => ScriptPart::Covered,
@@ -61,30 +61,38 @@ pub fn script(places: &[ShardDatabase<'_>], findings: &[&Finding], deletes: bool
         }
         Some(_) | None => ScriptPart::Left,
     };
-    let of_kind = |kind: ScriptPart| findings.iter().copied().filter(move |f| of(f) == kind);
-    let covered: Vec<&Finding> = of_kind(ScriptPart::Covered).collect();
-    let withheld: Vec<&Finding> = of_kind(ScriptPart::Withheld).collect();
-    let left = of_kind(ScriptPart::Left).filter(|finding| finding.severity != Severity::Note);
+    let findings_of = |kind: ScriptPart| {
+        findings
+            .iter()
+            .copied()
+            .filter(move |finding| script_part(finding) == kind)
+    };
+    let covered: Vec<&Finding> = findings_of(ScriptPart::Covered).collect();
+    let withheld: Vec<&Finding> = findings_of(ScriptPart::Withheld).collect();
+    let left = findings_of(ScriptPart::Left).filter(|finding| finding.severity != Severity::Note);
     let left: Vec<&Finding> = left.collect();
     let mut text = String::new();
     if covered.is_empty() {
         text += "-- No statement fixes what shardwright doctor found.\n";
     } else {
-        head(&mut text, &known);
+        write_head(&mut text, &known);
         for (shard, ..) in &known {
-            section(&mut text, shard, &covered);
+            write_shard_section(&mut text, shard, &covered);
         }
         text += END;
     }
     let parts = [
         (
             &withheld,
-            "Left out, for it deletes rows; --deletes takes it in",
+            "Not included, because these statements delete rows; the option --deletes includes them",
         ),
-        (&left, "Left to you"),
+        (
+            &left,
+            "No statement fixes these findings; fix them yourself",
+        ),
     ];
     for (findings, title) in parts {
-        remains(&mut text, title, findings);
+        write_not_fixed(&mut text, title, findings);
     }
     Script {
         text,
@@ -97,8 +105,11 @@ pub fn script(places: &[ShardDatabase<'_>], findings: &[&Finding], deletes: bool
 /// Whether the script fixes a finding.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ScriptPart {
+    /// The script fixes it.
     Covered,
+    /// Only a deletion of rows fixes it, and deletions were not requested.
     Withheld,
+    /// No statement fixes it.
     Left,
 }
 
@@ -112,7 +123,7 @@ do 'begin raise exception ''not everything was done: fix what was reported, and 
 
 /// Writes the beginning of the script. It ends unless the database is that of one of the shards, and sets `shard` to
 /// its name.
-fn head(text: &mut String, places: &[(&ShardName, &DatabaseIdentity, u32)]) {
+fn write_head(text: &mut String, places: &[(&ShardName, &DatabaseIdentity, u32)]) {
     let names: Vec<&str> = places.iter().map(|(shard, ..)| shard.as_str()).collect();
     let names = names.join(", ");
     let rows: Vec<String> = places
@@ -122,10 +133,9 @@ fn head(text: &mut String, places: &[(&ShardName, &DatabaseIdentity, u32)]) {
             format!("    ({shard}, {}, {database})", quote_literal(system))
         })
         .collect();
-    *text += "-- Fixes what shardwright doctor found. Run it on each shard as a role that may do what is in it:\n";
+    *text += "-- Fixes what shardwright doctor found. Run it on each shard, as a role with the privileges for its statements:\n";
     *text += "--   psql -X -f FILE CONNECTION_STRING\n";
-    *text +=
-        "-- It takes the statements of the database in which it runs, and it can run again.\n\n";
+    *text += "-- It runs only the statements for the database in which it runs. It can be run again.\n\n";
     // Writing to a String cannot fail.
     let _ = write!(
         text,
@@ -153,7 +163,7 @@ do {};
 }
 
 /// Writes the statements of a shard. They run only in its database.
-fn section(text: &mut String, shard: &ShardName, covered: &[&Finding]) {
+fn write_shard_section(text: &mut String, shard: &ShardName, covered: &[&Finding]) {
     let mut steps: Vec<(&Finding, &FixStatement)> = covered
         .iter()
         .filter_map(|finding| Some((*finding, finding.fix.as_ref()?)))
@@ -166,23 +176,23 @@ fn section(text: &mut String, shard: &ShardName, covered: &[&Finding]) {
         "\nselect :'shard' = {} as chosen \\gset\n\\if :chosen\n{LOCK_TIMEOUT}\n",
         quote_literal(shard.as_str())
     );
-    let (mut written, mut waits) = (BTreeSet::new(), false);
+    let (mut written, mut without_timeout) = (BTreeSet::new(), false);
     for (finding, FixStatement { stage, sql }) in steps {
         if !written.insert(sql) {
             continue;
         }
-        if (*stage == FixStage::Indexes) != waits {
-            waits = !waits;
+        if (*stage == FixStage::Indexes) != without_timeout {
+            without_timeout = !without_timeout;
             let _ = writeln!(
                 text,
                 "{}",
-                [LOCK_TIMEOUT, NO_LOCK_TIMEOUT][usize::from(waits)]
+                [LOCK_TIMEOUT, NO_LOCK_TIMEOUT][usize::from(without_timeout)]
             );
         }
         let _ = writeln!(
             text,
             "\\echo {}\n{sql}\n\\if :ERROR\n\\set failed 1\n\\endif",
-            echoed(finding)
+            echo_argument(finding)
         );
     }
     if written.is_empty() {
@@ -192,31 +202,35 @@ fn section(text: &mut String, shard: &ShardName, covered: &[&Finding]) {
 }
 
 /// Returns code and object as an argument of `\echo`.
-fn echoed(finding: &Finding) -> String {
-    let line = one_line(&format!("{} {}", finding.sw, finding.object));
+fn echo_argument(finding: &Finding) -> String {
+    let line = without_control_characters(&format!("{} {}", finding.sw, finding.object));
     format!("'{}'", line.replace('\\', "\\\\").replace('\'', "''"))
 }
 
 /// Writes comments about what the script does not fix.
-fn remains(text: &mut String, title: &str, findings: &[&Finding]) {
+fn write_not_fixed(text: &mut String, title: &str, findings: &[&Finding]) {
     if findings.is_empty() {
         return;
     }
     let _ = writeln!(text, "\n-- {title}:");
     for finding in findings {
         let line = format!("{} {}: {}", finding.sw, finding.object, finding.problem);
-        let _ = writeln!(text, "-- {}", one_line(&line));
-        let _ = writeln!(text, "--     {}", one_line(&finding.remedy));
+        let _ = writeln!(text, "-- {}", without_control_characters(&line));
+        let _ = writeln!(
+            text,
+            "--     {}",
+            without_control_characters(&finding.remedy)
+        );
     }
 }
 
-/// Replaces line ends in names, because the text after one would be executed.
-fn one_line(text: &str) -> String {
-    let plain = text.chars().map(|c| match c.is_control() {
+/// Replaces control characters by spaces. Without this, `psql` would execute the text after a line end in a name.
+fn without_control_characters(text: &str) -> String {
+    let characters = text.chars().map(|c| match c.is_control() {
         true => ' ',
         false => c,
     });
-    plain.collect()
+    characters.collect()
 }
 
 #[cfg(test)]
@@ -239,7 +253,7 @@ mod tests {
         finding
     }
 
-    fn written(findings: &[&Finding], deletes: bool) -> Script {
+    fn script_of(findings: &[&Finding], deletes: bool) -> Script {
         let identity = DatabaseIdentity {
             system: "7".to_owned(),
             database: Some(5),
@@ -265,7 +279,7 @@ mod tests {
             "table a",
             &[(FixStage::Tables, "set not null"), index],
         );
-        let text = written(&[&last, &first], false).text;
+        let text = script_of(&[&last, &first], false).text;
         let places = [
             "set not null;",
             "lock_timeout = 0",
@@ -278,16 +292,16 @@ mod tests {
     }
 
     #[test]
-    fn what_deletes_rows_has_to_be_asked_for() {
+    fn deletions_of_rows_are_included_only_on_request() {
         let orphans = finding(
             "through.orphan",
             "table a",
             &[(FixStage::Deletes, "delete from a")],
         );
-        let without = written(&[&orphans], false);
+        let without = script_of(&[&orphans], false);
         assert!(!without.text.contains("\ndelete from a"));
         assert_eq!((without.covered, without.withheld), (0, 1));
-        let with = written(&[&orphans], true);
+        let with = script_of(&[&orphans], true);
         assert!(with.text.contains("\ndelete from a;"));
         assert_eq!((with.covered, with.withheld), (1, 0));
     }
@@ -297,13 +311,13 @@ mod tests {
         let name = "table a\n\\! rm -r x\ndrop table b";
         let by_hand = finding("table.inherits", name, &[]);
         let fixed = finding("key.null", name, &[(FixStage::Tables, "fix")]);
-        let text = written(&[&by_hand, &fixed], false).text;
+        let text = script_of(&[&by_hand, &fixed], false).text;
         let harmless = |line: &str| !line.starts_with("\\!") && !line.starts_with("drop");
         assert!(text.lines().all(harmless), "{text}");
     }
 
     #[test]
-    fn no_script_is_made_for_a_shard_that_cannot_be_told_from_others() {
+    fn a_shard_without_an_identity_gets_no_statements() {
         let fixed = finding("key.null", "table a", &[(FixStage::Tables, "fix")]);
         let place = ShardDatabase {
             shard: &ShardName::from("a"),

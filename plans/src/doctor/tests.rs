@@ -39,7 +39,7 @@ fn a_name_is_found_by_itself_and_by_its_number() {
 }
 
 #[test]
-fn every_row_has_a_title_what_goes_wrong_and_a_remedy() {
+fn every_finding_has_a_title_a_problem_and_a_remedy() {
     for code in all() {
         for text in [code.title, code.wrong, code.remedy] {
             assert!(
@@ -55,7 +55,7 @@ fn every_row_has_a_title_what_goes_wrong_and_a_remedy() {
 }
 
 /// The maximum number of words in a sentence. A statement in backticks counts as one word.
-const WORDS: usize = 25;
+const MAX_WORDS: usize = 25;
 
 #[test]
 fn no_sentence_is_long() {
@@ -63,11 +63,11 @@ fn no_sentence_is_long() {
         for text in [code.wrong, code.remedy] {
             let parts = text.split('`').enumerate();
             let prose: String = parts
-                .map(|(at, part)| if at % 2 == 1 { "statement" } else { part })
+                .map(|(index, part)| if index % 2 == 1 { "statement" } else { part })
                 .collect();
             for sentence in prose.split(". ") {
                 let words = sentence.split_whitespace().count();
-                assert!(words <= WORDS, "{}, {words} words: {sentence}", code.sw);
+                assert!(words <= MAX_WORDS, "{}, {words} words: {sentence}", code.sw);
             }
         }
     }

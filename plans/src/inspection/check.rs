@@ -1,26 +1,26 @@
 //! The check of a map. It consists of tasks, which agents execute on the shards; then the results are combined. The
 //! check writes nothing.
 //!
-//! [`questions`] returns the tasks for every shard, [`follow_up`] further tasks for keys that were found on the wrong
-//! shard, and [`combine`] the defects. Each task is independent and can be repeated, so a check can be resumed.
+//! [`first_tasks`] returns the first tasks for every shard, [`follow_up`] further tasks for keys that were found on the
+//! wrong shard, and [`combine`] the defects. Each task is independent and can be repeated, so a check can be resumed.
 //! [`RepairRequest`] contains the repairs, and an agent carries them out with a [`RepairTask`].
 
 mod combine;
 mod defect;
 pub mod defects;
 mod drift;
-mod questions;
 mod repair;
 mod schema;
 mod sequences;
 mod shared;
+mod tasks;
 
 pub use combine::{combine, not_examined};
 pub use defect::{Defect, DefectKind};
-pub use questions::{follow_up, questions};
 pub use repair::{Repair, RepairError, RepairRequest, RepairResult, RepairTask};
 pub use schema::{SchemaFact, schema_differences};
 pub use sequences::{ObservedSequence, overlap};
+pub use tasks::{first_tasks, follow_up};
 
 use crate::fleet::ShardRef;
 use crate::id::{MapName, ShardName};
@@ -33,7 +33,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The maximum number of keys that the result of a task or a defect names.
-pub const SAMPLE: usize = 100;
+pub const MAX_SAMPLE_KEYS: usize = 100;
 
 /// One task of a check: one subject on one shard. In JSON the field `look` contains the subject, an object whose tag
 /// has the same name, `look`.
@@ -59,7 +59,7 @@ pub struct CheckTask {
     pub subject: CheckSubject,
 }
 
-/// What a task of a check covers. In JSON the tag `look` contains the variant.
+/// The subject of a task of a check. In JSON the tag `look` contains the variant.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "look", rename_all = "snake_case")]
 pub enum CheckSubject {
@@ -98,18 +98,18 @@ impl fmt::Display for CheckSubject {
 
 /// The result of one task. In JSON the field `seen` contains it, an object whose tag has the same name, `seen`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Checked {
+pub struct CheckTaskResult {
     /// The shard.
     pub shard: ShardName,
     /// The result for the subject.
     #[serde(rename = "seen")]
-    pub finding: CheckFinding,
+    pub result: SubjectResult,
 }
 
 /// What a task of a check found, also if the shard has no defect. In JSON the tag `seen` contains the variant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "seen", rename_all = "snake_case")]
-pub enum CheckFinding {
+pub enum SubjectResult {
     /// The result for [`CheckSubject::Rows`].
     Rows(StrayRows),
     /// The result for [`CheckSubject::Schema`].
@@ -146,11 +146,11 @@ pub struct StrayRows {
     pub table: String,
     /// The number of rows whose key another shard owns.
     pub stray: u64,
-    /// Keys of these rows, at most [`SAMPLE`].
+    /// Keys of these rows, at most [`MAX_SAMPLE_KEYS`].
     pub stray_keys: Vec<KeyRows>,
     /// The number of rows whose key no shard owns.
     pub unmapped: u64,
-    /// Keys of these rows, at most [`SAMPLE`].
+    /// Keys of these rows, at most [`MAX_SAMPLE_KEYS`].
     pub unmapped_keys: Vec<KeyRows>,
     /// The number of rows without a parent, and therefore without a key.
     pub orphans: u64,

@@ -6,13 +6,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The maximum number of rows in a result. A larger table is refused.
-pub const MOST_ROWS: usize = 1_000_000;
+pub const MAX_ROWS: usize = 1_000_000;
 
 /// The maximum size of a result's values as JSON, in bytes.
-pub const MOST_BYTES: usize = 12 << 20;
+pub const MAX_BYTES: usize = 12 << 20;
 
 /// The maximum number of characters in a value. A key in a PostgreSQL index is shorter.
-pub const LONGEST_VALUE: usize = 8_192;
+pub const MAX_VALUE_CHARS: usize = 8_192;
 
 /// The task to read a directory table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,17 +52,17 @@ impl DirectoryTable {
         format!("{}.{}", quote_ident(&self.schema), quote_ident(&self.table))
     }
 
-    /// Returns a SELECT of the columns as text, cut to one character more than [`LONGEST_VALUE`].
+    /// Returns a SELECT of the columns as text, cut to one character more than [`MAX_VALUE_CHARS`].
     ///
     /// It uses the type's output function, because a cast to text could call a function that another user has defined.
     #[must_use]
     pub fn select(&self) -> String {
         let value = |column: &String| {
             let column = quote_ident(column);
-            let most = LONGEST_VALUE + 1;
+            let length = MAX_VALUE_CHARS + 1;
             format!(
                 "case when {column} is null then null \
-                 else pg_catalog.left(pg_catalog.format('%s', {column}), {most}) end as {column}"
+                 else pg_catalog.left(pg_catalog.format('%s', {column}), {length}) end as {column}"
             )
         };
         let values: Vec<String> = self.columns().iter().map(value).collect();
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_names_whatever_they_hold() {
+    fn names_with_special_characters_are_quoted() {
         let table = DirectoryTable {
             schema: "public".to_owned(),
             table: "d\"; select pg_sleep(9); --".to_owned(),

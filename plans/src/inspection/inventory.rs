@@ -125,13 +125,13 @@ pub struct Object {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on: Option<String>,
     /// The owner of the object.
-    pub whose: Whose,
+    pub whose: ObjectOwner,
 }
 
 /// The owner of an object.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Whose {
+pub enum ObjectOwner {
     /// A migration.
     Migration(MigrationId),
     /// It guards released keys.
@@ -147,7 +147,7 @@ pub enum Whose {
     Shared,
 }
 
-/// An object that is not Shardwright's, because of its form.
+/// An object whose name is similar to those of Shardwright's objects, but whose form is different.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Similar {
     /// The kind and the name.
@@ -177,7 +177,7 @@ pub struct ObservedMove {
     pub register: Option<i64>,
     /// The number of existing guard triggers that are `ENABLE ALWAYS`.
     pub guards: u32,
-    /// True if this shard was the last one that Shardwright opened, and it has recorded no flip since.
+    /// True if an agent has opened this shard, and the shard has recorded no flip since.
     pub owns: bool,
     /// True if the migration created tables or rows on this shard.
     #[serde(rename = "brought")]
@@ -241,15 +241,16 @@ pub struct ObservedServer {
     pub server: DatabaseIdentity,
     /// The end of the log at that time, in bytes.
     pub flushed: u64,
-    /// By how many bytes the log once ended before an earlier observed end; 0 if it never did, or if an operator has
-    /// accepted it.
+    /// The greatest number of bytes by which the log ended before an end that was observed earlier; 0 if this never
+    /// happened, or if an operator has accepted the server since.
     pub missing: u64,
 }
 
 impl ObservedServer {
-    /// Returns how many bytes of log the server lacks if it was restored from a copy, now or at an earlier probe.
+    /// Returns how many bytes of log the server lacks, now or at an earlier probe: more than 0 if it was restored from
+    /// a copy. `flushed` is the current end of its log.
     #[must_use]
-    pub fn lacks(&self, flushed: u64) -> u64 {
+    pub fn missing_bytes(&self, flushed: u64) -> u64 {
         self.missing.max(self.flushed.saturating_sub(flushed))
     }
 }

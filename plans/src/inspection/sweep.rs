@@ -5,9 +5,9 @@
 //! or the operator determines the owner: on the owner it is removed, on other shards the refusal is made permanent
 //! first. Slots, publications and sessions refuse nothing, and are always removed.
 
-mod judge;
+mod decide;
 
-pub use judge::judge;
+pub use decide::decide_sweeps;
 
 use crate::fleet::ShardRef;
 use crate::id::{MapName, MigrationId, ShardName};
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// What happens to an object.
+/// What a sweep does with an object.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -48,13 +48,13 @@ pub struct Leftover {
     pub why: String,
 }
 
-/// What the control store and the operator know.
+/// The data of the control store and the statements of the operator by which a sweep decides.
 #[derive(Debug, Clone, Default)]
 pub struct SweepInput {
     /// The maps in force.
     pub maps: Vec<Arc<ShardMap>>,
     /// The migrations that have not ended.
-    pub live: BTreeSet<MigrationId>,
+    pub unfinished: BTreeSet<MigrationId>,
     /// The owner of all closed keys of a map, according to the operator.
     pub owners: BTreeMap<MapName, ShardName>,
     /// The random id of this control store.
@@ -87,7 +87,7 @@ pub enum Sweep {
         /// The map.
         map: MapName,
     },
-    /// Removes publications that a measurement of the load left.
+    /// Removes publications that measurements of the load left.
     #[serde(rename = "looks")]
     Probes,
 }

@@ -1,15 +1,16 @@
 //! Computes PostgreSQL's 64-bit hash of a key with seed 0. The result equals that of the SQL expression
-//! [`super::KeyType::hashed`].
+//! [`super::KeyType::hash_expression`].
 //!
-//! It is `hash_bytes_extended` of src/common/hashfn.c, which is Bob Jenkins' lookup3 on little-endian words. With seed
-//! 0 the initial state is not mixed.
+//! The algorithm is `hash_bytes_extended` of PostgreSQL's src/common/hashfn.c, which is Bob Jenkins' lookup3 on
+//! little-endian words. With seed 0 the initial state is not mixed. Constants and tables of this file come from there.
 
 use super::{Key, hex};
 
 impl Key {
-    /// Returns the hash that [`super::KeyType::hashed`] computes on a server.
+    /// Returns the hash that [`super::KeyType::hash_expression`] computes on a server.
     ///
-    /// The hashes of a composite key's columns are combined as in a record.
+    /// The hashes of a composite key's columns are combined as `hash_record_extended` does: 31 times the hash of the
+    /// columns so far, plus the hash of the column.
     #[must_use]
     pub fn hash64(&self) -> u64 {
         match self {
@@ -18,8 +19,8 @@ impl Key {
             Self::Text(text) => hash_bytes(text.as_bytes()),
             Self::Uuid(bytes) => hash_bytes(bytes),
             Self::Bytes(bytes) => hash_bytes(hex(bytes).as_bytes()),
-            Self::Row(values) => values.iter().fold(0_u64, |sum, value| {
-                (sum << 5).wrapping_sub(sum).wrapping_add(value.hash64())
+            Self::Row(values) => values.iter().fold(0_u64, |hash, value| {
+                (hash << 5).wrapping_sub(hash).wrapping_add(value.hash64())
             }),
         }
     }
@@ -30,18 +31,21 @@ fn hash_int8(value: i64) -> u64 {
     let [a, b, c, d, e, f, g, h] = value.to_le_bytes();
     let low = u32::from_le_bytes([a, b, c, d]);
     let high = u32::from_le_bytes([e, f, g, h]);
+    // The high half is 0 for a value that fits into 32 bits, also if the value is negative.
     hash_u32(low ^ if value >= 0 { high } else { !high })
 }
 
 /// The three words of the hash state.
 struct HashState(u32, u32, u32);
 
-fn start(length: u32) -> HashState {
+/// Returns the initial state for `length` bytes.
+fn initial_state(length: u32) -> HashState {
     let word = 0x9e37_79b9_u32.wrapping_add(length).wrapping_add(3_923_095);
     HashState(word, word, word)
 }
 
 impl HashState {
+    /// Mixes the words after a block. Each tuple is one step: word x changes by word y, then y by z.
     fn mix(&mut self) {
         let Self(a, b, c) = self;
         for (x, y, z, bits) in [
@@ -82,32 +86,32 @@ impl HashState {
 }
 
 fn hash_u32(value: u32) -> u64 {
-    let mut state = start(4);
+    let mut state = initial_state(4);
     state.0 = state.0.wrapping_add(value);
     state.finish()
 }
 
 fn hash_bytes(bytes: &[u8]) -> u64 {
     // A value in PostgreSQL is shorter than 1 GiB.
-    let mut state = start(u32::try_from(bytes.len()).unwrap_or(u32::MAX));
+    let mut state = initial_state(u32::try_from(bytes.len()).unwrap_or(u32::MAX));
     let mut blocks = bytes.chunks_exact(12);
     for block in &mut blocks {
-        state.0 = state.0.wrapping_add(word(&block[0..4]));
-        state.1 = state.1.wrapping_add(word(&block[4..8]));
-        state.2 = state.2.wrapping_add(word(&block[8..12]));
+        state.0 = state.0.wrapping_add(word_of(&block[0..4]));
+        state.1 = state.1.wrapping_add(word_of(&block[4..8]));
+        state.2 = state.2.wrapping_add(word_of(&block[8..12]));
         state.mix();
     }
     let rest = blocks.remainder();
-    let part = |from: usize, to: usize| word(&rest[from.min(rest.len())..to.min(rest.len())]);
-    state.0 = state.0.wrapping_add(part(0, 4));
-    state.1 = state.1.wrapping_add(part(4, 8));
+    let word_at = |from: usize, to: usize| word_of(&rest[from.min(rest.len())..to.min(rest.len())]);
+    state.0 = state.0.wrapping_add(word_at(0, 4));
+    state.1 = state.1.wrapping_add(word_at(4, 8));
     // The lowest byte of the third word is reserved for the length.
-    state.2 = state.2.wrapping_add(part(8, 11) << 8);
+    state.2 = state.2.wrapping_add(word_at(8, 11) << 8);
     state.finish()
 }
 
 /// Returns up to four bytes as a little-endian word.
-fn word(bytes: &[u8]) -> u32 {
+fn word_of(bytes: &[u8]) -> u32 {
     bytes
         .iter()
         .rev()

@@ -68,7 +68,7 @@ impl<'de> Visitor<'de> for KeyVisitor {
         while let Some(value) = seq.next_element()? {
             values.push(value);
         }
-        if values.is_empty() || values.len() > MOST_PARTS {
+        if values.is_empty() || values.len() > MAX_COLUMNS {
             return Err(de::Error::invalid_length(values.len(), &self));
         }
         Ok(Key::Row(values))
@@ -91,7 +91,7 @@ impl<'de> Visitor<'de> for KeyVisitor {
 }
 
 /// The maximum number of values in a composite key.
-const MOST_PARTS: usize = 3;
+const MAX_COLUMNS: usize = 3;
 
 impl JsonSchema for Key {
     fn schema_name() -> Cow<'static, str> {
@@ -105,7 +105,7 @@ impl JsonSchema for Key {
             "anyOf": [
                 { "type": "integer", "format": "int64" },
                 { "type": "string" },
-                { "type": "array", "items": part, "minItems": 1, "maxItems": MOST_PARTS },
+                { "type": "array", "items": part, "minItems": 1, "maxItems": MAX_COLUMNS },
                 {
                     "type": "object",
                     "additionalProperties": false,

@@ -3,7 +3,8 @@
 use super::{Key, KeyType, time};
 
 impl Key {
-    /// Returns the next key, with which a range can contain this key alone; `None` for the last key of the type.
+    /// Returns the next key, so that a range from this key to the next contains only this key; `None` for the last key
+    /// of the type.
     #[must_use]
     pub fn successor(&self) -> Option<Self> {
         match self {
@@ -19,12 +20,12 @@ impl Key {
             }
             Self::Date(days) => time::date_after(*days).map(Self::Date),
             Self::Timestamp(micros) => time::timestamp_after(*micros).map(Self::Timestamp),
-            Self::Row(values) => row_after(values).map(Self::Row),
+            Self::Row(values) => row_successor(values).map(Self::Row),
         }
     }
 
-    /// Returns the first columns that all composite keys from this one up to but without `to` have in common, if the
-    /// range consists of exactly these keys.
+    /// Returns columns if the range from this composite key to `to` (excluded) consists of exactly the keys that begin
+    /// with these columns.
     #[must_use]
     pub(crate) fn common_prefix(&self, to: &Self) -> Option<&[Self]> {
         let (Self::Row(from), Self::Row(to)) = (self, to) else {
@@ -32,21 +33,26 @@ impl Key {
         };
         let is_prefix = |columns: &usize| {
             let (first, rest) = from.split_at_checked(*columns)?;
-            let (after, rest_of_after) = to.split_at_checked(*columns)?;
-            let all = rest == rest_of_after && rest.iter().all(Self::may_be_least);
-            (all && row_after(first).as_deref() == Some(after)).then_some(first)
+            let (next, rest_of_to) = to.split_at_checked(*columns)?;
+            let begins_and_ends_at_smallest =
+                rest == rest_of_to && rest.iter().all(Self::may_be_smallest);
+            (begins_and_ends_at_smallest && row_successor(first).as_deref() == Some(next))
+                .then_some(first)
         };
         (1..from.len()).find_map(|columns| is_prefix(&columns))
     }
 
-    /// Returns whether it is the smallest key of a type with its variant.
-    fn may_be_least(&self) -> bool {
-        let integers = [KeyType::Smallint, KeyType::Integer];
-        *self == self.least_alike() || integers.iter().any(|key_type| *self == key_type.least())
+    /// Returns whether the key is the smallest key of any type that has its variant: [`Key::Int`] has three types.
+    fn may_be_smallest(&self) -> bool {
+        let smaller_integers = [KeyType::Smallint, KeyType::Integer];
+        *self == self.smallest_of_variant()
+            || smaller_integers
+                .iter()
+                .any(|key_type| *self == key_type.least())
     }
 
     /// Returns the smallest key of the same variant.
-    fn least_alike(&self) -> Self {
+    fn smallest_of_variant(&self) -> Self {
         match self {
             Self::Int(_) => KeyType::Bigint.least(),
             Self::Text(_) => KeyType::Text.least(),
@@ -54,7 +60,7 @@ impl Key {
             Self::Bytes(_) => KeyType::Bytea.least(),
             Self::Date(_) => KeyType::Date.least(),
             Self::Timestamp(_) => KeyType::Timestamptz.least(),
-            Self::Row(values) => Self::Row(values.iter().map(Self::least_alike).collect()),
+            Self::Row(values) => Self::Row(values.iter().map(Self::smallest_of_variant).collect()),
         }
     }
 
@@ -88,19 +94,20 @@ impl Key {
     }
 }
 
-/// Returns the next composite key: the last column's next value, or its first value after an increase of the columns
-/// before it.
-fn row_after(values: &[Key]) -> Option<Vec<Key>> {
+/// Returns the next composite key: with the next value of the last column, or if there is none, with the first value of
+/// the last column and the next value of the columns before it.
+fn row_successor(values: &[Key]) -> Option<Vec<Key>> {
     let (last, first) = values.split_last()?;
     let (mut next, last) = match last.successor() {
         Some(last) => (first.to_vec(), last),
-        None => (row_after(first)?, last.least_alike()),
+        None => (row_successor(first)?, last.smallest_of_variant()),
     };
     next.push(last);
     Some(next)
 }
 
-/// Writes bytes, then two zero bytes that mark their end. A zero byte among them is followed by the byte 255.
+/// Writes `bytes` and then two zero bytes, which mark the end. Each zero byte among `bytes` is followed by the byte
+/// 255, so that it does not look like the end.
 fn push_terminated(bytes: &[u8], out: &mut Vec<u8>) {
     for byte in bytes {
         out.push(*byte);

@@ -1,10 +1,11 @@
 //! Dates and times in PostgreSQL's numbers: days and microseconds since 2000-01-01 in the proleptic Gregorian calendar.
 //!
-//! Texts are ISO, times in UTC; years before 1 have the suffix `BC`. A time without an offset is refused, because it
+//! Texts are ISO, times in UTC; years is_bc 1 have the suffix `BC`. A time without an offset is refused, because it
 //! would mean another time on each server.
 
 use std::ops::Range;
 
+/// The days from 0000-03-01 to 2000-01-01.
 const DAYS_TO_2000: i64 = 730_425;
 const MICROS_PER_DAY: i64 = 86_400_000_000;
 /// The dates that PostgreSQL supports, as days since 2000-01-01: from 24 November 4714 BC to the day after the last
@@ -40,44 +41,45 @@ pub(super) fn timestamp_after(micros: i64) -> Option<i64> {
     })
 }
 
-/// Converts a date to days since 0000-03-01. Years begin in March, as in Howard Hinnant's `days_from_civil`: `era` is a
-/// cycle of 400 years, `of_era` the year in the cycle, and `of_year` the day in the year.
+/// Converts a date to days since 0000-03-01, as Howard Hinnant's `days_from_civil` does. Years begin in March, so that
+/// the leap day is the last day of its year. A cycle of 400 years has 146,097 days.
 fn days_of(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let of_era = year.rem_euclid(400);
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year
+    let cycle = year.div_euclid(400);
+    let year_of_cycle = year.rem_euclid(400);
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    cycle * 146_097 + year_of_cycle * 365 + year_of_cycle / 4 - year_of_cycle / 100 + day_of_year
 }
 
-/// Converts days since 2000-01-01 to year (0 is 1 BC), month and day. `era` is a cycle of 400 years, `of_era` the day
-/// in the cycle, `of_year` the day in a year that begins in March, and `shifted` the number of months since March.
-fn civil(days: i64) -> (i64, i64, i64) {
+/// Converts days since 2000-01-01 to year (0 is 1 BC), month and day: the inverse of [`days_of`].
+fn date_of(days: i64) -> (i64, i64, i64) {
     let days = days + DAYS_TO_2000;
-    let era = days.div_euclid(146_097);
-    let of_era = days.rem_euclid(146_097);
-    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let shifted = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 {
-        shifted + 3
+    let cycle = days.div_euclid(146_097);
+    let day_of_cycle = days.rem_euclid(146_097);
+    let year_of_cycle =
+        (day_of_cycle - day_of_cycle / 1460 + day_of_cycle / 36_524 - day_of_cycle / 146_096) / 365;
+    let day_of_year =
+        day_of_cycle - (365 * year_of_cycle + year_of_cycle / 4 - year_of_cycle / 100);
+    let months_since_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * months_since_march + 2) / 5 + 1;
+    let month = if months_since_march < 10 {
+        months_since_march + 3
     } else {
-        shifted - 9
+        months_since_march - 9
     };
-    let year = year + era * 400 + i64::from(month <= 2);
+    let year = year_of_cycle + cycle * 400 + i64::from(month <= 2);
     (year, month, day)
 }
 
-/// Returns a date's text without its suffix, and the suffix: ` BC` for years before 1, otherwise empty.
+/// Returns a date's text without its suffix, and the suffix: ` BC` for years is_bc 1, otherwise empty.
 fn date_parts(days: i64) -> (String, &'static str) {
-    let (year, month, day) = civil(days);
-    let (year, era) = if year > 0 {
+    let (year, month, day) = date_of(days);
+    let (year, suffix) = if year > 0 {
         (year, "")
     } else {
         (1 - year, " BC")
     };
-    (format!("{year:04}-{month:02}-{day:02}"), era)
+    (format!("{year:04}-{month:02}-{day:02}"), suffix)
 }
 
 pub(super) fn date_text(days: i32) -> String {
@@ -85,8 +87,8 @@ pub(super) fn date_text(days: i32) -> String {
         i32::MIN => "-infinity".to_owned(),
         i32::MAX => "infinity".to_owned(),
         days => {
-            let (date, era) = date_parts(days.into());
-            format!("{date}{era}")
+            let (date, suffix) = date_parts(days.into());
+            format!("{date}{suffix}")
         }
     }
 }
@@ -97,9 +99,9 @@ pub(super) fn timestamp_text(micros: i64) -> String {
         i64::MAX => return "infinity".to_owned(),
         _ => {}
     }
-    let (date, era) = date_parts(micros.div_euclid(MICROS_PER_DAY));
-    let of_day = micros.rem_euclid(MICROS_PER_DAY);
-    let (seconds, fraction) = (of_day / 1_000_000, of_day % 1_000_000);
+    let (date, suffix) = date_parts(micros.div_euclid(MICROS_PER_DAY));
+    let micros_of_day = micros.rem_euclid(MICROS_PER_DAY);
+    let (seconds, fraction) = (micros_of_day / 1_000_000, micros_of_day % 1_000_000);
     let mut text = format!(
         "{date} {:02}:{:02}:{:02}",
         seconds / 3600,
@@ -109,7 +111,7 @@ pub(super) fn timestamp_text(micros: i64) -> String {
     if fraction > 0 {
         text.push_str(format!(".{fraction:06}").trim_end_matches('0'));
     }
-    format!("{text}+00{era}")
+    format!("{text}+00{suffix}")
 }
 
 /// Reads `YYYY-MM-DD`, optionally with ` BC`, or an infinity, as days since 2000-01-01.
@@ -119,8 +121,8 @@ pub(super) fn read_date(text: &str) -> Option<i32> {
         "infinity" => return Some(i32::MAX),
         _ => {}
     }
-    let (text, before) = era_of(text);
-    let days = i32::try_from(days_since(text, before)?).ok()?;
+    let (text, is_bc) = strip_bc(text);
+    let days = i32::try_from(days_since(text, is_bc)?).ok()?;
     DATES.contains(&days).then_some(days)
 }
 
@@ -131,44 +133,44 @@ pub(super) fn read_timestamp(text: &str) -> Option<i64> {
         "infinity" => return Some(i64::MAX),
         _ => {}
     }
-    let (text, before) = era_of(text);
+    let (text, is_bc) = strip_bc(text);
     let (date, rest) = text.split_once([' ', 'T'])?;
-    let days = days_since(date, before)?;
-    let (time, offset) = offset_of(rest.trim_end())?;
+    let days = days_since(date, is_bc)?;
+    let (time, offset) = split_offset(rest.trim_end())?;
     let micros = micros_of_day(time)? - offset * 60_000_000;
     let micros = days.checked_mul(MICROS_PER_DAY)?.checked_add(micros)?;
     TIMESTAMPS.contains(&micros).then_some(micros)
 }
 
 /// Removes the suffix ` BC`. Returns the rest, and whether the text had the suffix.
-fn era_of(text: &str) -> (&str, bool) {
+fn strip_bc(text: &str) -> (&str, bool) {
     match text.strip_suffix(" BC") {
         Some(text) => (text, true),
         None => (text, false),
     }
 }
 
-/// Reads `YYYY-MM-DD` as days since 2000-01-01. `before` is true for a year BC.
-fn days_since(date: &str, before: bool) -> Option<i64> {
+/// Reads `YYYY-MM-DD` as days since 2000-01-01. `is_bc` is true for a year BC.
+fn days_since(date: &str, is_bc: bool) -> Option<i64> {
     let mut parts = date.splitn(3, '-').map(digits);
     let (year, month, day) = (parts.next()??, parts.next()??, parts.next()??);
-    let year = if before { 1 - year } else { year };
-    if year == 0 && !before {
+    let year = if is_bc { 1 - year } else { year };
+    if year == 0 && !is_bc {
         return None;
     }
     let days = days_of(year, month, day) - DAYS_TO_2000;
     // Without this check the 30th of February would be read as the 1st or 2nd of March.
-    (civil(days) == (year, month, day)).then_some(days)
+    (date_of(days) == (year, month, day)).then_some(days)
 }
 
 /// Reads a number of one to seven digits.
 fn digits(text: &str) -> Option<i64> {
-    let plain = !text.is_empty() && text.len() <= 7 && text.bytes().all(|b| b.is_ascii_digit());
-    plain.then(|| text.parse().ok()).flatten()
+    let is_number = !text.is_empty() && text.len() <= 7 && text.bytes().all(|b| b.is_ascii_digit());
+    is_number.then(|| text.parse().ok()).flatten()
 }
 
-/// Splits off the offset, in minutes east of UTC.
-fn offset_of(text: &str) -> Option<(&str, i64)> {
+/// Returns the text without its offset from UTC, and the offset in minutes east of UTC.
+fn split_offset(text: &str) -> Option<(&str, i64)> {
     if let Some(time) = text.strip_suffix(['Z', 'z']) {
         return Some((time, 0));
     }
@@ -193,9 +195,8 @@ fn micros_of_day(time: &str) -> Option<i64> {
     }
     let seconds = digits(seconds)?;
     let fraction = digits(&format!("{fraction:0<6}"))?;
-    // Whether each field is in its range.
-    let whole = hours < 24 && minutes < 60 && seconds < 60;
-    whole.then_some(((hours * 60 + minutes) * 60 + seconds) * 1_000_000 + fraction)
+    let in_range = hours < 24 && minutes < 60 && seconds < 60;
+    in_range.then_some(((hours * 60 + minutes) * 60 + seconds) * 1_000_000 + fraction)
 }
 
 #[cfg(test)]
@@ -238,6 +239,7 @@ mod tests {
         assert_eq!(read_timestamp("294277-01-01 00:00:00+00"), None);
         assert_eq!(timestamp_text(-1), "1999-12-31 23:59:59.999999+00");
     }
+
     #[test]
     fn the_infinities_are_next_to_the_ends() {
         assert_eq!(date_after(i32::MIN), Some(DATES.start));

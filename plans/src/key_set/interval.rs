@@ -1,4 +1,4 @@
-//! Unions and differences of half-open intervals, for ranges of keys and of virtual shards.
+//! Unions, intersections and differences of half-open intervals, for ranges of keys and of virtual shards.
 
 use std::cmp::Ordering;
 
@@ -10,7 +10,7 @@ pub(super) struct Interval<T> {
 }
 
 /// Compares two upper ends. A missing one is the greatest.
-fn cmp_end<T: Ord>(a: &Option<T>, b: &Option<T>) -> Ordering {
+fn compare_ends<T: Ord>(a: &Option<T>, b: &Option<T>) -> Ordering {
     match (a, b) {
         (None, None) => Ordering::Equal,
         (None, Some(_)) => Ordering::Greater,
@@ -31,7 +31,7 @@ impl<T: Ord + Clone> Interval<T> {
 
     /// Returns the common part, which may be empty.
     pub(super) fn common(&self, other: &Self) -> Self {
-        let to = match cmp_end(&self.to, &other.to) {
+        let to = match compare_ends(&self.to, &other.to) {
             Ordering::Less | Ordering::Equal => self.to.clone(),
             Ordering::Greater => other.to.clone(),
         };
@@ -41,7 +41,7 @@ impl<T: Ord + Clone> Interval<T> {
         }
     }
 
-    /// Returns true if there is nothing between the end of this interval and the beginning of `next`.
+    /// Returns true if no value is between the end of this interval and the beginning of `next`.
     fn reaches(&self, next: &Self) -> bool {
         match (&self.to, &next.from) {
             (Some(to), Some(from)) => from <= to,
@@ -58,7 +58,7 @@ pub(super) fn normal<T: Ord + Clone>(mut intervals: Vec<Interval<T>>) -> Vec<Int
     for next in intervals {
         match merged.last_mut() {
             Some(last) if last.reaches(&next) => {
-                if cmp_end(&last.to, &next.to) == Ordering::Less {
+                if compare_ends(&last.to, &next.to) == Ordering::Less {
                     last.to = next.to;
                 }
             }
@@ -71,11 +71,14 @@ pub(super) fn normal<T: Ord + Clone>(mut intervals: Vec<Interval<T>>) -> Vec<Int
 /// Returns the parts of `a` that are not in `b`. Both must be in normal form, and so is the result. `O(a + b)`.
 pub(super) fn minus<T: Ord + Clone>(a: &[Interval<T>], b: &[Interval<T>]) -> Vec<Interval<T>> {
     let mut rest = Vec::new();
+    // The index of the first interval of `b` that can overlap the current or a later interval of `a`.
     let mut first = 0;
-    for whole in a {
-        let mut from = whole.from.clone();
-        let mut open = true;
-        let ends_before = |hole: &Interval<T>| match (&hole.to, &whole.from) {
+    for interval in a {
+        // The beginning of the part of `interval` that remains after the holes so far. If a hole has no upper end,
+        // nothing remains.
+        let mut from = interval.from.clone();
+        let mut something_remains = true;
+        let ends_before = |hole: &Interval<T>| match (&hole.to, &interval.from) {
             (Some(to), Some(from)) => to <= from,
             (None, _) | (_, None) => false,
         };
@@ -83,7 +86,7 @@ pub(super) fn minus<T: Ord + Clone>(a: &[Interval<T>], b: &[Interval<T>]) -> Vec
             first += 1;
         }
         for hole in &b[first..] {
-            if !hole.overlaps(whole) {
+            if !hole.overlaps(interval) {
                 break;
             }
             if hole.from > from {
@@ -93,14 +96,14 @@ pub(super) fn minus<T: Ord + Clone>(a: &[Interval<T>], b: &[Interval<T>]) -> Vec
                 });
             }
             from = hole.to.clone();
-            open = from.is_some();
+            something_remains = from.is_some();
         }
-        let left = Interval {
+        let last = Interval {
             from,
-            to: whole.to.clone(),
+            to: interval.to.clone(),
         };
-        if open && !left.is_empty() {
-            rest.push(left);
+        if something_remains && !last.is_empty() {
+            rest.push(last);
         }
     }
     rest.retain(|interval| !interval.is_empty());
@@ -109,6 +112,6 @@ pub(super) fn minus<T: Ord + Clone>(a: &[Interval<T>], b: &[Interval<T>]) -> Vec
 
 /// Returns the common parts. Both must be in normal form, and so is the result.
 pub(super) fn common<T: Ord + Clone>(a: &[Interval<T>], b: &[Interval<T>]) -> Vec<Interval<T>> {
-    let outside = minus(a, b);
-    minus(a, &outside)
+    let only_in_a = minus(a, b);
+    minus(a, &only_in_a)
 }

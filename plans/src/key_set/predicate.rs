@@ -5,8 +5,8 @@ use crate::key::{Key, KeyType};
 use crate::sql::quote_literal;
 
 impl KeySet {
-    /// The SQL boolean over the key's columns: expressions that are already quoted (`"tenant_id"`,
-    /// `new."id"`), each with its type.
+    /// Returns the SQL boolean that is true for rows whose key is in the set. `columns` are the key's columns, already
+    /// quoted (`"tenant_id"`, `new."id"`), each with its type.
     ///
     /// The result is in parentheses and uses only built-in immutable operators, so a publication accepts it.
     #[must_use]
@@ -14,20 +14,20 @@ impl KeySet {
         let parts: Vec<String> = match self {
             Self::Range(ranges) => ranges
                 .iter()
-                .map(|range| in_range(range, columns))
+                .map(|range| range_sql(range, columns))
                 .collect(),
             Self::Hash(buckets) => {
                 let bucket = bucket_sql(columns, buckets.of);
-                let within = |range: &BucketRange| {
+                let bucket_range_sql = |range: &BucketRange| {
                     format!(
                         "({bucket} operator(pg_catalog.>=) {} and {bucket} operator(pg_catalog.<) {})",
                         range.from, range.to
                     )
                 };
-                buckets.ranges.iter().map(within).collect()
+                buckets.ranges.iter().map(bucket_range_sql).collect()
             }
             Self::List(keys) if keys.is_empty() => Vec::new(),
-            Self::List(keys) => vec![in_list(keys.iter(), columns)],
+            Self::List(keys) => vec![list_sql(keys.iter(), columns)],
         };
         match parts.as_slice() {
             [] => "(false)".to_owned(),
@@ -41,11 +41,11 @@ impl KeySet {
 #[must_use]
 pub(crate) fn bucket_sql(columns: &[(String, KeyType)], of: u32) -> String {
     let hash = match columns {
-        [(column, kind)] => kind.hashed(column),
+        [(column, kind)] => kind.hash_expression(column),
         several => {
             let columns: Vec<String> = several
                 .iter()
-                .map(|(column, kind)| kind.comparable(column))
+                .map(|(column, kind)| kind.comparable_expression(column))
                 .collect();
             format!(
                 "pg_catalog.hash_record_extended(row({}), 0)",
@@ -59,9 +59,15 @@ pub(crate) fn bucket_sql(columns: &[(String, KeyType)], of: u32) -> String {
     )
 }
 
-fn in_range(range: &KeyRange, columns: &[(String, KeyType)]) -> String {
-    let from = range.from.as_ref().map(|key| compared(columns, ">=", key));
-    let to = range.to.as_ref().map(|key| compared(columns, "<", key));
+fn range_sql(range: &KeyRange, columns: &[(String, KeyType)]) -> String {
+    let from = range
+        .from
+        .as_ref()
+        .map(|key| comparison_sql(columns, ">=", key));
+    let to = range
+        .to
+        .as_ref()
+        .map(|key| comparison_sql(columns, "<", key));
     match (from, to) {
         (None, None) => "(true)".to_owned(),
         (Some(only), None) | (None, Some(only)) => format!("({only})"),
@@ -69,10 +75,11 @@ fn in_range(range: &KeyRange, columns: &[(String, KeyType)]) -> String {
     }
 }
 
-fn compared(columns: &[(String, KeyType)], operator: &str, key: &Key) -> String {
+/// Returns the SQL comparison of the columns with `key`: of a composite key as rows.
+fn comparison_sql(columns: &[(String, KeyType)], operator: &str, key: &Key) -> String {
     let left: Vec<String> = columns
         .iter()
-        .map(|(column, kind)| kind.comparable(column))
+        .map(|(column, kind)| kind.comparable_expression(column))
         .collect();
     let right: Vec<String> = columns
         .iter()
@@ -89,7 +96,7 @@ fn compared(columns: &[(String, KeyType)], operator: &str, key: &Key) -> String 
     }
 }
 
-fn in_list<'a>(keys: impl Iterator<Item = &'a Key>, columns: &[(String, KeyType)]) -> String {
+fn list_sql<'a>(keys: impl Iterator<Item = &'a Key>, columns: &[(String, KeyType)]) -> String {
     // List maps have keys with one column.
     let Some((column, kind)) = columns.first() else {
         return "(false)".to_owned();
@@ -104,7 +111,7 @@ fn in_list<'a>(keys: impl Iterator<Item = &'a Key>, columns: &[(String, KeyType)
         .collect();
     format!(
         "({} operator(pg_catalog.=) any ({}::pg_catalog.{}[]))",
-        kind.comparable(column),
+        kind.comparable_expression(column),
         quote_literal(&format!("{{{}}}", elements.join(","))),
         kind.catalog_name()
     )

@@ -51,7 +51,7 @@ impl KeyRange {
         let end = |key: Option<Key>| key.map(|key| accept(types, &key)).transpose();
         Ok(Self {
             from: end(self.from)?,
-            to: end(self.to.filter(|to| !follows_last(types, to)))?,
+            to: end(self.to.filter(|to| !is_after_last(types, to)))?,
         })
     }
 
@@ -69,7 +69,7 @@ impl KeyRange {
 }
 
 /// Returns true if the key has one integer column, and `end` is one above its greatest value.
-fn follows_last(types: &[KeyType], end: &Key) -> bool {
+fn is_after_last(types: &[KeyType], end: &Key) -> bool {
     match (types, end) {
         ([KeyType::Smallint], Key::Int(end)) => *end == i64::from(i16::MAX) + 1,
         ([KeyType::Integer], Key::Int(end)) => *end == i64::from(i32::MAX) + 1,

@@ -1,9 +1,9 @@
 //! The operations drain and rebalance: which measured items move where, with the figures before and after.
 
-use super::field::{BalanceInput, ShardRoles};
-use super::figures::{amount, measure, times};
+use super::balance_input::{BalanceInput, ShardRoles};
+use super::draft::{PlanDraft, PlannerInput, WantedMove};
+use super::figures::{load_text, measure_name, multiple_text};
 use super::propose::{self, HotKey};
-use super::wish::{PlanDraft, PlannerInput, WantedMove};
 use crate::id::ShardName;
 use crate::rebalance::{RebalanceLimits, ShardBalance, TooBig};
 use crate::request::{Drain, Measure, Options, Rebalance};
@@ -13,7 +13,7 @@ use crate::shard_map::ShardMap;
 const DRAIN_THRESHOLD_PPM: u64 = 100_000;
 
 /// The maximum number of shards in a note.
-const SHOWN: usize = 16;
+const MAX_SHARDS_IN_NOTE: usize = 16;
 
 /// Returns the limits of a rebalance; `threshold_ppm` is the permitted excess over the fair share in millionths.
 fn limits(threshold_ppm: u64, max_bytes: Option<u64>, options: &Options) -> RebalanceLimits {
@@ -38,77 +38,84 @@ pub(super) fn targets(drain: &Drain, map: &ShardMap) -> Vec<ShardName> {
 }
 
 /// Drafts the moves of a drain: all keys of the source move to the targets.
-pub(super) fn drain(drain: &Drain, ground: PlannerInput<'_>) -> PlanDraft {
+pub(super) fn drain(drain: &Drain, input: PlannerInput<'_>) -> PlanDraft {
     let source = &drain.source;
-    let keys = ground.map.owned_by(source);
+    let keys = input.map.owned_by(source);
     if keys.is_empty() {
-        return PlanDraft::refused(ground.owns_nothing(source));
+        return PlanDraft::refused(input.no_keys_problem(source));
     }
     let mut draft = PlanDraft::default();
-    let targets = targets(drain, ground.map);
+    let targets = targets(drain, input.map);
     match targets.as_slice() {
         [] => draft.problems.push(format!(
-            "map {} has no shard besides {source}; name the shards that take its keys under `targets`",
-            ground.map.name
+            "map {} has no shard besides {source}; name the shards that receive its keys under `targets`",
+            input.map.name
         )),
-        [only] => draft.wishes.push(WantedMove {
+        [only] => draft.moves.push(WantedMove {
             source: source.clone(),
             target: only.clone(),
             keys,
-            mode: ground.options.mode,
-            why: format!("shard {source} is drained, {only} takes all of it"),
+            mode: input.options.mode,
+            why: format!("shard {source} is drained, {only} receives all of its keys"),
             after: Vec::new(),
             drop_tables: drain.drop_tables,
         }),
-        several => spread(drain, several, ground, &mut draft),
+        several => spread(drain, several, input, &mut draft),
     }
     if drain.drop_tables {
         draft.notes.push(format!(
-            "the tables on shard {source} are dropped once nothing is left in them"
+            "the tables on shard {source} are dropped once they have no rows"
         ));
     }
     draft
 }
 
 /// Distributes the keys of the drained shard among several others. The keys of these stay.
-fn spread(drain: &Drain, targets: &[ShardName], ground: PlannerInput<'_>, draft: &mut PlanDraft) {
+fn spread(drain: &Drain, targets: &[ShardName], input: PlannerInput<'_>, draft: &mut PlanDraft) {
     let roles = ShardRoles {
         all: targets.iter().chain([&drain.source]).collect(),
         drained: Some(&drain.source),
     };
-    let field = match BalanceInput::new(&roles, &drain.by, ground) {
-        Ok(field) => field,
+    let balance_input = match BalanceInput::new(&roles, &drain.by, input) {
+        Ok(balance_input) => balance_input,
         Err(problems) => return draft.problems.extend(problems),
     };
-    let limits = limits(DRAIN_THRESHOLD_PPM, None, ground.options);
-    let outcome = match field.balanced(&limits) {
+    let limits = limits(DRAIN_THRESHOLD_PPM, None, input.options);
+    let outcome = match balance_input.balance(&limits) {
         Ok(outcome) => outcome,
         Err(problem) => return draft.problems.push(problem),
     };
-    field.wishes(&outcome, drain.drop_tables, draft);
-    for left in outcome.unresolved.iter().filter(|left| left.stranded > 0) {
-        let (keys, rules) = field.stranded(left.shard);
+    balance_input.add_wanted_moves(&outcome, drain.drop_tables, draft);
+    let unresolved = outcome.unresolved.iter();
+    for unresolved in unresolved.filter(|unresolved| unresolved.stranded > 0) {
+        let (keys, rules) = balance_input.stranded_keys(unresolved.shard);
         draft.problems.push(if rules.is_empty() || keys.is_empty() {
-            left.why.clone()
+            unresolved.why.clone()
         } else {
             let rules = rules.join(", ");
-            format!("{}; of rules {rules}, {keys} may go nowhere else", left.why)
+            format!(
+                "{}; the rules {rules} allow {keys} on no other shard",
+                unresolved.why
+            )
         });
     }
-    draft
-        .notes
-        .push(figures(&field, &drain.by, &outcome.before, &outcome.after));
+    draft.notes.push(load_note(
+        &balance_input,
+        &drain.by,
+        &outcome.before,
+        &outcome.after,
+    ));
 }
 
 /// Drafts the moves of a rebalance among all shards that take part.
-pub(super) fn rebalance(rebalance: &Rebalance, ground: PlannerInput<'_>) -> PlanDraft {
-    let owners = ground.map.shards();
+pub(super) fn rebalance(rebalance: &Rebalance, input: PlannerInput<'_>) -> PlanDraft {
+    let owners = input.map.shards();
     let roles = ShardRoles {
         all: owners.iter().chain(&rebalance.onto).collect(),
         drained: None,
     };
-    let field = match BalanceInput::new(&roles, &rebalance.by, ground) {
-        Ok(field) => field,
+    let balance_input = match BalanceInput::new(&roles, &rebalance.by, input) {
+        Ok(balance_input) => balance_input,
         Err(problems) => {
             return PlanDraft {
                 problems,
@@ -117,35 +124,41 @@ pub(super) fn rebalance(rebalance: &Rebalance, ground: PlannerInput<'_>) -> Plan
         }
     };
     let threshold_ppm = u64::from(rebalance.threshold_percent) * 10_000;
-    let limits = limits(threshold_ppm, rebalance.max_bytes, ground.options);
-    let outcome = match field.balanced(&limits) {
+    let limits = limits(threshold_ppm, rebalance.max_bytes, input.options);
+    let outcome = match balance_input.balance(&limits) {
         Ok(outcome) => outcome,
         Err(problem) => return PlanDraft::refused(problem),
     };
     let mut draft = PlanDraft::default();
-    field.wishes(&outcome, false, &mut draft);
-    let mut notes = vec![figures(
-        &field,
+    balance_input.add_wanted_moves(&outcome, false, &mut draft);
+    let mut notes = vec![load_note(
+        &balance_input,
         &rebalance.by,
         &outcome.before,
         &outcome.after,
     )];
-    notes.extend(outcome.unresolved.iter().map(|left| left.why.clone()));
-    let hot = |balance: &ShardBalance| {
-        let shard = field.name(balance.shard);
-        propose::hot_keys_of(shard, balance.fair, &rebalance.by, ground)
+    notes.extend(
+        outcome
+            .unresolved
+            .iter()
+            .map(|unresolved| unresolved.why.clone()),
+    );
+    let hot_keys_of = |balance: &ShardBalance| {
+        let shard = balance_input.name(balance.shard);
+        propose::hot_keys_of(shard, balance.fair, &rebalance.by, input)
     };
-    let mut hot: Vec<HotKey> = outcome.after.iter().flat_map(hot).collect();
-    hot.sort_by_key(|hot| std::cmp::Reverse(hot.cost));
-    // If a hot key is the reason why an item is too big, no second proposal is needed.
-    let explained = |heavy: &&TooBig| {
-        let keys = field.keys(heavy.item);
-        hot.iter().any(|hot| keys.contains(&hot.key))
+    let mut hot_keys: Vec<HotKey> = outcome.after.iter().flat_map(hot_keys_of).collect();
+    hot_keys.sort_by_key(|hot| std::cmp::Reverse(hot.cost));
+    // If a hot key is the reason why an item is too big, the proposal for the key suffices.
+    let has_hot_key = |too_big: &&TooBig| {
+        let keys = balance_input.keys(too_big.item);
+        hot_keys.iter().any(|hot| keys.contains(&hot.key))
     };
-    let heavy = outcome.too_big.iter().filter(|heavy| !explained(heavy));
-    notes.extend(heavy.map(|heavy| too_big(heavy, &field, &rebalance.by, ground)));
-    notes.extend(hot.into_iter().map(|hot| hot.proposal));
-    if !draft.wishes.is_empty() {
+    let too_big = outcome.too_big.iter();
+    let too_big = too_big.filter(|too_big| !has_hot_key(too_big));
+    notes.extend(too_big.map(|item| too_big_note(item, &balance_input, &rebalance.by, input)));
+    notes.extend(hot_keys.into_iter().map(|hot| hot.proposal));
+    if !draft.moves.is_empty() {
         draft.notes = notes;
     } else if outcome.unresolved.is_empty() {
         let within = format!(
@@ -154,65 +167,70 @@ pub(super) fn rebalance(rebalance: &Rebalance, ground: PlannerInput<'_>) -> Plan
         );
         draft.problems = [vec![within], notes].concat();
     } else {
-        let nothing = "no move would improve the balance".to_owned();
-        draft.problems = [vec![nothing], notes].concat();
+        let no_move = "no move would improve the balance".to_owned();
+        draft.problems = [vec![no_move], notes].concat();
     }
     draft
 }
 
-/// "load by rows, in fair shares: a 1.8x -> 1.05x, b 0.4x -> 1.02x".
-fn figures(
-    field: &BalanceInput<'_>,
-    by: &Measure,
+/// Returns a note such as "load by rows, in fair shares: a 1.8x -> 1.05x, b 0.4x -> 1.02x".
+fn load_note(
+    balance_input: &BalanceInput<'_>,
+    measure: &Measure,
     before: &[ShardBalance],
     after: &[ShardBalance],
 ) -> String {
-    let figure = |(old, new): (&ShardBalance, &ShardBalance)| {
-        let name = field.name(old.shard);
-        let fair = if new.fair == 0 {
-            format!("{} -> {}", amount(by, old.cost), amount(by, new.cost))
+    let shard_text = |(old, new): (&ShardBalance, &ShardBalance)| {
+        let name = balance_input.name(old.shard);
+        let loads = if new.fair == 0 {
+            format!(
+                "{} -> {}",
+                load_text(measure, old.cost),
+                load_text(measure, new.cost)
+            )
         } else if old.cost == new.cost {
-            times(old.cost, old.fair)
+            multiple_text(old.cost, old.fair)
         } else {
             format!(
                 "{} -> {}",
-                times(old.cost, old.fair),
-                times(new.cost, new.fair)
+                multiple_text(old.cost, old.fair),
+                multiple_text(new.cost, new.fair)
             )
         };
-        format!("{name} {fair}")
+        format!("{name} {loads}")
     };
-    let all: Vec<String> = before.iter().zip(after).map(figure).collect();
-    let shown = all.len().min(SHOWN);
+    let all: Vec<String> = before.iter().zip(after).map(shard_text).collect();
+    let shown = all.len().min(MAX_SHARDS_IN_NOTE);
     let more = match all.len() - shown {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
     format!(
         "load by {}, in fair shares: {}{more}",
-        measure(by),
+        measure_name(measure),
         all[..shown].join(", ")
     )
 }
 
-fn too_big(
-    heavy: &TooBig,
-    field: &BalanceInput<'_>,
-    by: &Measure,
-    ground: PlannerInput<'_>,
+/// Returns a note about an item that has more load than a fair share, with a proposal.
+fn too_big_note(
+    too_big: &TooBig,
+    balance_input: &BalanceInput<'_>,
+    measure: &Measure,
+    input: PlannerInput<'_>,
 ) -> String {
-    let keys = field.keys(heavy.item);
-    let shard = field.name(heavy.shard);
-    // Loads were measured on the shard that owns the keys now.
-    let owner = ground
+    let keys = balance_input.keys(too_big.item);
+    let shard = balance_input.name(too_big.shard);
+    // `shard` owns the keys after all moves. Before the moves, their owner is the shard on which they were measured.
+    let owner = input
         .loads
         .iter()
         .find(|load| load.items.iter().any(|item| &item.keys == keys));
     let owner = owner.map_or(shard, |load| &load.shard);
     format!(
-        "{keys} on shard {owner} carry {}, {} the fair share of shard {shard}; {}",
-        amount(by, heavy.cost),
-        times(heavy.cost, heavy.fair),
-        propose::relief(keys, owner, ground)
+        "{keys} on shard {owner} have {}, {} the fair share of shard {shard}; {}",
+        load_text(measure, too_big.cost),
+        multiple_text(too_big.cost, too_big.fair),
+        propose::relief(keys, owner, input)
     )
 }

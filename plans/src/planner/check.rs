@@ -1,32 +1,35 @@
 //! Checks that nothing prevents a move, for every operation.
 
-use super::wish::{PlanDraft, PlannerInput, WantedMove, move_id};
+use super::draft::{PlanDraft, PlannerInput, WantedMove, move_id};
 use crate::id::ShardName;
 use crate::key_set::KeySet;
-use crate::shard_map::RuleBreak;
+use crate::shard_map::RuleViolation;
 use std::collections::BTreeMap;
 
 /// Adds every problem of the wanted moves, and a note for each rule that is violated with a reason.
-pub(super) fn check(draft: &mut PlanDraft, ground: PlannerInput<'_>) {
-    let map = ground.map;
-    let mut owned: BTreeMap<&ShardName, KeySet> = BTreeMap::new();
+pub(super) fn check(draft: &mut PlanDraft, input: PlannerInput<'_>) {
+    let map = input.map;
+    // The keys that each source owns.
+    let mut owned_keys: BTreeMap<&ShardName, KeySet> = BTreeMap::new();
     let (mut problems, mut notes) = (Vec::new(), Vec::new());
-    for (index, wish) in draft.wishes.iter().enumerate() {
+    for (index, wanted) in draft.moves.iter().enumerate() {
         let WantedMove {
             source,
             target,
             keys,
             ..
-        } = wish;
+        } = wanted;
         if source == target {
             problems.push(format!("the keys {keys} are on shard {target} already"));
         }
-        let theirs = owned.entry(source).or_insert_with(|| map.owned_by(source));
-        if keys.is_empty() || !theirs.covers(keys) {
-            problems.push(not_owned(wish, theirs, ground));
+        let owned = owned_keys
+            .entry(source)
+            .or_insert_with(|| map.owned_by(source));
+        if keys.is_empty() || !owned.covers(keys) {
+            problems.push(not_owned_problem(wanted, owned, input));
         }
-        let broken = broken_rules(wish, ground, &mut problems);
-        match &ground.options.override_rules {
+        let broken = broken_rules(wanted, input, &mut problems);
+        match &input.options.override_rules {
             None => problems.extend(broken.iter().map(ToString::to_string)),
             Some(reason) => notes.extend(
                 broken
@@ -39,41 +42,42 @@ pub(super) fn check(draft: &mut PlanDraft, ground: PlannerInput<'_>) {
     draft.notes.append(&mut notes);
 }
 
-/// Returns the rules that the wanted move (`wish`) violates. Adds a problem if its target is not registered.
+/// Returns the rules that the wanted move violates. Adds a problem if its target is not registered.
 fn broken_rules(
-    wish: &WantedMove,
-    ground: PlannerInput<'_>,
+    wanted: &WantedMove,
+    input: PlannerInput<'_>,
     problems: &mut Vec<String>,
-) -> Vec<RuleBreak> {
-    let Some(shard) = ground.shard(&wish.target) else {
-        let unknown = ground.unknown_shard(&wish.target);
+) -> Vec<RuleViolation> {
+    let Some(shard) = input.shard(&wanted.target) else {
+        let unknown = input.unknown_shard_problem(&wanted.target);
         if !problems.contains(&unknown) {
             problems.push(unknown);
         }
         return Vec::new();
     };
-    let rules = ground.map.settings.rules.iter();
+    let rules = input.map.settings.rules.iter();
     rules
-        .filter(|rule| !rule.allows(&wish.keys, shard))
-        .map(|rule| RuleBreak {
+        .filter(|rule| !rule.allows(&wanted.keys, shard))
+        .map(|rule| RuleViolation {
             rule: rule.name.clone(),
-            keys: wish.keys.clone(),
-            shard: wish.target.clone(),
+            keys: wanted.keys.clone(),
+            shard: wanted.target.clone(),
         })
         .collect()
 }
 
-/// Returns the message for keys of which the source does not own all. It names the owners of the others.
-fn not_owned(wish: &WantedMove, owned: &KeySet, ground: PlannerInput<'_>) -> String {
-    let WantedMove { source, keys, .. } = wish;
+/// Returns the text of the problem that the source does not own all keys of the move. It names the owners of the
+/// others.
+fn not_owned_problem(wanted: &WantedMove, owned: &KeySet, input: PlannerInput<'_>) -> String {
+    let WantedMove { source, keys, .. } = wanted;
     if owned.is_empty() {
-        return ground.owns_nothing(source);
+        return input.no_keys_problem(source);
     }
-    let map = ground.map;
-    let lacking = keys.minus(owned);
+    let map = input.map;
+    let not_owned = keys.minus(owned);
     let others = map.mappings.iter().filter(|other| &other.shard != source);
     let elsewhere: Vec<String> = others
-        .map(|other| (other.keys.intersection(&lacking), &other.shard))
+        .map(|other| (other.keys.intersection(&not_owned), &other.shard))
         .filter(|(keys, _)| !keys.is_empty())
         .map(|(keys, shard)| format!("; {keys}: on shard {shard}"))
         .collect();

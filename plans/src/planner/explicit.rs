@@ -1,15 +1,15 @@
 //! Operations whose requests determine the moving keys, without a measured load: split, merge, move, isolate.
 
-use super::wish::{PlanDraft, PlannerInput, WantedMove};
+use super::draft::{PlanDraft, PlannerInput, WantedMove};
 use crate::id::ShardName;
 use crate::key::{self, Key};
 use crate::key_set::{KeySet, bucket_of};
-use crate::request::{Isolate, Merge, Mode, MoveKeys, Split};
+use crate::request::{Isolate, Merge, Mode, MoveOperation, Split};
 use crate::shard_map::{ShardMap, Strategy};
 use std::collections::BTreeMap;
 
 /// Returns a wanted move that does not wait for another one and keeps the tables of the source.
-fn wish(
+fn wanted_move(
     source: &ShardName,
     target: &ShardName,
     keys: KeySet,
@@ -28,74 +28,80 @@ fn wish(
 }
 
 /// Returns the wanted move of one part of a split from the shard that is split to the part's own shard, `target`.
-pub(super) fn part(split: &Split, target: &ShardName, keys: KeySet, mode: Mode) -> WantedMove {
+pub(super) fn move_of_part(
+    split: &Split,
+    target: &ShardName,
+    keys: KeySet,
+    mode: Mode,
+) -> WantedMove {
     let why = format!("part of the split of shard {}", split.source);
-    wish(&split.source, target, keys, mode, why)
+    wanted_move(&split.source, target, keys, mode, why)
 }
 
-/// Drafts the moves of a split. `ground` is the planner's input.
+/// Drafts the moves of a split.
 ///
 /// The parts must not overlap. Together they must be exactly one mapping of the split shard, or all keys that it owns.
-pub(super) fn split(split: &Split, ground: PlannerInput<'_>) -> PlanDraft {
-    let map = ground.map;
+pub(super) fn split(split: &Split, input: PlannerInput<'_>) -> PlanDraft {
+    let map = input.map;
     let owned = map.owned_by(&split.source);
     if owned.is_empty() {
-        return PlanDraft::refused(ground.owns_nothing(&split.source));
+        return PlanDraft::refused(input.no_keys_problem(&split.source));
     }
     let mut draft = PlanDraft::default();
-    // The union of all parts, and each part that was read so far.
-    let mut whole = map.no_keys();
-    let mut before: Vec<(&ShardName, KeySet)> = Vec::with_capacity(split.into.len());
-    for one in &split.into {
-        let Some(selection) = &one.keys else { continue };
+    let mut union = map.empty_key_set();
+    let mut earlier_parts: Vec<(&ShardName, KeySet)> = Vec::with_capacity(split.into.len());
+    for part in &split.into {
+        let Some(selection) = &part.keys else {
+            continue;
+        };
         let keys = match selection.resolve(map) {
             Ok(keys) => keys,
             Err(error) => {
-                draft.problems.push(format!("part {}: {error}", one.shard));
+                draft.problems.push(format!("part {}: {error}", part.shard));
                 continue;
             }
         };
         if keys.is_empty() {
             draft
                 .problems
-                .push(format!("part {} has no keys", one.shard));
+                .push(format!("part {} has no keys", part.shard));
         }
-        // The earlier parts that have keys of this part.
-        let met = before.iter().filter(|(_, other)| other.overlaps(&keys));
-        draft.problems.extend(met.map(|(shard, other)| {
+        let overlapping = earlier_parts
+            .iter()
+            .filter(|(_, other)| other.overlaps(&keys));
+        draft.problems.extend(overlapping.map(|(shard, other)| {
             let both = other.intersection(&keys);
             format!(
                 "part {shard} ({other}) and part {} ({keys}) overlap: both have {both}",
-                one.shard
+                part.shard
             )
         }));
-        whole = whole.union(&keys);
-        before.push((&one.shard, keys.clone()));
-        if one.shard != split.source {
+        union = union.union(&keys);
+        earlier_parts.push((&part.shard, keys.clone()));
+        if part.shard != split.source {
             draft
-                .wishes
-                .push(part(split, &one.shard, keys, ground.options.mode));
+                .moves
+                .push(move_of_part(split, &part.shard, keys, input.options.mode));
         }
     }
-    // Whether the parts together are exactly one mapping of the split shard.
-    let one = map
+    let is_one_mapping = map
         .mappings
         .iter()
-        .any(|m| m.shard == split.source && m.keys == whole);
-    if draft.problems.is_empty() && !one && owned != whole {
+        .any(|m| m.shard == split.source && m.keys == union);
+    if draft.problems.is_empty() && !is_one_mapping && owned != union {
         let mut problem = format!(
-            "the parts make up {whole}, but shard {} owns {owned} in map {} version {}; together they must be one mapping, or all of it",
+            "the parts make up {union}, but shard {} owns {owned} in map {} version {}; together the parts must be exactly one mapping of the shard, or all keys that it owns",
             split.source, map.name, map.version
         );
-        let (lacking, foreign) = (owned.minus(&whole), whole.minus(&owned));
-        if !lacking.is_empty() {
-            problem += &format!("; no part has {lacking}");
+        let (in_no_part, not_owned) = (owned.minus(&union), union.minus(&owned));
+        if !in_no_part.is_empty() {
+            problem += &format!("; no part has {in_no_part}");
         }
-        if !foreign.is_empty() {
-            problem += &format!("; the shard does not own {foreign}");
+        if !not_owned.is_empty() {
+            problem += &format!("; the shard does not own {not_owned}");
         }
         draft.problems.push(problem);
-    } else if draft.problems.is_empty() && draft.wishes.is_empty() {
+    } else if draft.problems.is_empty() && draft.moves.is_empty() {
         draft
             .problems
             .push(format!("every part stays on shard {}", split.source));
@@ -104,31 +110,35 @@ pub(super) fn split(split: &Split, ground: PlannerInput<'_>) -> PlanDraft {
 }
 
 /// Drafts the moves of a merge: all keys of each source move to the shard under `into`.
-pub(super) fn merge(merge: &Merge, ground: PlannerInput<'_>) -> PlanDraft {
+pub(super) fn merge(merge: &Merge, input: PlannerInput<'_>) -> PlanDraft {
     let mut draft = PlanDraft::default();
     for source in merge.sources.iter().filter(|source| **source != merge.into) {
-        let keys = ground.map.owned_by(source);
+        let keys = input.map.owned_by(source);
         if keys.is_empty() {
-            draft.problems.push(ground.owns_nothing(source));
+            draft.problems.push(input.no_keys_problem(source));
             continue;
         }
         let why = format!("shard {source} is merged into shard {}", merge.into);
-        draft
-            .wishes
-            .push(wish(source, &merge.into, keys, ground.options.mode, why));
+        draft.moves.push(wanted_move(
+            source,
+            &merge.into,
+            keys,
+            input.options.mode,
+            why,
+        ));
     }
     draft
 }
 
 /// Drafts the moves of the operation `move`: the keys that each entry names, or all keys of its source.
-pub(super) fn moves(moves: &MoveKeys, ground: PlannerInput<'_>) -> PlanDraft {
-    let map = ground.map;
+pub(super) fn moves(moves: &MoveOperation, input: PlannerInput<'_>) -> PlanDraft {
+    let map = input.map;
     let mut draft = PlanDraft::default();
-    // The keys of the entries that were read so far, by source.
-    let mut claimed: BTreeMap<&ShardName, KeySet> = BTreeMap::new();
-    for one in &moves.moves {
-        let keys = match &one.keys {
-            None => map.owned_by(&one.source),
+    // The keys of the earlier entries, by source.
+    let mut earlier_keys: BTreeMap<&ShardName, KeySet> = BTreeMap::new();
+    for entry in &moves.moves {
+        let keys = match &entry.keys {
+            None => map.owned_by(&entry.source),
             Some(selection) => match selection.resolve(map) {
                 Ok(keys) => keys,
                 Err(error) => {
@@ -137,34 +147,37 @@ pub(super) fn moves(moves: &MoveKeys, ground: PlannerInput<'_>) -> PlanDraft {
                 }
             },
         };
-        if one.keys.is_none() && keys.is_empty() {
-            draft.problems.push(ground.owns_nothing(&one.source));
+        if entry.keys.is_none() && keys.is_empty() {
+            draft.problems.push(input.no_keys_problem(&entry.source));
             continue;
         }
-        let before = claimed.entry(&one.source).or_insert_with(|| map.no_keys());
-        let twice = before.intersection(&keys);
+        let earlier = earlier_keys
+            .entry(&entry.source)
+            .or_insert_with(|| map.empty_key_set());
+        let twice = earlier.intersection(&keys);
         if !twice.is_empty() {
-            draft
-                .problems
-                .push(format!("{twice} of shard {} would move twice", one.source));
+            draft.problems.push(format!(
+                "{twice} of shard {} would move twice",
+                entry.source
+            ));
         }
-        *before = before.union(&keys);
-        let mode = one.mode.unwrap_or(ground.options.mode);
-        let why = match one.keys {
-            Some(_) => "as the request says".to_owned(),
-            None => format!("all that shard {} owns", one.source),
+        *earlier = earlier.union(&keys);
+        let mode = entry.mode.unwrap_or(input.options.mode);
+        let why = match entry.keys {
+            Some(_) => "the request names these keys".to_owned(),
+            None => format!("all keys that shard {} owns", entry.source),
         };
         draft
-            .wishes
-            .push(wish(&one.source, &one.target, keys, mode, why));
+            .moves
+            .push(wanted_move(&entry.source, &entry.target, keys, mode, why));
     }
     draft
 }
 
 /// Drafts the move of one key to a shard of its own. Under a hash map all keys of its virtual shard move.
-pub(super) fn isolate(isolate: &Isolate, ground: PlannerInput<'_>) -> PlanDraft {
-    let map = ground.map;
-    let (first, keys) = match keys_of(&isolate.key, map) {
+pub(super) fn isolate(isolate: &Isolate, input: PlannerInput<'_>) -> PlanDraft {
+    let map = input.map;
+    let (first, keys) = match keys_to_isolate(&isolate.key, map) {
         Ok(found) => found,
         Err(problem) => return PlanDraft::refused(problem),
     };
@@ -178,7 +191,7 @@ pub(super) fn isolate(isolate: &Isolate, ground: PlannerInput<'_>) -> PlanDraft 
     let mut draft = PlanDraft::default();
     if map.strategy == Strategy::Hash {
         draft.notes.push(format!(
-            "key {first} is in virtual shard {} of {}: its other keys go along",
+            "key {first} is in virtual shard {} of {}: the other keys of this virtual shard move too",
             bucket_of(&first, map.buckets),
             map.buckets
         ));
@@ -186,15 +199,15 @@ pub(super) fn isolate(isolate: &Isolate, ground: PlannerInput<'_>) -> PlanDraft 
     let others = map.owned_by(&isolate.target);
     if !others.is_empty() && owner.shard != isolate.target {
         draft.notes.push(format!(
-            "shard {} owns {others} already: the key shares it with these",
+            "shard {} owns {others} already, so the key does not get a shard of its own",
             isolate.target
         ));
     }
-    draft.wishes.push(wish(
+    draft.moves.push(wanted_move(
         &owner.shard,
         &isolate.target,
         keys,
-        ground.options.mode,
+        input.options.mode,
         why,
     ));
     draft
@@ -203,15 +216,17 @@ pub(super) fn isolate(isolate: &Isolate, ground: PlannerInput<'_>) -> PlanDraft 
 /// Returns the first key of the smallest set that contains `key`, and the set.
 ///
 /// `key` may have only the first columns of a composite key. The set then contains all keys that begin with them.
-fn keys_of(key: &Key, map: &ShardMap) -> Result<(Key, KeySet), String> {
+fn keys_to_isolate(key: &Key, map: &ShardMap) -> Result<(Key, KeySet), String> {
     let key_values = key.values();
     let Some(types) = map.key.get(..key_values.len()) else {
+        // The key has too many values, so `accept` returns an error.
         return key::accept(&map.key, key)
-            .map(|key| (key.clone(), map.no_keys()))
+            .map(|key| (key.clone(), map.empty_key_set()))
             .map_err(|error| error.to_string());
     };
     let accepted = key::accept(types, key).map_err(|error| error.to_string())?;
     let rest = &map.key[key_values.len()..];
+    // The first key that begins with `prefix`.
     let padded = |prefix: &Key| {
         let mut values = prefix.values().to_vec();
         values.extend(rest.iter().map(|kind| kind.least()));
@@ -223,8 +238,8 @@ fn keys_of(key: &Key, map: &ShardMap) -> Result<(Key, KeySet), String> {
     let first = padded(&accepted);
     if map.strategy != Strategy::Range {
         // A set with this single key, or with its virtual shard. The empty set determines only the strategy.
-        let keys = map.no_keys().only(&first);
-        return Ok((first, keys.unwrap_or_else(|| map.no_keys())));
+        let keys = map.empty_key_set().smallest_set_with(&first);
+        return Ok((first, keys.unwrap_or_else(|| map.empty_key_set())));
     }
     let next = accepted
         .successor()
@@ -236,7 +251,7 @@ fn keys_of(key: &Key, map: &ShardMap) -> Result<(Key, KeySet), String> {
         )),
         None if key_values.len() == 1 => Ok((first.clone(), KeySet::range(Some(first), None))),
         None => Err(format!(
-            "the last column of key {key} has the last value of its type, so no half-open range holds it alone; move a range that begins with it instead"
+            "the last column of key {key} has the last value of its type, so no half-open range contains only this key; move a range that begins with it instead"
         )),
     }
 }

@@ -1,6 +1,6 @@
 //! The measured load of a shard, as items that together contain exactly the keys that the shard owns.
 
-use super::wish::PlannerInput;
+use super::draft::PlannerInput;
 use crate::id::ShardName;
 use crate::inspection::ItemLoad;
 use crate::key_set::{Buckets, KeySet};
@@ -14,41 +14,42 @@ pub(super) struct MeasuredKeys {
     pub(super) bytes: u64,
 }
 
-/// Returns the items of `shard` in the order of the measurement, with their load measured in `by`. `ground` is the
-/// planner's input. Keys that were not measured come last, with the load 0.
-pub(super) fn of_shard(
+/// Returns the items of `shard` in the order of the measurement, with their load by `measure`. Keys that were not
+/// measured come last, with the load 0.
+pub(super) fn measured_items(
     shard: &ShardName,
-    by: &Measure,
-    ground: PlannerInput<'_>,
+    measure: &Measure,
+    input: PlannerInput<'_>,
 ) -> Result<Vec<MeasuredKeys>, String> {
-    let owned = ground.map.owned_by(shard);
-    let Some(load) = ground.load(shard) else {
+    let owned = input.map.owned_by(shard);
+    let Some(load) = input.load(shard) else {
         if owned.is_empty() {
             return Ok(Vec::new());
         }
         return Err(format!("the load of shard {shard} was not measured"));
     };
-    let measured = |item: &ItemLoad, keys: KeySet| MeasuredKeys {
+    let measured_keys_of = |item: &ItemLoad, keys: KeySet| MeasuredKeys {
         keys,
-        cost: item.cost(by),
+        cost: item.cost(measure),
         bytes: item.bytes,
     };
-    // All measured keys.
-    let counted = union(&owned.none(), load.items.iter().map(|item| &item.keys));
-    let mut items: Vec<MeasuredKeys> = if owned.covers(&counted) {
+    let measured_keys = union(&owned.empty_set(), load.items.iter().map(|item| &item.keys));
+    let mut items: Vec<MeasuredKeys> = if owned.covers(&measured_keys) {
         let all = load.items.iter().filter(|item| !item.keys.is_empty());
-        all.map(|item| measured(item, item.keys.clone())).collect()
+        all.map(|item| measured_keys_of(item, item.keys.clone()))
+            .collect()
     } else {
-        // The map may have changed since the measurement. Keys that left the shard do not count.
-        let kept = load
+        // The map has changed since the measurement. Keys that the shard no longer owns do not count.
+        let still_owned = load
             .items
             .iter()
             .map(|item| (item, item.keys.intersection(&owned)));
-        kept.filter(|(_, keys)| !keys.is_empty())
-            .map(|(item, keys)| measured(item, keys))
+        still_owned
+            .filter(|(_, keys)| !keys.is_empty())
+            .map(|(item, keys)| measured_keys_of(item, keys))
             .collect()
     };
-    let rest = owned.minus(&counted);
+    let rest = owned.minus(&measured_keys);
     items.extend(rest.pieces().into_iter().map(|keys| MeasuredKeys {
         keys,
         cost: 0,
@@ -57,11 +58,11 @@ pub(super) fn of_shard(
     Ok(items)
 }
 
-/// Returns the union of `sets`. `none` is an empty set; its strategy (range, hash, list) must be that of all `sets`.
+/// Returns the union of `sets`. The strategy (range, hash, list) of the empty set `empty` must be that of all `sets`.
 ///
-/// The function works in one pass; the time of pairwise unions would grow with the square of their number.
-pub(super) fn union<'a>(none: &KeySet, sets: impl Iterator<Item = &'a KeySet>) -> KeySet {
-    let mut all = none.clone();
+/// The function works in one pass; the time of pairwise unions would grow with the square of the number of sets.
+pub(super) fn union<'a>(empty: &KeySet, sets: impl Iterator<Item = &'a KeySet>) -> KeySet {
+    let mut all = empty.clone();
     for set in sets {
         match (&mut all, set) {
             (KeySet::Range(all), KeySet::Range(more)) => all.extend(more.iter().cloned()),

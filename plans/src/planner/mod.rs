@@ -5,16 +5,16 @@
 //! and [`plan`] makes the plan.
 
 mod balance;
+mod balance_input;
 mod check;
+mod draft;
 mod even;
 mod explicit;
-mod field;
 mod figures;
 mod items;
 mod outline;
 mod propose;
 mod revert;
-mod wish;
 
 pub use propose::{HotKey, hot_keys};
 pub use revert::{RevertError, revert};
@@ -32,7 +32,7 @@ use crate::shard_map::{MapSettings, ShardMap};
 use crate::step::{FORWARD, OFFLINE, StepKind};
 use crate::survey::Survey;
 use crate::table::{CopyBy, MovingTable, copy_by, copy_format};
-use wish::PlannerInput;
+use draft::PlannerInput;
 
 /// The loads that must be measured before an outline can be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,7 +93,7 @@ pub enum PlanError {
         problems: Vec<String>,
     },
     /// The survey found problems that must be fixed first.
-    #[error("{} must be fixed first", counted(findings))]
+    #[error("{} must be fixed first", things_text(findings))]
     Refused {
         /// Each finding that refuses the plan.
         findings: Vec<Finding>,
@@ -150,13 +150,13 @@ pub fn outline(
             map: map.name.clone(),
         });
     }
-    let ground = PlannerInput {
+    let input = PlannerInput {
         map,
         fleet,
         loads,
         options: request.options(),
     };
-    outline::outline(request, ground)
+    outline::outline(request, input)
 }
 
 /// Returns the map's settings. If the request lists tables, they replace those of the map.
@@ -184,7 +184,9 @@ pub fn plan(
     if surveys.len() != outline.moves.len() {
         let (surveys, moves) = (surveys.len(), outline.moves.len());
         return Err(PlanError::Unfit {
-            problems: vec![format!("{moves} move(s) were outlined, {surveys} surveyed")],
+            problems: vec![format!(
+                "the outline has {moves} move(s), but there are {surveys} survey(s)"
+            )],
         });
     }
     let mut findings: Vec<Finding> = Vec::new();
@@ -193,7 +195,7 @@ pub fn plan(
             findings.push(finding.clone());
         }
     }
-    findings.extend(absent(request, &outline, surveys));
+    findings.extend(missing_tables(request, &outline, surveys));
     let refused: Vec<Finding> = findings
         .iter()
         .filter(|finding| finding.severity == Severity::Refused)
@@ -203,17 +205,17 @@ pub fn plan(
         return Err(PlanError::Refused { findings: refused });
     }
     let options = request.options().clone();
-    let tried = outline.moves.iter().zip(surveys);
-    let tried = tried.filter_map(|(outlined, survey)| {
+    let surveyed = outline.moves.iter().zip(surveys);
+    let trials = surveyed.filter_map(|(outlined, survey)| {
         let id = outlined.id.clone();
         survey.trial.map(|figures| MoveTrial { id, figures })
     });
-    let trials = tried.collect();
+    let trials = trials.collect();
     let moves: Vec<PlannedMove> = outline
         .moves
         .into_iter()
         .zip(surveys)
-        .map(|(outlined, survey)| planned(outlined, survey, &options))
+        .map(|(outlined, survey)| planned_move(outlined, survey, &options))
         .collect::<Result<_, _>>()?;
     let sum = |figure: fn(&Estimate) -> i64| moves.iter().map(|m| figure(&m.estimate)).sum();
     let plan = Plan {
@@ -238,11 +240,11 @@ pub fn plan(
         trials,
         hash: String::new(),
     };
-    Ok(plan.sealed())
+    Ok(plan.with_hash())
 }
 
 /// Returns findings for targets that lack the tables, if the request states that they exist.
-fn absent(request: &Request, outline: &Outline, surveys: &[Survey]) -> Vec<Finding> {
+fn missing_tables(request: &Request, outline: &Outline, surveys: &[Survey]) -> Vec<Finding> {
     if request.options().schema == Schema::Copy {
         return Vec::new();
     }
@@ -252,23 +254,24 @@ fn absent(request: &Request, outline: &Outline, surveys: &[Survey]) -> Vec<Findi
         Finding::new(
             "target.absent",
             format!("shard {}", outlined.target),
-            "it has none of the moving tables, and `schema: existing` creates none",
-            "run your migrations there; or let the schema be copied: `schema: copy`",
+            "the shard has none of the moving tables, and with `schema: existing` the agent creates no table",
+            "run your schema migrations on the shard; or set `schema: copy`, so that the agent creates the tables",
         )
     };
     new.map(finding).collect()
 }
 
-fn planned(
+/// Returns the move with its graph, its tables and its estimated figures.
+fn planned_move(
     outlined: MoveOutline,
     survey: &Survey,
     options: &Options,
 ) -> Result<PlannedMove, PlanError> {
-    let share = |amount: i64, ppm: i64| {
+    let moving_part = |amount: i64, ppm: i64| {
         let part = i128::from(amount) * i128::from(ppm) / 1_000_000;
         i64::try_from(part).unwrap_or(i64::MAX)
     };
-    let moving = || survey.tables.iter().zip(&survey.moving_ppm);
+    let tables = || survey.tables.iter().zip(&survey.moving_ppm);
     Ok(PlannedMove {
         id: outlined.id,
         after: outlined.after,
@@ -278,22 +281,26 @@ fn planned(
         drop_tables: outlined.drop_tables,
         schema_fingerprint: survey.schema_fingerprint.clone(),
         estimate: Estimate {
-            rows: moving().map(|(table, ppm)| share(table.rows, *ppm)).sum(),
-            bytes: moving().map(|(table, ppm)| share(table.bytes, *ppm)).sum(),
+            rows: tables()
+                .map(|(table, ppm)| moving_part(table.rows, *ppm))
+                .sum(),
+            bytes: tables()
+                .map(|(table, ppm)| moving_part(table.bytes, *ppm))
+                .sum(),
             write_stop_budget_ms: options.write_stop_budget_ms,
         },
         moving: Move {
             source: outlined.source,
             target: outlined.target,
             keys: outlined.keys,
-            tables: divided(survey, outlined.mode, options),
+            tables: tables_with_copy_options(survey, outlined.mode, options),
         },
-        graph: graph(outlined.mode)?,
+        graph: step_graph(outlined.mode)?,
     })
 }
 
 /// Returns the moving tables, each with the way in which the copy divides it and the format of its rows.
-fn divided(survey: &Survey, mode: Mode, options: &Options) -> Vec<MovingTable> {
+fn tables_with_copy_options(survey: &Survey, mode: Mode, options: &Options) -> Vec<MovingTable> {
     let tables = survey.tables.iter().zip(&survey.moving_ppm);
     tables
         .map(|(table, ppm)| {
@@ -317,7 +324,7 @@ fn divided(survey: &Survey, mode: Mode, options: &Options) -> Vec<MovingTable> {
 }
 
 /// Returns the steps of one move. Each step comes after the one before it.
-fn graph(mode: Mode) -> Result<StepGraph, PlanError> {
+fn step_graph(mode: Mode) -> Result<StepGraph, PlanError> {
     let kinds: &[StepKind] = match mode {
         Mode::Online => &FORWARD,
         Mode::Offline => &OFFLINE,
@@ -331,7 +338,7 @@ fn graph(mode: Mode) -> Result<StepGraph, PlanError> {
             kind: *kind,
             after: index
                 .checked_sub(1)
-                .map(|before| id(&kinds[before]))
+                .map(|previous| id(&kinds[previous]))
                 .into_iter()
                 .collect(),
         })
@@ -339,7 +346,7 @@ fn graph(mode: Mode) -> Result<StepGraph, PlanError> {
     Ok(StepGraph::new(nodes)?)
 }
 
-fn counted(findings: &[Finding]) -> String {
+fn things_text(findings: &[Finding]) -> String {
     match findings.len() {
         1 => "1 thing".to_owned(),
         number => format!("{number} things"),

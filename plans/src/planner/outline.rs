@@ -1,6 +1,6 @@
 //! Determines which keys move where: converts each operation to a set of moves, checked and ordered.
 
-use super::wish::{PlanDraft, PlannerInput};
+use super::draft::{PlanDraft, PlannerInput};
 use super::{Outline, PlanError, balance, check, even, explicit};
 use crate::request::{Request, Split};
 
@@ -8,18 +8,18 @@ use crate::request::{Request, Split};
 ///
 /// # Errors
 /// [`PlanError::Unfit`] with all problems.
-pub(super) fn outline(request: &Request, ground: PlannerInput<'_>) -> Result<Outline, PlanError> {
+pub(super) fn outline(request: &Request, input: PlannerInput<'_>) -> Result<Outline, PlanError> {
     let mut draft = match request {
-        Request::Split(split) => parted(split, ground),
-        Request::Merge(merge) => explicit::merge(merge, ground),
-        Request::Move(moves) => explicit::moves(moves, ground),
-        Request::Isolate(isolate) => explicit::isolate(isolate, ground),
-        Request::Drain(drain) => balance::drain(drain, ground),
-        Request::Rebalance(rebalance) => balance::rebalance(rebalance, ground),
+        Request::Split(split) => draft_split(split, input),
+        Request::Merge(merge) => explicit::merge(merge, input),
+        Request::Move(moves) => explicit::moves(moves, input),
+        Request::Isolate(isolate) => explicit::isolate(isolate, input),
+        Request::Drain(drain) => balance::drain(drain, input),
+        Request::Rebalance(rebalance) => balance::rebalance(rebalance, input),
     };
-    check::check(&mut draft, ground);
+    check::check(&mut draft, input);
     if draft.problems.is_empty() {
-        Ok(draft.outline(ground.map))
+        Ok(draft.outline(input.map))
     } else {
         Err(PlanError::Unfit {
             problems: draft.problems,
@@ -27,10 +27,10 @@ pub(super) fn outline(request: &Request, ground: PlannerInput<'_>) -> Result<Out
     }
 }
 
-/// Drafts a split: by measured load if the request has `even`, otherwise by the keys that its parts name.
-fn parted(split: &Split, ground: PlannerInput<'_>) -> PlanDraft {
+/// Drafts a split: by the measured load if the request has the field `even`, otherwise by the keys that its parts name.
+fn draft_split(split: &Split, input: PlannerInput<'_>) -> PlanDraft {
     match &split.even {
-        Some(by) => even::split(split, by, ground),
-        None => explicit::split(split, ground),
+        Some(by) => even::split(split, by, input),
+        None => explicit::split(split, input),
     }
 }

@@ -1,7 +1,7 @@
 //! Proposals for keys with too much load: requests that the operator can make.
 
-use super::figures::{amount, shell, times};
-use super::wish::PlannerInput;
+use super::draft::PlannerInput;
+use super::figures::{load_text, multiple_text, shell_quoted};
 use crate::fleet::ShardInfo;
 use crate::id::ShardName;
 use crate::inspection::{KeyLoad, Load};
@@ -14,19 +14,19 @@ use crate::shard_map::ShardMap;
 const NEW_SHARD: &str = "NEW-SHARD";
 
 /// Returns the command that gives `key` a shard of its own.
-pub(super) fn isolate(key: &Key, ground: PlannerInput<'_>) -> String {
+pub(super) fn isolate_command(key: &Key, input: PlannerInput<'_>) -> String {
     format!(
         "shardwright plan isolate {} {} --to {NEW_SHARD}",
-        shell(ground.map.name.as_str()),
-        shell(&key.written())
+        shell_quoted(input.map.name.as_str()),
+        shell_quoted(&key.file_text())
     )
 }
 
 /// Returns how the load of `keys` on `shard` can be reduced, if no move can balance them as a whole.
-pub(super) fn relief(keys: &KeySet, shard: &ShardName, ground: PlannerInput<'_>) -> String {
-    let hottest = ground.load(shard).and_then(|load| {
-        let mut named = load.hottest.iter();
-        named
+pub(super) fn relief(keys: &KeySet, shard: &ShardName, input: PlannerInput<'_>) -> String {
+    let hottest = input.load(shard).and_then(|load| {
+        let mut hottest = load.hottest.iter();
+        hottest
             .find(|hot| keys.contains(&hot.key))
             .map(|hot| &hot.key)
     });
@@ -35,14 +35,14 @@ pub(super) fn relief(keys: &KeySet, shard: &ShardName, ground: PlannerInput<'_>)
         KeySet::Range(_) | KeySet::Hash(_) => None,
     };
     if let Some(key) = only.or(hottest) {
-        return format!("isolate the key: `{}`", isolate(key, ground));
+        return format!("isolate the key: `{}`", isolate_command(key, input));
     }
     match keys {
         KeySet::Range(_) => format!(
             "split {keys} of shard {shard} at a key within it, by a request with `operation: split` that names the parts"
         ),
         KeySet::Hash(_) => format!(
-            "a virtual shard is not divided: move {keys} of shard {shard} to a shard of its own, by a request with `operation: move`"
+            "a virtual shard cannot be divided: move {keys} of shard {shard} to a shard of its own, by a request with `operation: move`"
         ),
         KeySet::List(_) => {
             format!("split {keys} of shard {shard} by a request that names the keys")
@@ -50,11 +50,11 @@ pub(super) fn relief(keys: &KeySet, shard: &ShardName, ground: PlannerInput<'_>)
     }
 }
 
-/// Returns the load of one key by the measure `by`; `None` if keys are not measured by it.
+/// Returns the load of one key by `measure`; `None` if there is no such figure for single keys.
 ///
 /// The bytes of a key are estimated from its rows and the bytes of its item.
-fn cost(hot: &KeyLoad, by: &Measure, load: &Load) -> Option<u64> {
-    match by {
+fn cost_of(hot: &KeyLoad, measure: &Measure, load: &Load) -> Option<u64> {
+    match measure {
         Measure::Rows => Some(hot.rows),
         Measure::Writes => Some(hot.writes),
         Measure::Bytes => {
@@ -88,30 +88,35 @@ pub struct HotKey {
 ///
 /// The fair share of a shard is its part of the load of all measured shards, by capacity.
 #[must_use]
-pub fn hot_keys(map: &ShardMap, fleet: &[ShardInfo], loads: &[Load], by: &Measure) -> Vec<HotKey> {
+pub fn hot_keys(
+    map: &ShardMap,
+    fleet: &[ShardInfo],
+    loads: &[Load],
+    measure: &Measure,
+) -> Vec<HotKey> {
     let options = Options::default();
-    let ground = PlannerInput {
+    let input = PlannerInput {
         map,
         fleet,
         loads,
         options: &options,
     };
     let capacity = |load: &Load| {
-        ground
+        input
             .shard(&load.shard)
             .map_or(0, |info| info.capacity.into())
     };
-    let whole: u128 = loads.iter().map(capacity).sum();
+    let total_capacity: u128 = loads.iter().map(capacity).sum();
     let costs = loads
         .iter()
         .flat_map(|load| &load.items)
-        .map(|item| u128::from(item.cost(by)));
-    let total: u128 = costs.sum();
+        .map(|item| u128::from(item.cost(measure)));
+    let total_cost: u128 = costs.sum();
     let mut found: Vec<HotKey> = Vec::new();
     for load in loads {
-        let fair = (total * capacity(load)).div_ceil(whole.max(1));
+        let fair = (total_cost * capacity(load)).div_ceil(total_capacity.max(1));
         let fair = u64::try_from(fair).unwrap_or(u64::MAX);
-        found.extend(hot_keys_of(&load.shard, fair, by, ground));
+        found.extend(hot_keys_of(&load.shard, fair, measure, input));
     }
     found.sort_by_key(|hot| std::cmp::Reverse(hot.cost));
     found
@@ -121,17 +126,17 @@ pub fn hot_keys(map: &ShardMap, fleet: &[ShardInfo], loads: &[Load], by: &Measur
 pub(super) fn hot_keys_of(
     shard: &ShardName,
     fair: u64,
-    by: &Measure,
-    ground: PlannerInput<'_>,
+    measure: &Measure,
+    input: PlannerInput<'_>,
 ) -> Vec<HotKey> {
-    let Some(load) = ground.load(shard) else {
+    let Some(load) = input.load(shard) else {
         return Vec::new();
     };
-    let weighed = load
+    let with_cost = load
         .hottest
         .iter()
-        .filter_map(|hot| Some((hot, cost(hot, by, load)?)));
-    weighed
+        .filter_map(|hot| Some((hot, cost_of(hot, measure, load)?)));
+    with_cost
         .filter(|(_, cost)| *cost > fair && fair > 0)
         .map(|(hot, cost)| HotKey {
             shard: shard.clone(),
@@ -139,11 +144,11 @@ pub(super) fn hot_keys_of(
             cost,
             fair,
             proposal: format!(
-                "key {} alone carries {}, {} the fair share of shard {shard}; isolate it: `{}`",
+                "key {} alone has {}, {} the fair share of shard {shard}; isolate it: `{}`",
                 hot.key,
-                amount(by, cost),
-                times(cost, fair),
-                isolate(&hot.key, ground)
+                load_text(measure, cost),
+                multiple_text(cost, fair),
+                isolate_command(&hot.key, input)
             ),
         })
         .collect()

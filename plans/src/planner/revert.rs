@@ -2,11 +2,11 @@
 
 use crate::id::{MapVersion, ShardName};
 use crate::key_set::KeySet;
-use crate::request::{KeyMove, MoveKeys, Options, Request, Tables};
+use crate::request::{MoveEntry, MoveOperation, Options, Request, Tables};
 use crate::shard_map::Selection;
 use crate::shard_map::{Difference, ShardMap, difference};
 
-/// Why no such request can be made.
+/// Why no request can return to the earlier version.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RevertError {
     /// The versions belong to maps that divide their keys differently.
@@ -24,7 +24,7 @@ pub enum RevertError {
         earlier: MapVersion,
     },
     /// Keys that had no owner then, or have none now. A move can neither remove an owner nor assign a first one.
-    #[error("a move cannot bring these keys back: {}", unmapped_text(unmapped))]
+    #[error("no move can return these keys: {}", unmapped_text(unmapped))]
     Unmapped {
         /// The keys, and the version in which they have no owner.
         unmapped: Vec<(KeySet, MapVersion)>,
@@ -44,8 +44,8 @@ fn unmapped_text(unmapped: &[(KeySet, MapVersion)]) -> String {
 /// # Errors
 /// [`RevertError`]. It names all keys that have no owner in one of the versions.
 pub fn revert(current: &ShardMap, earlier: &ShardMap) -> Result<Request, RevertError> {
-    let kind = |map: &ShardMap| (map.name.clone(), map.strategy, map.key.clone(), map.buckets);
-    if kind(current) != kind(earlier) {
+    let division = |map: &ShardMap| (map.name.clone(), map.strategy, map.key.clone(), map.buckets);
+    if division(current) != division(earlier) {
         return Err(RevertError::OtherKind {
             current: current.version,
             earlier: earlier.version,
@@ -55,7 +55,7 @@ pub fn revert(current: &ShardMap, earlier: &ShardMap) -> Result<Request, RevertE
     let mut unmapped = Vec::new();
     for Difference { keys, from, to } in difference(current, earlier) {
         match (from, to) {
-            (Some(source), Some(target)) => moves.push(key_move(source, target, &keys)),
+            (Some(source), Some(target)) => moves.push(move_entry(source, target, &keys)),
             (Some(_), None) => unmapped.push((keys, earlier.version)),
             (None, _) => unmapped.push((keys, current.version)),
         }
@@ -68,7 +68,7 @@ pub fn revert(current: &ShardMap, earlier: &ShardMap) -> Result<Request, RevertE
             earlier: earlier.version,
         });
     }
-    Ok(Request::Move(MoveKeys {
+    Ok(Request::Move(MoveOperation {
         map: current.name.clone(),
         moves,
         tables: Tables::new(),
@@ -78,8 +78,8 @@ pub fn revert(current: &ShardMap, earlier: &ShardMap) -> Result<Request, RevertE
 }
 
 /// Returns an entry of the operation `move`.
-fn key_move(source: ShardName, target: ShardName, keys: &KeySet) -> KeyMove {
-    KeyMove {
+fn move_entry(source: ShardName, target: ShardName, keys: &KeySet) -> MoveEntry {
+    MoveEntry {
         source,
         target,
         keys: Some(Selection::of(keys)),

@@ -1,178 +1,184 @@
-//! Makes room if constraints leave none: a shard passes items on to other shards, so that it can receive others.
+//! Reduces the load of a shard although no shard that its items may move to has room: such a shard first passes other
+//! items on to a third shard.
 //!
 //! A breadth-first search finds the shortest chain from an overloaded shard to one with room. Then each shard of the
-//! chain, beginning with the last, passes on as much as the one before it needs. No shard of the chain exceeds its
-//! limit.
+//! chain, beginning with the last but one, passes on as many items as the shard before it needs. No shard that receives
+//! items exceeds its limit.
 
-use super::board::{RebalanceState, at};
 use super::receiver::{ReceiverLimit, fits};
 use super::shed::{self, Candidate};
+use super::state::{RebalanceState, to_index};
 use std::collections::{BTreeMap, VecDeque};
 
 /// The maximum number of chains for one overloaded shard.
-const CHAINS: usize = 64;
+const MAX_CHAINS: usize = 64;
 
 /// Reduces the load of shards that exceed their limit, as far as there are chains.
-pub(super) fn relieve(board: &mut RebalanceState<'_>) {
-    if board.allowed.len() < 2 {
+pub(super) fn reduce_loads_by_chains(state: &mut RebalanceState<'_>) {
+    if state.allowed.len() < 2 {
         return;
     }
-    let mut network = HandoverGraph::new(board);
-    for source in shed::sources(board) {
+    let mut graph = HandoverGraph::new(state);
+    for source in shed::overloaded_shards(state) {
         let mut chains = 0;
-        while chains < CHAINS
-            && board.excess(source) > 0
-            && let Some(path) = network.path(board, source)
-            && network.push(board, &path)
+        while chains < MAX_CHAINS
+            && state.excess(source) > 0
+            && let Some(path) = graph.find_path(state, source)
+            && graph.pass_along(state, &path)
         {
             chains += 1;
         }
     }
 }
 
-/// The items that could be passed on, for each shard.
+/// A graph of the shards: an edge leads to each shard that may receive an item of the first one.
 struct HandoverGraph {
-    /// For each shard: the items that may leave. Items that have left are still listed.
-    lists: Vec<Vec<Candidate>>,
+    /// For each shard: the items that may leave. The list also contains items that have left meanwhile.
+    candidates: Vec<Vec<Candidate>>,
     /// For each shard and set of allowed shards: the least cost of such an item.
-    least: Vec<BTreeMap<u32, u64>>,
-    /// For each shard: whether its list is sorted.
-    sorted: Vec<bool>,
-    /// Shards from which no chain leads to a shard with room.
-    closed: Vec<bool>,
+    least_costs: Vec<BTreeMap<u32, u64>>,
+    /// For each shard: whether its list of candidates is sorted.
+    is_sorted: Vec<bool>,
+    /// For each shard: whether it is known that no chain leads from it to a shard with room.
+    is_dead_end: Vec<bool>,
 }
 
 impl HandoverGraph {
-    fn new(board: &RebalanceState<'_>) -> Self {
-        let lists = shed::candidates(board, &vec![true; board.shards.len()]);
-        let mut least = vec![BTreeMap::new(); lists.len()];
-        for (list, least) in lists.iter().zip(&mut least) {
+    fn new(state: &RebalanceState<'_>) -> Self {
+        let candidates = shed::candidates(state, &vec![true; state.shards.len()]);
+        let mut least_costs = vec![BTreeMap::new(); candidates.len()];
+        for (list, least_costs) in candidates.iter().zip(&mut least_costs) {
             for candidate in list {
-                note(least, board, candidate.item);
+                record_least_cost(least_costs, state, candidate.item);
             }
         }
-        let none = vec![false; lists.len()];
+        let no_shard = vec![false; candidates.len()];
         Self {
-            lists,
-            least,
-            sorted: none.clone(),
-            closed: none,
+            candidates,
+            least_costs,
+            is_sorted: no_shard.clone(),
+            is_dead_end: no_shard,
         }
     }
 
     /// Returns the shortest chain from `source` to a shard that has room for an item of the shard before it.
-    fn path(&mut self, board: &RebalanceState<'_>, source: u32) -> Option<Vec<u32>> {
-        if self.closed[at(source)] {
+    fn find_path(&mut self, state: &RebalanceState<'_>, source: u32) -> Option<Vec<u32>> {
+        if self.is_dead_end[to_index(source)] {
             return None;
         }
-        let mut before: BTreeMap<u32, u32> = BTreeMap::new();
-        let mut visited = vec![false; board.allowed.len()];
-        let mut unknown: Vec<u32> = board
+        let mut previous: BTreeMap<u32, u32> = BTreeMap::new();
+        let mut visited_sets = vec![false; state.allowed.len()];
+        let mut unreached: Vec<u32> = state
             .shard_indices()
-            .filter(|shard| *shard != source && board.accepts(*shard))
+            .filter(|shard| *shard != source && state.accepts(*shard))
             .collect();
         let mut queue = VecDeque::from([source]);
         while let Some(shard) = queue.pop_front() {
-            for (set, cost) in &self.least[at(shard)] {
-                if unknown.is_empty() || std::mem::replace(&mut visited[at(*set)], true) {
+            for (set, cost) in &self.least_costs[to_index(shard)] {
+                if unreached.is_empty()
+                    || std::mem::replace(&mut visited_sets[to_index(*set)], true)
+                {
                     continue;
                 }
-                let found = unknown.extract_if(.., |next| board.allowed[at(*set)].contains(*next));
+                let found =
+                    unreached.extract_if(.., |next| state.allowed[to_index(*set)].contains(*next));
                 for next in found {
-                    before.insert(next, shard);
-                    let after = board.load[at(next)] + u128::from(*cost);
-                    if after <= board.goals[at(next)].limit {
-                        return Some(walk_back(&before, next));
+                    previous.insert(next, shard);
+                    let after = state.load[to_index(next)] + u128::from(*cost);
+                    if after <= state.goals[to_index(next)].limit {
+                        return Some(path_to(&previous, next));
                     }
                     queue.push_back(next);
                 }
             }
         }
-        for shard in before.into_keys().chain([source]) {
-            self.closed[at(shard)] = true;
+        for shard in previous.into_keys().chain([source]) {
+            self.is_dead_end[to_index(shard)] = true;
         }
         None
     }
 
     /// Passes items on along the chain. Returns whether its first shard lost load. If not, nothing is changed.
-    fn push(&mut self, board: &mut RebalanceState<'_>, path: &[u32]) -> bool {
+    fn pass_along(&mut self, state: &mut RebalanceState<'_>, path: &[u32]) -> bool {
         let Some(source) = path.first() else {
             return false;
         };
-        let (load, need) = (board.load[at(*source)], board.excess(*source));
-        let mut journal = Vec::new();
+        let (load, need) = (state.load[to_index(*source)], state.excess(*source));
+        let mut moved_items = Vec::new();
         for link in path.windows(2).rev() {
             let &[from, to] = link else {
                 continue;
             };
-            let keep = if from == *source { 0 } else { need };
-            journal.extend(self.hand_on(board, (from, to), keep));
+            let room = if from == *source { 0 } else { need };
+            moved_items.extend(self.pass_on(state, (from, to), room));
         }
-        let relieved = board.load[at(*source)] < load;
-        if !relieved {
-            for (item, from) in journal.into_iter().rev() {
-                board.put(item, from);
-                self.add(board, item, from);
+        let lost_load = state.load[to_index(*source)] < load;
+        if !lost_load {
+            for (item, from) in moved_items.into_iter().rev() {
+                state.place_item(item, from);
+                self.add_candidate(state, item, from);
             }
         }
-        relieved
+        lost_load
     }
 
-    /// Moves items from one shard to the next until the first has `keep` room. Returns the moved items with their old
-    /// shards.
-    fn hand_on(
+    /// Moves items from one shard to the next until the load of the first is `room` below its limit. Returns the moved
+    /// items with their old shards.
+    fn pass_on(
         &mut self,
-        board: &mut RebalanceState<'_>,
+        state: &mut RebalanceState<'_>,
         (from, to): (u32, u32),
-        keep: u128,
+        room: u128,
     ) -> Vec<(u32, u32)> {
-        let mut list = std::mem::take(&mut self.lists[at(from)]);
-        if !std::mem::replace(&mut self.sorted[at(from)], true) {
+        let mut list = std::mem::take(&mut self.candidates[to_index(from)]);
+        if !std::mem::replace(&mut self.is_sorted[to_index(from)], true) {
             list.sort_unstable();
             list.dedup();
         }
         let mut moved = Vec::new();
         for Candidate { item, .. } in &list {
-            if board.load[at(from)] + keep <= board.goals[at(from)].limit {
+            if state.load[to_index(from)] + room <= state.goals[to_index(from)].limit {
                 break;
             }
-            if board.place[at(*item)] == from && fits(board, *item, to, ReceiverLimit::Limit) {
-                board.put(*item, to);
-                self.add(board, *item, to);
+            if state.shard_of_item[to_index(*item)] == from
+                && fits(state, *item, to, ReceiverLimit::Limit)
+            {
+                state.place_item(*item, to);
+                self.add_candidate(state, *item, to);
                 moved.push((*item, from));
             }
         }
         if !moved.is_empty() {
-            list.retain(|candidate| board.place[at(candidate.item)] == from);
+            list.retain(|candidate| state.shard_of_item[to_index(candidate.item)] == from);
         }
-        self.lists[at(from)] = list;
+        self.candidates[to_index(from)] = list;
         moved
     }
 
     /// Records an item that was placed on the shard.
-    fn add(&mut self, board: &RebalanceState<'_>, item: u32, shard: u32) {
-        self.lists[at(shard)].push(Candidate::of(board, item));
-        self.sorted[at(shard)] = false;
-        note(&mut self.least[at(shard)], board, item);
+    fn add_candidate(&mut self, state: &RebalanceState<'_>, item: u32, shard: u32) {
+        self.candidates[to_index(shard)].push(Candidate::of(state, item));
+        self.is_sorted[to_index(shard)] = false;
+        record_least_cost(&mut self.least_costs[to_index(shard)], state, item);
     }
 }
 
-/// Records the least cost for each set of allowed shards.
-fn note(least: &mut BTreeMap<u32, u64>, board: &RebalanceState<'_>, item: u32) {
-    let item = &board.items[at(item)];
-    least
+/// Updates the least cost for the item's set of allowed shards.
+fn record_least_cost(least_costs: &mut BTreeMap<u32, u64>, state: &RebalanceState<'_>, item: u32) {
+    let item = &state.items[to_index(item)];
+    least_costs
         .entry(item.allowed.0)
         .and_modify(|cost| *cost = item.cost.min(*cost))
         .or_insert(item.cost);
 }
 
 /// Returns the chain that ends at `last`, in order.
-fn walk_back(before: &BTreeMap<u32, u32>, last: u32) -> Vec<u32> {
+fn path_to(previous: &BTreeMap<u32, u32>, last: u32) -> Vec<u32> {
     let mut path = vec![last];
     let mut shard = last;
-    while let Some(previous) = before.get(&shard) {
-        path.push(*previous);
-        shard = *previous;
+    while let Some(shard_before) = previous.get(&shard) {
+        path.push(*shard_before);
+        shard = *shard_before;
     }
     path.reverse();
     path

@@ -2,26 +2,26 @@
 //!
 //! Items with the fewest allowed shards are placed first. A shard exceeds its limit only if no other shard remains.
 
-use super::board::{RebalanceState, at};
 use super::receiver::{ReceiverLimit, Receivers};
+use super::state::{RebalanceState, to_index};
 
 /// Places every item that must leave on another shard, as far as space and the limit on bytes permit.
-pub(super) fn place(board: &mut RebalanceState<'_>) {
-    let choices: Vec<usize> = board
+pub(super) fn place_items_that_must_leave(state: &mut RebalanceState<'_>) {
+    let choices: Vec<usize> = state
         .allowed
         .iter()
         .map(|set| {
-            let open = |shard: &u32| board.accepts(*shard) && set.contains(*shard);
-            board.shard_indices().filter(open).count()
+            let open = |shard: &u32| state.accepts(*shard) && set.contains(*shard);
+            state.shard_indices().filter(open).count()
         })
         .collect();
     let mut forced: Vec<_> = (0_u32..)
-        .zip(board.items)
+        .zip(state.items)
         .filter_map(|(index, item)| {
-            let kind = board.must_leave(index)?;
+            let kind = state.must_leave(index)?;
             Some((
                 kind,
-                choices[at(item.allowed.0)],
+                choices[to_index(item.allowed.0)],
                 item.shard,
                 item.allowed,
                 index,
@@ -29,12 +29,12 @@ pub(super) fn place(board: &mut RebalanceState<'_>) {
         })
         .collect();
     forced.sort_unstable();
-    let mut incoming = vec![0; board.allowed.len()];
+    let mut incoming = vec![0; state.allowed.len()];
     for (_, _, _, set, item) in &forced {
-        incoming[at(set.0)] += u128::from(board.items[at(*item)].cost);
+        incoming[to_index(set.0)] += u128::from(state.items[to_index(*item)].cost);
     }
-    board.set_levels(&incoming);
-    let bars = [
+    state.set_levels(&incoming);
+    let receiver_limits = [
         ReceiverLimit::Fair,
         ReceiverLimit::Limit,
         ReceiverLimit::Level,
@@ -46,8 +46,8 @@ pub(super) fn place(board: &mut RebalanceState<'_>) {
         if source.replace(owner) != Some(owner) {
             receivers.next_source();
         }
-        if let Some(shard) = receivers.find(board, item, &bars) {
-            board.put(item, shard);
+        if let Some(shard) = receivers.find(state, item, &receiver_limits) {
+            state.place_item(item, shard);
         }
     }
 }

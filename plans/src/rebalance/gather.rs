@@ -1,6 +1,6 @@
 //! Combines the items that change their shard into one move for each pair of shards.
 
-use super::board::RebalanceState;
+use super::state::RebalanceState;
 use super::types::MoveKind;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use std::ops::Range;
 pub(super) struct UnscheduledMove {
     pub(super) from: u32,
     pub(super) to: u32,
-    /// The most urgent reason of its items.
+    /// The most urgent of the reasons why its items move.
     pub(super) kind: MoveKind,
     pub(super) items: Vec<Range<u32>>,
     pub(super) cost: u128,
@@ -18,6 +18,7 @@ pub(super) struct UnscheduledMove {
 }
 
 impl UnscheduledMove {
+    /// Adds an item whose index is greater than those of the earlier items.
     fn add(&mut self, item: u32) {
         match self.items.last_mut() {
             Some(last) if last.end == item => last.end = item + 1,
@@ -27,14 +28,14 @@ impl UnscheduledMove {
 }
 
 /// Returns all moves, the most urgent first, then by pair of shards.
-pub(super) fn drafts(board: &RebalanceState<'_>) -> Vec<UnscheduledMove> {
+pub(super) fn unscheduled_moves(state: &RebalanceState<'_>) -> Vec<UnscheduledMove> {
     let mut pairs: BTreeMap<(u32, u32), UnscheduledMove> = BTreeMap::new();
-    for ((index, item), to) in (0_u32..).zip(board.items).zip(&board.place) {
+    for ((index, item), to) in (0_u32..).zip(state.items).zip(&state.shard_of_item) {
         let (from, to) = (item.shard, *to);
         if from == to {
             continue;
         }
-        let kind = board.must_leave(index).unwrap_or(MoveKind::Balance);
+        let kind = state.must_leave(index).unwrap_or(MoveKind::Balance);
         let draft = pairs.entry((from, to)).or_insert_with(|| UnscheduledMove {
             from,
             to,

@@ -1,15 +1,14 @@
 //! Computes which items move between which shards, so that each shard has its fair share of the load.
 //!
-//! First it places items that must leave (shards that constraints forbid, drained shards). Then overloaded shards lose
-//! load down to their limit, with the fewest bytes. Last it combines the items to one move for each pair of shards and
-//! schedules the moves.
+//! First it places the items that must leave their shard, because constraints forbid the shard or it is drained. Then
+//! it reduces the load of overloaded shards to their limit, with the fewest bytes. Last it combines the items to one
+//! move for each pair of shards and schedules the moves.
 //!
 //! An item is anything that moves as a whole: a virtual shard, a range or a key. The caller converts these to items and
-//! back. The module knows no key types and no SQL. It uses no floating point and no hash order, so the same input gives
-//! the same moves.
+//! back. The module knows no key types and no SQL. It uses neither floating-point numbers nor the order of a hash
+//! table, so the same input gives the same moves.
 
 mod allowed;
-mod board;
 mod chain;
 mod forced;
 mod gather;
@@ -17,6 +16,7 @@ mod receiver;
 mod report;
 mod share;
 mod shed;
+mod state;
 #[cfg(test)]
 mod tests;
 mod timetable;
@@ -28,10 +28,10 @@ pub use types::{
     RebalanceResult, RebalanceShard, ShardBalance, TooBig, Unresolved,
 };
 
-use board::RebalanceState;
+use state::RebalanceState;
 
 /// Plans the moves that bring every shard within `limits.threshold_ppm` of its fair share, as far as constraints, space
-/// and `limits.max_bytes` permit. `unresolved` of the result describes what they do not reach.
+/// and `limits.max_bytes` permit. `unresolved` of the result names the shards that do not reach this.
 ///
 /// The sums of all costs, bytes and capacities should fit into 64 bits. Larger sums are saturated in comparisons.
 ///
@@ -44,16 +44,16 @@ pub fn rebalance(
     allowed: &[AllowedSet],
     limits: &RebalanceLimits,
 ) -> Result<RebalanceResult, InvalidInput> {
-    let mut board = RebalanceState::new(shards, items, allowed, limits)?;
-    let before = report::balances(&board);
-    forced::place(&mut board);
-    shed::all(&mut board);
-    let timetable = timetable::build(&board, gather::drafts(&board), limits);
-    board.take_back(&timetable.dropped);
+    let mut state = RebalanceState::new(shards, items, allowed, limits)?;
+    let before = report::balances(&state);
+    forced::place_items_that_must_leave(&mut state);
+    shed::reduce_loads(&mut state);
+    let timetable = timetable::schedule(&state, gather::unscheduled_moves(&state), limits);
+    state.return_items(&timetable.dropped);
     Ok(RebalanceResult {
-        too_big: report::too_big(&board),
-        unresolved: report::unresolved(&board, &timetable.dropped),
-        after: report::balances(&board),
+        too_big: report::too_big(&state),
+        unresolved: report::unresolved(&state, &timetable.dropped),
+        after: report::balances(&state),
         moves: timetable.moves,
         before,
     })

@@ -3,7 +3,7 @@
 //! A shard that already receives items from the same source is preferred, so that there are few moves; then the shard
 //! with the most room.
 
-use super::board::{RebalanceState, at};
+use super::state::{RebalanceState, to_index};
 use std::collections::BTreeMap;
 
 /// How full a shard may become when it receives an item, in the order of preference.
@@ -22,9 +22,9 @@ pub(super) enum ReceiverLimit {
 }
 
 /// The number of recent shards of one source that are tried first.
-const RECENT: usize = 8;
+const MAX_RECENT: usize = 8;
 
-/// What was learned while items of one pass were placed.
+/// Knowledge from earlier searches for receiving shards, which makes later searches faster.
 #[derive(Debug, Default)]
 pub(super) struct Receivers {
     /// The shards that received items of the current source, the latest last.
@@ -34,24 +34,26 @@ pub(super) struct Receivers {
 }
 
 impl Receivers {
-    /// Begins a new source.
+    /// Begins the search for receivers of another source.
     pub(super) fn next_source(&mut self) {
         self.recent.clear();
         self.failed
-            .retain(|(bar, _), _| *bar <= ReceiverLimit::Limit);
+            .retain(|(receiver_limit, _), _| *receiver_limit <= ReceiverLimit::Limit);
     }
 
-    /// Returns the shard that should receive the item, by the first of `bars` that any shard satisfies.
+    /// Returns the shard that should receive the item, by the first of `receiver_limits` that any shard satisfies.
     pub(super) fn find(
         &mut self,
-        board: &RebalanceState<'_>,
+        state: &RebalanceState<'_>,
         item: u32,
-        bars: &[ReceiverLimit],
+        receiver_limits: &[ReceiverLimit],
     ) -> Option<u32> {
-        let found = bars.iter().find_map(|bar| self.by(board, item, *bar))?;
+        let found = receiver_limits
+            .iter()
+            .find_map(|receiver_limit| self.find_within(state, item, *receiver_limit))?;
         if self.recent.last() != Some(&found) {
             self.recent.retain(|shard| *shard != found);
-            if self.recent.len() == RECENT {
+            if self.recent.len() == MAX_RECENT {
                 self.recent.remove(0);
             }
             self.recent.push(found);
@@ -59,18 +61,26 @@ impl Receivers {
         Some(found)
     }
 
-    fn by(&mut self, board: &RebalanceState<'_>, item: u32, bar: ReceiverLimit) -> Option<u32> {
-        if !board.within_bytes(item) {
+    fn find_within(
+        &mut self,
+        state: &RebalanceState<'_>,
+        item: u32,
+        receiver_limit: ReceiverLimit,
+    ) -> Option<u32> {
+        if !state.is_within_byte_limit(item) {
             return None;
         }
-        let fits = |shard: &u32| fits(board, item, *shard, bar);
-        if bar <= ReceiverLimit::Level
+        let fits = |shard: &u32| fits(state, item, *shard, receiver_limit);
+        if receiver_limit <= ReceiverLimit::Level
             && let Some(shard) = self.recent.iter().rev().copied().find(fits)
         {
             return Some(shard);
         }
-        let (cost, bytes) = (board.items[at(item)].cost, board.items[at(item)].bytes);
-        let class = (bar, board.items[at(item)].allowed.0);
+        let (cost, bytes) = (
+            state.items[to_index(item)].cost,
+            state.items[to_index(item)].bytes,
+        );
+        let class = (receiver_limit, state.items[to_index(item)].allowed.0);
         if self
             .failed
             .get(&class)
@@ -78,61 +88,68 @@ impl Receivers {
         {
             return None;
         }
-        let candidates = board.shard_indices().filter(fits);
-        let found = match bar {
+        let candidates = state.shard_indices().filter(fits);
+        let found = match receiver_limit {
             ReceiverLimit::Fair => candidates.min_by_key(|shard| {
-                let goal = &board.goals[at(*shard)];
-                std::cmp::Reverse(goal.fair - board.load[at(*shard)])
+                let goal = &state.goals[to_index(*shard)];
+                std::cmp::Reverse(goal.fair - state.load[to_index(*shard)])
             }),
             ReceiverLimit::Limit => candidates.min_by_key(|shard| {
-                let goal = &board.goals[at(*shard)];
-                std::cmp::Reverse(goal.limit - board.load[at(*shard)])
+                let goal = &state.goals[to_index(*shard)];
+                std::cmp::Reverse(goal.limit - state.load[to_index(*shard)])
             }),
             ReceiverLimit::Level | ReceiverLimit::BelowSource | ReceiverLimit::Any => {
-                candidates.min_by_key(|shard| board.ratio_with(*shard, cost))
+                candidates.min_by_key(|shard| state.ratio_with(*shard, cost))
             }
         };
         if found.is_none() {
             // If the load does not fit, items with fewer bytes do not fit either.
-            let loaded = !board
+            let no_room_for_load = !state
                 .shard_indices()
-                .any(|shard| has_room(board, item, shard, bar));
+                .any(|shard| has_room(state, item, shard, receiver_limit));
             self.failed
-                .insert(class, (cost, if loaded { 0 } else { bytes }));
+                .insert(class, (cost, if no_room_for_load { 0 } else { bytes }));
         }
         found
     }
 }
 
-/// Returns whether the shard may receive the item and stays below the limit `bar`.
-pub(super) fn fits(board: &RebalanceState<'_>, item: u32, shard: u32, bar: ReceiverLimit) -> bool {
-    has_room(board, item, shard, bar) && board.has_space(item, shard) && board.within_bytes(item)
-}
-
-/// Does the same without regard to bytes.
-pub(super) fn has_room(
-    board: &RebalanceState<'_>,
+/// Returns whether the shard may receive the item, its load stays below the limit, and the bytes permit it.
+pub(super) fn fits(
+    state: &RebalanceState<'_>,
     item: u32,
     shard: u32,
-    bar: ReceiverLimit,
+    receiver_limit: ReceiverLimit,
 ) -> bool {
-    let source = board.place[at(item)];
-    let cost = board.items[at(item)].cost;
-    let after = board.load[at(shard)] + u128::from(cost);
-    let goal = &board.goals[at(shard)];
+    has_room(state, item, shard, receiver_limit)
+        && state.has_space(item, shard)
+        && state.is_within_byte_limit(item)
+}
+
+/// Returns whether the shard may receive the item and its load stays below the limit, without regard to bytes.
+pub(super) fn has_room(
+    state: &RebalanceState<'_>,
+    item: u32,
+    shard: u32,
+    receiver_limit: ReceiverLimit,
+) -> bool {
+    let source = state.shard_of_item[to_index(item)];
+    let cost = state.items[to_index(item)].cost;
+    let after = state.load[to_index(shard)] + u128::from(cost);
+    let goal = &state.goals[to_index(shard)];
     let below_source = || {
-        let (after, source) = (board.ratio_with(shard, cost), board.ratio_with(source, 0));
-        after.clearly_below(source, board.limits.threshold_ppm)
+        let (after, source) = (state.ratio_with(shard, cost), state.ratio_with(source, 0));
+        after.clearly_below(source, state.limits.threshold_ppm)
     };
-    let under = || match bar {
+    let is_within_limit = || match receiver_limit {
         ReceiverLimit::Fair => after <= goal.fair,
         ReceiverLimit::Limit => after <= goal.limit,
         ReceiverLimit::Level => {
-            let level = board.levels[at(board.items[at(item)].allowed.0)];
-            board.ratio_with(shard, cost) <= level && (board.stranded(item) || below_source())
+            let level = state.levels[to_index(state.items[to_index(item)].allowed.0)];
+            state.ratio_with(shard, cost) <= level && (state.is_stranded(item) || below_source())
         }
         ReceiverLimit::BelowSource => below_source(),
         ReceiverLimit::Any => true,
     };
-    shard != source && board.accepts(shard) && board.allows(item, shard) && under()
+    shard != source && state.accepts(shard) && state.allows(item, shard) && is_within_limit()
 }

@@ -1,62 +1,63 @@
 //! Describes the loads of the fleet, items that no move can fit, and the reason for each move.
 
-use super::board::{RebalanceState, at};
 use super::gather::UnscheduledMove;
 use super::receiver::{ReceiverLimit, has_room};
+use super::state::{RebalanceState, to_index};
 use super::types::{
     MoveKind, Obstacle, RebalanceItem, RebalanceMove, RebalanceShard, ShardBalance, TooBig,
     Unresolved,
 };
 use std::collections::BTreeMap;
 
-/// Converts a sum for a report.
-fn number(sum: u128) -> u64 {
+/// Converts a sum to 64 bits; a larger sum becomes the greatest number.
+fn saturated(sum: u128) -> u64 {
     u64::try_from(sum).unwrap_or(u64::MAX)
 }
 
 /// Returns the load of every shard.
-pub(super) fn balances(board: &RebalanceState<'_>) -> Vec<ShardBalance> {
-    let mut items = vec![0; board.shards.len()];
-    for shard in &board.place {
-        items[at(*shard)] += 1;
+pub(super) fn balances(state: &RebalanceState<'_>) -> Vec<ShardBalance> {
+    let mut items = vec![0; state.shards.len()];
+    for shard in &state.shard_of_item {
+        items[to_index(*shard)] += 1;
     }
     let balance = |shard: u32| {
-        let goal = &board.goals[at(shard)];
+        let goal = &state.goals[to_index(shard)];
         ShardBalance {
             shard,
-            cost: number(board.load[at(shard)]),
-            fair: number(goal.fair),
-            limit: number(goal.limit),
-            bytes: number(board.held[at(shard)]),
-            items: items[at(shard)],
+            cost: saturated(state.load[to_index(shard)]),
+            fair: saturated(goal.fair),
+            limit: saturated(goal.limit),
+            bytes: saturated(state.shard_bytes[to_index(shard)]),
+            items: items[to_index(shard)],
         }
     };
-    board.shard_indices().map(balance).collect()
+    state.shard_indices().map(balance).collect()
 }
 
 /// Returns the items that exceed the fair share of their shard, the heaviest first.
-pub(super) fn too_big(board: &RebalanceState<'_>) -> Vec<TooBig> {
+pub(super) fn too_big(state: &RebalanceState<'_>) -> Vec<TooBig> {
     let mut found: Vec<TooBig> = (0..)
-        .zip(board.items)
-        .zip(&board.place)
-        .filter_map(|((index, item), shard)| heavy(board, index, item, *shard))
+        .zip(state.items)
+        .zip(&state.shard_of_item)
+        .filter_map(|((index, item), shard)| too_big_item(state, index, item, *shard))
         .collect();
     found.sort_by_key(|too_big| (std::cmp::Reverse(too_big.cost), too_big.item));
     found
 }
 
-fn heavy(
-    board: &RebalanceState<'_>,
+/// Returns the item if it exceeds the fair share of its shard.
+fn too_big_item(
+    state: &RebalanceState<'_>,
     index: u32,
     item: &RebalanceItem,
     shard: u32,
 ) -> Option<TooBig> {
-    let fair = number(board.goals[at(shard)].fair);
-    if !board.accepts(shard) || item.cost <= fair {
+    let fair = saturated(state.goals[to_index(shard)].fair);
+    if !state.accepts(shard) || item.cost <= fair {
         return None;
     }
     let parts = item.cost.div_ceil(fair.max(1));
-    let name = &board.shards[at(shard)].name;
+    let name = &state.shards[to_index(shard)].name;
     let share = times(super::share::hundredths(item.cost.into(), fair.into()));
     Some(TooBig {
         item: index,
@@ -73,21 +74,23 @@ fn heavy(
 
 /// Returns shards that stay above their limit or keep items that should leave.
 pub(super) fn unresolved(
-    board: &RebalanceState<'_>,
+    state: &RebalanceState<'_>,
     dropped: &[UnscheduledMove],
 ) -> Vec<Unresolved> {
-    let mut stranded = vec![0_u64; board.shards.len()];
-    let mut heavy = vec![0_u128; board.shards.len()];
+    let mut stranded = vec![0_u64; state.shards.len()];
+    // For each shard: the cost of items that exceed the fair share of every allowed shard.
+    let mut too_heavy = vec![0_u128; state.shards.len()];
     // For each shard and set of allowed shards: the item that is easiest to move.
     let mut easiest: BTreeMap<(u32, u32), (u64, u64, u32)> = BTreeMap::new();
-    for ((index, item), shard) in (0..).zip(board.items).zip(&board.place) {
-        let stays = board.stranded(index);
-        if stays {
-            stranded[at(*shard)] += 1;
-        } else if board.outweighs(index) {
-            heavy[at(*shard)] += u128::from(item.cost);
+    for ((index, item), shard) in (0..).zip(state.items).zip(&state.shard_of_item) {
+        let is_stranded = state.is_stranded(index);
+        if is_stranded {
+            stranded[to_index(*shard)] += 1;
+        } else if state.is_too_heavy(index) {
+            too_heavy[to_index(*shard)] += u128::from(item.cost);
         }
-        if stays || (board.excess(*shard) > 0 && item.cost > 0 && !board.outweighs(index)) {
+        if is_stranded || (state.excess(*shard) > 0 && item.cost > 0 && !state.is_too_heavy(index))
+        {
             let this = (item.cost, item.bytes, index);
             let best = easiest.entry((*shard, item.allowed.0)).or_insert(this);
             *best = this.min(*best);
@@ -95,57 +98,58 @@ pub(super) fn unresolved(
     }
     let mut obstacles: BTreeMap<u32, Obstacle> = BTreeMap::new();
     for ((shard, _), (_, _, item)) in easiest {
-        let found = obstacle(board, item, dropped);
+        let found = obstacle(state, item, dropped);
         obstacles
             .entry(shard)
             .and_modify(|known| *known = found.min(*known))
             .or_insert(found);
     }
-    board
+    state
         .shard_indices()
-        .filter(|shard| board.excess(*shard) > 0 || stranded[at(*shard)] > 0)
+        .filter(|shard| state.excess(*shard) > 0 || stranded[to_index(*shard)] > 0)
         .map(|shard| {
-            let too_big = heavy[at(shard)] > board.goals[at(shard)].limit;
+            let too_big = too_heavy[to_index(shard)] > state.goals[to_index(shard)].limit;
             let known = obstacles.get(&shard).copied();
             let obstacle = if too_big {
                 Obstacle::TooBig
             } else {
                 known.unwrap_or(Obstacle::Coarse)
             };
-            explain(board, shard, stranded[at(shard)], obstacle)
+            explain(state, shard, stranded[to_index(shard)], obstacle)
         })
         .collect()
 }
 
 /// Returns what prevents a move of the item.
-fn obstacle(board: &RebalanceState<'_>, item: u32, dropped: &[UnscheduledMove]) -> Obstacle {
-    let place = board.place[at(item)];
-    let cost = u128::from(board.items[at(item)].cost);
-    let bar = if board.stranded(item) {
+fn obstacle(state: &RebalanceState<'_>, item: u32, dropped: &[UnscheduledMove]) -> Obstacle {
+    let source = state.shard_of_item[to_index(item)];
+    let cost = u128::from(state.items[to_index(item)].cost);
+    let receiver_limit = if state.is_stranded(item) {
         ReceiverLimit::Any
     } else {
         ReceiverLimit::Limit
     };
-    let open = |shard: &u32| board.accepts(*shard);
-    let room = |shard: &u32| has_room(board, item, *shard, bar);
-    if !board.shard_indices().any(|shard| open(&shard)) {
+    let accepts = |shard: &u32| state.accepts(*shard);
+    let has_room_for_item = |shard: &u32| has_room(state, item, *shard, receiver_limit);
+    if !state.shard_indices().any(|shard| accepts(&shard)) {
         Obstacle::NoShard
-    } else if board.shard_indices().any(|shard| room(&shard)) {
-        if !board.within_bytes(item) {
+    } else if state.shard_indices().any(|shard| has_room_for_item(&shard)) {
+        if !state.is_within_byte_limit(item) {
             Obstacle::Bytes
-        } else if dropped.iter().any(|draft| draft.from == place)
-            || !board
+        } else if dropped.iter().any(|draft| draft.from == source)
+            || !state
                 .shard_indices()
-                .filter(room)
-                .any(|shard| board.has_space(item, shard))
+                .filter(has_room_for_item)
+                .any(|shard| state.has_space(item, shard))
         {
             Obstacle::Space
         } else {
             Obstacle::Coarse
         }
-    } else if bar == ReceiverLimit::Any
-        || board.shard_indices().filter(open).any(|shard| {
-            shard != place && board.load[at(shard)] + cost <= board.goals[at(shard)].limit
+    } else if receiver_limit == ReceiverLimit::Any
+        || state.shard_indices().filter(accepts).any(|shard| {
+            shard != source
+                && state.load[to_index(shard)] + cost <= state.goals[to_index(shard)].limit
         })
     {
         Obstacle::Constraints
@@ -155,17 +159,17 @@ fn obstacle(board: &RebalanceState<'_>, item: u32, dropped: &[UnscheduledMove]) 
 }
 
 fn explain(
-    board: &RebalanceState<'_>,
+    state: &RebalanceState<'_>,
     shard: u32,
     stranded: u64,
     obstacle: Obstacle,
 ) -> Unresolved {
-    let goal = &board.goals[at(shard)];
-    let name = &board.shards[at(shard)].name;
-    let state = match super::share::hundredths(board.load[at(shard)], goal.fair) {
+    let goal = &state.goals[to_index(shard)];
+    let name = &state.shards[to_index(shard)].name;
+    let outcome = match super::share::hundredths(state.load[to_index(shard)], goal.fair) {
         _ if stranded > 0 => format!("keeps {stranded} items that should leave"),
         Some(share) => format!("stays at {}", times(Some(share))),
-        None => "keeps items although it should carry nothing".to_owned(),
+        None => "keeps items although its fair share is 0".to_owned(),
     };
     let because = match obstacle {
         Obstacle::NoShard => "no shard accepts items",
@@ -173,14 +177,14 @@ fn explain(
         Obstacle::Space => "other shards lack the space",
         Obstacle::Constraints => "pins and exclusions leave no shard with room",
         Obstacle::TooBig => "items outweigh its fair share",
-        Obstacle::Coarse => "no item fits the room that is left elsewhere",
+        Obstacle::Coarse => "no item fits into the room that other shards have left",
     };
     Unresolved {
         shard,
-        excess: number(board.excess(shard)),
+        excess: saturated(state.excess(shard)),
         stranded,
         obstacle,
-        why: format!("shard {name} {state}: {because}"),
+        why: format!("shard {name} {outcome}: {because}"),
     }
 }
 
@@ -195,7 +199,7 @@ fn times(hundredths: Option<u64>) -> String {
 
 impl RebalanceMove {
     /// Returns the number of items as text.
-    pub(super) fn count(&self) -> String {
+    pub(super) fn item_count_text(&self) -> String {
         match self
             .items
             .iter()
@@ -207,35 +211,37 @@ impl RebalanceMove {
         }
     }
 
-    /// Returns the reason for the move; `what` describes its items: "buckets 12-40".
+    /// Returns the reason for the move. `items` describes its items, for example "buckets 12-40".
     #[must_use]
-    pub fn explain(&self, shards: &[RebalanceShard], what: &str) -> String {
+    pub fn explain(&self, shards: &[RebalanceShard], items: &str) -> String {
         let name = |shard: u32| {
             shards
-                .get(at(shard))
+                .get(to_index(shard))
                 .map_or("?", |shard| shard.name.as_str())
         };
         let (from, to) = (name(self.from), name(self.to));
         let shares = &self.shares;
         let (to_before, to_after) = (times(shares.to_before), times(shares.to_after));
-        let both = format!("{} / {to_after}", times(shares.from_after));
+        let both_after = format!("{} / {to_after}", times(shares.from_after));
         match self.kind {
             MoveKind::Repair => {
                 format!(
-                    "shard {from} holds items that it may not; moving {what} to {to} gives {both}"
+                    "shard {from} has items that the rules forbid there; moving {items} to {to} gives {both_after}"
                 )
             }
             MoveKind::Drain => format!(
-                "shard {from} is drained, {to} {to_before}; moving {what} gives {to} {to_after}"
+                "shard {from} is drained, {to} {to_before}; moving {items} gives {to} {to_after}"
             ),
             MoveKind::Balance => {
-                let verb = if shares.from_before > Some(100) {
+                let over = if shares.from_before > Some(100) {
                     " over"
                 } else {
                     ""
                 };
                 let before = times(shares.from_before);
-                format!("shard {from} {before}{verb}, {to} {to_before}; moving {what} gives {both}")
+                format!(
+                    "shard {from} {before}{over}, {to} {to_before}; moving {items} gives {both_after}"
+                )
             }
         }
     }

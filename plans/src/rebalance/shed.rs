@@ -1,46 +1,48 @@
 //! Reduces the load of shards that exceed their limit: no more than necessary, and with the fewest bytes.
 //!
-//! First it moves items to shards with room. Then it uses chains of shards, if constraints leave no direct room. If
-//! this does not suffice, it moves items to shards that are clearly less loaded, and these pass items on once more.
+//! First it moves items to shards with room. If shards still exceed their limit, it uses chains of shards ([`chain`]).
+//! If this does not suffice, it moves items to shards that are clearly less loaded, although these then exceed their
+//! own limit. The next round reduces their load.
 
-use super::board::{RebalanceState, at};
 use super::chain;
 use super::receiver::{ReceiverLimit, Receivers};
+use super::state::{RebalanceState, to_index};
 use std::cmp::Reverse;
 
 /// The maximum number of rounds. Shards that still exceed their limit then stay so.
-const ROUNDS: usize = 2;
-/// The number of attempts to find shards for the last items of a source.
-const ENDS: usize = 16;
+const MAX_ROUNDS: usize = 2;
+/// The maximum number of choices of the last items that leave a source. If no shard can receive them, others are
+/// chosen.
+const MAX_CHOICES: usize = 16;
 
 /// An item that may leave its shard, in the order in which items should leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Candidate {
-    /// A lower rank is better. A rank is a class of cost per byte; costs in one class differ by less than 2 %, so that
-    /// adjacent items leave together.
+    /// The class of cost per byte; items of a lower rank leave first. Costs per byte in one class differ by less than
+    /// 2 %, so that adjacent items leave together.
     rank: u16,
     pub(super) item: u32,
 }
 
 impl Candidate {
     /// Creates the candidate with its rank on its current shard.
-    pub(super) fn of(board: &RebalanceState<'_>, item: u32) -> Self {
-        let rank = rank(board.items[at(item)].cost, board.extra_bytes(item));
+    pub(super) fn of(state: &RebalanceState<'_>, item: u32) -> Self {
+        let rank = rank(state.items[to_index(item)].cost, state.extra_bytes(item));
         Self { rank, item }
     }
 }
 
 /// Reduces loads until no shard exceeds its limit, or nothing helps any more.
-pub(super) fn all(board: &mut RebalanceState<'_>) {
-    for _ in 0..ROUNDS {
-        pass(board, &[ReceiverLimit::Fair, ReceiverLimit::Limit]);
-        if sources(board).is_empty() {
+pub(super) fn reduce_loads(state: &mut RebalanceState<'_>) {
+    for _ in 0..MAX_ROUNDS {
+        reduce_each_source(state, &[ReceiverLimit::Fair, ReceiverLimit::Limit]);
+        if overloaded_shards(state).is_empty() {
             return;
         }
-        chain::relieve(board);
-        board.set_levels(&vec![0; board.allowed.len()]);
-        if !pass(
-            board,
+        chain::reduce_loads_by_chains(state);
+        state.set_levels(&vec![0; state.allowed.len()]);
+        if !reduce_each_source(
+            state,
             &[
                 ReceiverLimit::Fair,
                 ReceiverLimit::Limit,
@@ -54,61 +56,62 @@ pub(super) fn all(board: &mut RebalanceState<'_>) {
 }
 
 /// Returns the shards above their limit, the relatively most loaded first.
-pub(super) fn sources(board: &RebalanceState<'_>) -> Vec<u32> {
-    let overloaded = |shard: &u32| board.accepts(*shard) && board.excess(*shard) > 0;
-    let mut sources: Vec<u32> = board.shard_indices().filter(overloaded).collect();
-    sources.sort_by_key(|shard| Reverse(board.ratio_with(*shard, 0)));
+pub(super) fn overloaded_shards(state: &RebalanceState<'_>) -> Vec<u32> {
+    let overloaded = |shard: &u32| state.accepts(*shard) && state.excess(*shard) > 0;
+    let mut sources: Vec<u32> = state.shard_indices().filter(overloaded).collect();
+    sources.sort_by_key(|shard| Reverse(state.ratio_with(*shard, 0)));
     sources
 }
 
-/// Returns for each shard of `wanted` its items that may leave, unsorted.
-pub(super) fn candidates(board: &RebalanceState<'_>, wanted: &[bool]) -> Vec<Vec<Candidate>> {
-    let mut lists = vec![Vec::new(); wanted.len()];
-    for ((item, spec), shard) in (0_u32..).zip(board.items).zip(&board.place) {
-        if wanted[at(*shard)] && spec.cost > 0 && !board.outweighs(item) {
-            lists[at(*shard)].push(Candidate::of(board, item));
+/// Returns for each shard its items that may leave, unsorted. Only for the shards with a true value in `is_wanted` the
+/// list is filled.
+pub(super) fn candidates(state: &RebalanceState<'_>, is_wanted: &[bool]) -> Vec<Vec<Candidate>> {
+    let mut lists = vec![Vec::new(); is_wanted.len()];
+    for ((item, spec), shard) in (0_u32..).zip(state.items).zip(&state.shard_of_item) {
+        if is_wanted[to_index(*shard)] && spec.cost > 0 && !state.is_too_heavy(item) {
+            lists[to_index(*shard)].push(Candidate::of(state, item));
         }
     }
     lists
 }
 
 /// Reduces the load of every source once. Returns whether any item moved.
-fn pass(board: &mut RebalanceState<'_>, bars: &[ReceiverLimit]) -> bool {
-    let sources = sources(board);
-    let mut wanted = vec![false; board.shards.len()];
+fn reduce_each_source(state: &mut RebalanceState<'_>, receiver_limits: &[ReceiverLimit]) -> bool {
+    let sources = overloaded_shards(state);
+    let mut is_wanted = vec![false; state.shards.len()];
     for source in &sources {
-        wanted[at(*source)] = true;
+        is_wanted[to_index(*source)] = true;
     }
-    let mut lists = candidates(board, &wanted);
+    let mut lists = candidates(state, &is_wanted);
     let mut receivers = Receivers::default();
-    let mut any = false;
+    let mut any_moved = false;
     for source in sources {
         receivers.next_source();
-        let mut list = std::mem::take(&mut lists[at(source)]);
+        let mut list = std::mem::take(&mut lists[to_index(source)]);
         list.sort_unstable();
-        let before = board.load[at(source)];
+        let before = state.load[to_index(source)];
         Shedding {
-            board,
+            state,
             receivers: &mut receivers,
-            bars,
+            receiver_limits,
             source,
         }
         .run(&list);
-        any |= board.load[at(source)] < before;
+        any_moved |= state.load[to_index(source)] < before;
     }
-    any
+    any_moved
 }
 
 /// One source whose load is reduced.
 struct Shedding<'a, 'b> {
-    board: &'a mut RebalanceState<'b>,
+    state: &'a mut RebalanceState<'b>,
     receivers: &'a mut Receivers,
-    bars: &'a [ReceiverLimit],
+    receiver_limits: &'a [ReceiverLimit],
     source: u32,
 }
 
 impl Shedding<'_, '_> {
-    /// Moves the best items while they fit the excess, then the cheapest last items.
+    /// Moves the items of the lowest ranks while each costs at most the excess, then the chosen last items.
     fn run(&mut self, list: &[Candidate]) {
         let mut rest = list.iter();
         let mut overshoot = None;
@@ -127,9 +130,9 @@ impl Shedding<'_, '_> {
             .chain(rest)
             .map(|candidate| candidate.item)
             .collect();
-        for _ in 0..ENDS {
-            let (end, remaining) = self.end(&rest);
-            for item in end {
+        for _ in 0..MAX_CHOICES {
+            let (last_items, remaining) = self.choose_last_items(&rest);
+            for item in last_items {
                 if self.excess() > 0 {
                     self.place(item);
                 }
@@ -141,9 +144,9 @@ impl Shedding<'_, '_> {
         }
     }
 
-    /// Returns the cheaper of two ways to finish: one item that covers the excess; or smaller items, and then one that
-    /// covers the rest.
-    fn end(&self, rest: &[u32]) -> (Vec<u32>, Vec<u32>) {
+    /// Chooses the last items that leave: one item that covers the excess; or smaller items, and then one that covers
+    /// the rest of the excess, if this moves fewer bytes. Returns them and the remaining items.
+    fn choose_last_items(&self, rest: &[u32]) -> (Vec<u32>, Vec<u32>) {
         let mut left = self.excess();
         let mut bytes = 0;
         let (mut small, mut large): (Vec<u32>, Vec<u32>) = rest.iter().partition(|item| {
@@ -155,13 +158,13 @@ impl Shedding<'_, '_> {
             fits
         });
         let last = if left > 0 {
-            self.cover(&large, left)
+            self.covering_item(&large, left)
         } else {
             None
         };
-        let all = bytes + last.map_or(0, |last| self.bytes(last));
-        if let Some(single) = self.cover(rest, self.excess())
-            && (left > 0 && last.is_none() || self.bytes(single) <= all)
+        let total_bytes = bytes + last.map_or(0, |last| self.bytes(last));
+        if let Some(single) = self.covering_item(rest, self.excess())
+            && (left > 0 && last.is_none() || self.bytes(single) <= total_bytes)
         {
             let remaining = rest
                 .iter()
@@ -176,7 +179,7 @@ impl Shedding<'_, '_> {
     }
 
     /// Returns the item with the fewest bytes, then the least cost, that covers the excess alone.
-    fn cover(&self, rest: &[u32], excess: u128) -> Option<u32> {
+    fn covering_item(&self, rest: &[u32], excess: u128) -> Option<u32> {
         let enough = rest
             .iter()
             .copied()
@@ -185,26 +188,26 @@ impl Shedding<'_, '_> {
     }
 
     fn place(&mut self, item: u32) {
-        if let Some(shard) = self.receivers.find(self.board, item, self.bars) {
-            self.board.put(item, shard);
+        if let Some(shard) = self.receivers.find(self.state, item, self.receiver_limits) {
+            self.state.place_item(item, shard);
         }
     }
 
     fn excess(&self) -> u128 {
-        self.board.excess(self.source)
+        self.state.excess(self.source)
     }
 
     fn cost(&self, item: u32) -> u128 {
-        u128::from(self.board.items[at(item)].cost)
+        u128::from(self.state.items[to_index(item)].cost)
     }
 
     fn bytes(&self, item: u32) -> u128 {
-        u128::from(self.board.extra_bytes(item))
+        u128::from(self.state.extra_bytes(item))
     }
 }
 
 /// The number of bits after the leading one by which costs per byte are distinguished. A class is less than 2 % wide.
-const PRECISION: u32 = 6;
+const PRECISION_BITS: u32 = 6;
 
 /// Returns the class of cost per byte, the best first.
 fn rank(cost: u64, bytes: u64) -> u16 {
@@ -212,7 +215,7 @@ fn rank(cost: u64, bytes: u64) -> u16 {
         return 0;
     };
     let zeros = ratio.leading_zeros();
-    let digits = ratio.checked_shl(zeros + 1).unwrap_or(0) >> (u128::BITS - PRECISION);
-    let class = (u128::from(zeros) << PRECISION) + (1 << PRECISION) - 1 - digits;
+    let digits = ratio.checked_shl(zeros + 1).unwrap_or(0) >> (u128::BITS - PRECISION_BITS);
+    let class = (u128::from(zeros) << PRECISION_BITS) + (1 << PRECISION_BITS) - 1 - digits;
     u16::try_from(class + 1).unwrap_or(u16::MAX)
 }

@@ -44,7 +44,7 @@ fn costs(outcome: &RebalanceResult) -> Vec<u64> {
 }
 
 /// Returns the first item and the end of each range of a move.
-fn ranges(made: &RebalanceMove) -> Vec<(u32, u32)> {
+fn item_ranges(made: &RebalanceMove) -> Vec<(u32, u32)> {
     made.items
         .iter()
         .map(|range| (range.start, range.end))
@@ -57,7 +57,7 @@ fn a_skewed_fleet_ends_within_the_threshold_with_one_move_per_pair() {
     let costs_per_shard = [10, 1, 1, 1];
     let all: Vec<RebalanceItem> = (0..4)
         .zip(costs_per_shard)
-        .flat_map(|(at, cost)| items(at, cost, 64))
+        .flat_map(|(shard, cost)| items(shard, cost, 64))
         .collect();
     let outcome = rebalance(&shards, &all, &everywhere(), &LIMITS).unwrap();
     assert_eq!(outcome.unresolved, []);
@@ -69,7 +69,11 @@ fn a_skewed_fleet_ends_within_the_threshold_with_one_move_per_pair() {
             .all(|balance| balance.cost <= balance.limit)
     );
     let ranges: usize = outcome.moves.iter().map(|made| made.items.len()).sum();
-    assert_eq!(ranges, 3, "neighbours go together: {:?}", outcome.moves);
+    assert_eq!(
+        ranges, 3,
+        "adjacent items move together: {:?}",
+        outcome.moves
+    );
 }
 
 #[test]
@@ -77,7 +81,7 @@ fn a_move_explains_itself() {
     let shards = [shard("a", 1), shard("b", 1)];
     let all = [items(0, 1, 90), items(1, 1, 20)].concat();
     let outcome = rebalance(&shards, &all, &everywhere(), &LIMITS).unwrap();
-    assert_eq!(ranges(&outcome.moves[0]), [(0, 30)]);
+    assert_eq!(item_ranges(&outcome.moves[0]), [(0, 30)]);
     assert_eq!(
         outcome.moves[0].why,
         "shard a 1.64x over, b 0.36x; moving 30 items gives 1.09x / 0.91x"
@@ -105,19 +109,19 @@ fn capacity_is_a_weight() {
 }
 
 #[test]
-fn what_costs_fewest_bytes_leaves_first() {
+fn items_with_the_most_cost_per_byte_leave_first() {
     let shards = [shard("a", 1), shard("b", 1)];
     let mut all = items(0, 10, 20);
     for light in &mut all[12..] {
         light.bytes = 1;
     }
     let outcome = rebalance(&shards, &all, &everywhere(), &LIMITS).unwrap();
-    assert_eq!(ranges(&outcome.moves[0]), [(0, 1), (12, 20)]);
+    assert_eq!(item_ranges(&outcome.moves[0]), [(0, 1), (12, 20)]);
     assert_eq!(outcome.moves[0].bytes, 108);
 }
 
 #[test]
-fn the_end_is_the_cheaper_of_one_item_and_several() {
+fn the_last_items_are_one_or_several_whichever_has_fewer_bytes() {
     let shards = [shard("a", 1), shard("b", 1)];
     let with = |cost, bytes| RebalanceItem {
         bytes,
@@ -135,7 +139,7 @@ fn the_end_is_the_cheaper_of_one_item_and_several() {
     };
     let outcome = rebalance(&shards, &all, &allowed, &limits).unwrap();
     assert_eq!(outcome.after[0].limit, 170);
-    assert_eq!(ranges(&outcome.moves[0]), [(1, 2)]);
+    assert_eq!(item_ranges(&outcome.moves[0]), [(1, 2)]);
     let limits = RebalanceLimits {
         threshold_ppm: 850_000,
         ..LIMITS
@@ -143,7 +147,7 @@ fn the_end_is_the_cheaper_of_one_item_and_several() {
     let outcome = rebalance(&shards, &all, &allowed, &limits).unwrap();
     assert_eq!(outcome.after[0].limit, 185);
     assert_eq!(
-        ranges(&outcome.moves[0]),
+        item_ranges(&outcome.moves[0]),
         [(2, 4)],
         "15 of cost for 170 bytes instead of 300"
     );
@@ -161,15 +165,15 @@ fn a_misplaced_item_is_repaired_although_the_balance_suffers() {
     let outcome = rebalance(&shards, &all, &allowed, &limits).unwrap();
     assert_eq!(outcome.moves.len(), 1);
     assert_eq!(outcome.moves[0].kind, MoveKind::Repair);
-    assert_eq!(ranges(&outcome.moves[0]), [(20, 21)]);
+    assert_eq!(item_ranges(&outcome.moves[0]), [(20, 21)]);
     assert_eq!(
         outcome.moves[0].why,
-        "shard us holds items that it may not; moving 1 item to eu gives 0.67x / 1.27x"
+        "shard us has items that the rules forbid there; moving 1 item to eu gives 0.67x / 1.27x"
     );
 }
 
 #[test]
-fn a_drained_shard_is_emptied_of_everything() {
+fn a_drained_shard_loses_all_items() {
     let mut shards = [shard("a", 1), shard("b", 1), shard("c", 1)];
     shards[0].accepts = false;
     let all = [
@@ -190,7 +194,7 @@ fn a_drained_shard_is_emptied_of_everything() {
 }
 
 #[test]
-fn an_item_that_outweighs_its_share_stays_and_is_reported() {
+fn an_item_above_every_fair_share_stays_and_is_reported() {
     let shards = [shard("a", 1), shard("b", 1), shard("c", 1)];
     let all = [vec![item(0, 100, 0)], items(0, 1, 10), items(1, 1, 10)].concat();
     let outcome = rebalance(&shards, &all, &everywhere(), &LIMITS).unwrap();
@@ -208,7 +212,7 @@ fn an_item_that_outweighs_its_share_stays_and_is_reported() {
     assert_eq!(
         costs(&outcome),
         [100, 10, 10],
-        "its neighbours make room for it"
+        "the other items leave its shard"
     );
     assert_eq!(outcome.unresolved[0].obstacle, Obstacle::TooBig);
     assert_eq!(
@@ -218,19 +222,19 @@ fn an_item_that_outweighs_its_share_stays_and_is_reported() {
 }
 
 #[test]
-fn a_large_item_goes_where_it_is_no_burden() {
+fn a_large_item_moves_to_a_shard_with_a_greater_fair_share() {
     let shards = [shard("small", 1), shard("large", 9)];
     let all = [vec![item(0, 50, 0)], items(1, 1, 50)].concat();
     let outcome = rebalance(&shards, &all, &everywhere(), &LIMITS).unwrap();
     assert_eq!(outcome.too_big, []);
-    assert_eq!(ranges(&outcome.moves[0]), [(0, 1)]);
+    assert_eq!(item_ranges(&outcome.moves[0]), [(0, 1)]);
 }
 
 #[test]
 fn a_move_waits_until_its_target_has_the_space() {
     let mut shards = [shard("a", 1), shard("b", 1), shard("c", 1)];
     shards[1].space = Some(600);
-    // b is full of bytes that belong on c, so a's excess must wait until they are moved.
+    // Shard b is full of bytes that only c may have, so items of a cannot move to b before these bytes have moved.
     let stray = RebalanceItem {
         bytes: 500,
         ..item(1, 1, 1)
@@ -268,7 +272,7 @@ fn shards_that_wait_for_each_others_space_are_reported() {
 }
 
 #[test]
-fn pins_hold_and_what_they_prevent_is_reported() {
+fn pins_are_obeyed_and_what_they_prevent_is_reported() {
     let shards = [shard("a", 1), shard("b", 1)];
     let all: Vec<RebalanceItem> = (0..100).map(|_| item(0, 1, 0)).collect();
     let outcome = rebalance(&shards, &all, &[AllowedSet::of([0])], &LIMITS).unwrap();
@@ -292,7 +296,7 @@ fn a_shard_passes_items_on_to_make_room_for_others() {
 }
 
 #[test]
-fn constrained_shards_at_least_share_what_they_cannot_shed() {
+fn constrained_shards_share_the_load_that_cannot_leave_them() {
     let shards = [shard("a", 1), shard("b", 1), shard("c", 1)];
     let all = [vec![item(0, 1, 0); 200], vec![item(1, 1, 0); 100]].concat();
     let outcome = rebalance(&shards, &all, &[AllowedSet::of([0, 1])], &LIMITS).unwrap();
@@ -302,7 +306,7 @@ fn constrained_shards_at_least_share_what_they_cannot_shed() {
 }
 
 #[test]
-fn the_limit_on_bytes_holds_and_is_named() {
+fn the_limit_on_bytes_is_obeyed_and_reported() {
     let shards = [shard("a", 1), shard("b", 1)];
     let limits = RebalanceLimits {
         max_bytes: Some(100),

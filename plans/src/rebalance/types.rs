@@ -11,7 +11,7 @@ use std::ops::Range;
 pub struct RebalanceShard {
     /// The operator's name for the shard.
     pub name: ShardName,
-    /// The relative share of the load that the shard should have; 0 means none.
+    /// The relative share of the load that the shard should have; 0: it should have none.
     pub capacity: u64,
     /// The bytes that it can hold; `None`: unlimited.
     pub space: Option<u64>,
@@ -81,7 +81,7 @@ pub struct RebalanceMove {
     pub after: Vec<usize>,
     /// The wave. Moves of one wave may run at the same time; a wave starts when the one before is complete.
     pub wave: u32,
-    /// The loads of the two shards before and after the move.
+    /// The loads of the two shards before and after the move, relative to their fair shares.
     pub shares: MoveShares,
     /// The explanation for the operator; see [`RebalanceMove::explain`].
     pub why: String,
@@ -162,7 +162,7 @@ pub struct Unresolved {
     pub why: String,
 }
 
-/// What prevents a move of items.
+/// What prevents a move of items, in the order in which obstacles are reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Obstacle {

@@ -1,8 +1,8 @@
 //! The checks of a request that need no map. They report all problems together.
 
 use super::{
-    Cutover, Drain, Isolate, KeyMove, Measure, Merge, MoveKeys, Options, Part, Rebalance, Request,
-    Split,
+    Cutover, Drain, Isolate, Measure, Merge, MoveEntry, MoveOperation, Options, Part, Rebalance,
+    Request, Split,
 };
 use crate::id::ShardName;
 use crate::table::TableName;
@@ -12,7 +12,7 @@ impl Request {
     /// Returns all problems of the request.
     pub(super) fn problems(&self) -> Vec<String> {
         let mut problems = self.options().problems();
-        problems.extend(self.name_problems());
+        problems.extend(self.name_problem());
         problems.extend(self.table_problems());
         match self {
             Self::Split(split) => problems.extend(split.problems()),
@@ -25,7 +25,8 @@ impl Request {
         problems
     }
 
-    fn name_problems(&self) -> Option<String> {
+    /// Returns a problem if the name of the map or of any shard is empty.
+    fn name_problem(&self) -> Option<String> {
         let shards: Vec<&ShardName> = match self {
             Self::Split(split) => split
                 .into
@@ -37,7 +38,7 @@ impl Request {
             Self::Move(moves) => moves
                 .moves
                 .iter()
-                .flat_map(|one| [&one.source, &one.target])
+                .flat_map(|entry| [&entry.source, &entry.target])
                 .collect(),
             Self::Isolate(Isolate { target, .. }) => vec![target],
             Self::Drain(drain) => drain.targets.iter().chain([&drain.source]).collect(),
@@ -56,14 +57,16 @@ impl Request {
             .chain(ignore)
             .map(|text| TableName::parse(text))
             .filter(|table| !names.insert(table.clone()))
-            .map(|table| format!("table {table} is listed twice under `tables` and `ignore`"))
+            .map(|table| {
+                format!("table {table} is listed more than once under `tables` and `ignore`")
+            })
             .collect()
     }
 }
 
 impl Split {
-    /// `even` is the measure of load by which the planner finds the split points; without `even`, the parts name their
-    /// keys.
+    /// Returns the problems of a split. With `even`, which is a measure of load, the planner finds the split points;
+    /// without `even`, the parts name their keys.
     fn problems(&self) -> Vec<String> {
         let mut problems = self.even.as_ref().map_or_else(Vec::new, Measure::problems);
         if self.into.len() < 2 {
@@ -72,15 +75,15 @@ impl Split {
         for part in &self.into {
             match (&self.even, part) {
                 (Some(_), Part { keys: Some(_), .. }) => problems.push(format!(
-                    "part {} names keys although `even` finds the split points",
+                    "part {} names keys, although with `even` the planner finds the split points",
                     part.shard
                 )),
                 (None, Part { keys: None, .. }) => problems.push(format!(
-                    "part {} names no keys; name them, or let `even` find the split points",
+                    "part {} names no keys; name them, or set `even` so that the planner finds the split points",
                     part.shard
                 )),
                 (None, Part { share: Some(_), .. }) => problems.push(format!(
-                    "part {} has a share, which only `even` looks at",
+                    "part {} has a share, which is only possible with `even`",
                     part.shard
                 )),
                 (Some(_), Part { share: Some(0), .. }) => {
@@ -94,12 +97,12 @@ impl Split {
 }
 
 impl Merge {
-    /// The shard under `into` receives the keys of all other shards under `sources`.
+    /// Returns the problems of a merge. The shard under `into` receives the keys of all other shards under `sources`.
     fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         if self.sources.iter().all(|source| source == &self.into) {
             problems.push(format!(
-                "a merge needs a source besides {}, which gathers the keys",
+                "a merge needs a source other than shard {}, which is named under `into`",
                 self.into
             ));
         }
@@ -113,16 +116,21 @@ impl Merge {
     }
 }
 
-impl MoveKeys {
-    /// Checks the operation `move`. Each of its entries is a [`KeyMove`].
+impl MoveOperation {
+    /// Returns the problems of the operation `move`.
     fn problems(&self) -> Vec<String> {
         if self.moves.is_empty() {
-            return vec!["nothing is listed under `moves`".to_owned()];
+            return vec!["the list `moves` is empty".to_owned()];
         }
         self.moves
             .iter()
-            .filter(|KeyMove { source, target, .. }| source == target)
-            .map(|one| format!("keys of shard {} are to move to itself", one.source))
+            .filter(|MoveEntry { source, target, .. }| source == target)
+            .map(|entry| {
+                format!(
+                    "keys of shard {0} are to move to shard {0} itself",
+                    entry.source
+                )
+            })
             .collect()
     }
 }
@@ -133,7 +141,7 @@ impl Drain {
         let mut problems = self.by.problems();
         if self.targets.contains(&self.source) {
             problems.push(format!(
-                "shard {} cannot take its own keys; leave it out of `targets`",
+                "shard {} cannot receive its own keys; remove it from `targets`",
                 self.source
             ));
         }
@@ -149,25 +157,27 @@ impl Rebalance {
         ];
         // `by` is the measure of load.
         let mut problems = self.by.problems();
-        problems.extend(outside(limits));
+        problems.extend(limit_problems(limits));
         problems
     }
 }
 
 impl Measure {
-    /// A query that measures the load must not be empty.
+    /// Returns a problem if the query that measures the load is empty.
     fn problems(&self) -> Vec<String> {
         match self {
             Self::Query(query) if query.trim().is_empty() => {
-                vec!["the query that load is counted by is empty".to_owned()]
+                vec!["the query that measures the load is empty".to_owned()]
             }
             Self::Query(_) | Self::Rows | Self::Bytes | Self::Writes => Vec::new(),
         }
     }
 }
 
-/// Returns a message for each value outside its limits. Each tuple is: name, value, least, greatest.
-fn outside<const N: usize>(limits: [(&str, u32, u32, u32); N]) -> impl Iterator<Item = String> {
+/// Returns a problem for each value outside its limits. Each tuple is: name, value, least, greatest.
+fn limit_problems<const N: usize>(
+    limits: [(&str, u32, u32, u32); N],
+) -> impl Iterator<Item = String> {
     limits
         .into_iter()
         .filter(|(_, value, low, high)| value < low || value > high)
@@ -194,13 +204,13 @@ impl Options {
             ("snapshot_age_s", self.snapshot_age_s, 10, 86_400),
             ("wal_cap_mb", self.wal_cap_mb, 64, 1_048_576),
         ];
-        let mut problems: Vec<String> = outside(limits)
+        let mut problems: Vec<String> = limit_problems(limits)
             .map(|text| format!("option {text}"))
             .collect();
         problems.extend(self.throttle.problems());
         if self.approvals > 1 && self.cutover == Cutover::Automatic {
             problems.push(format!(
-                "option cutover is automatic, and option approvals asks for {} approvals",
+                "option cutover is automatic, but option approvals requires {} approvals",
                 self.approvals
             ));
         }

@@ -23,7 +23,8 @@ pub struct Split {
     /// The parts. Together they contain exactly the keys of one mapping of the source, or all keys that it owns.
     #[schemars(length(min = 2))]
     pub into: Vec<Part>,
-    /// The measure by which the planner finds the split points. Each part then has a shard, and optionally a share.
+    /// The measure of load by which the planner finds the split points. Each part then has a shard and optionally a
+    /// share, but no keys.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub even: Option<Measure>,
     /// Each sharded table (`schema.name`, or a name without schema in `public`) and its key column or columns.
@@ -90,12 +91,12 @@ pub struct Merge {
 /// Moves key sets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct MoveKeys {
+pub struct MoveOperation {
     /// The shard map.
     pub map: MapName,
     /// The key sets, with source and target.
     #[schemars(length(min = 1))]
-    pub moves: Vec<KeyMove>,
+    pub moves: Vec<MoveEntry>,
     /// Each sharded table (`schema.name`, or a name without schema in `public`) and its key column or columns.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tables: Tables,
@@ -110,7 +111,7 @@ pub struct MoveKeys {
 /// One key set, with source and target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct KeyMove {
+pub struct MoveEntry {
     /// The shard that owns the keys before the move.
     pub source: ShardName,
     /// The shard that owns the keys after the move.
@@ -191,7 +192,7 @@ pub struct Rebalance {
     /// The maximum number of bytes that move in total.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_bytes: Option<u64>,
-    /// The agent detects the change, and the migration halts until the definitions are equal on both shards.
+    /// With `by: writes`: how long the log is observed, in seconds (1 to 3600).
     #[serde(default = "ten_seconds")]
     #[schemars(range(min = 1, max = 3600))]
     pub watch_seconds: u32,

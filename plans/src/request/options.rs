@@ -37,7 +37,7 @@ pub struct Options {
     /// Whether the cutover waits for the command `approve`.
     pub cutover: Cutover,
     /// How many people must approve the cutover (1 to 5). If 2 or more, the submitter cannot be one of them.
-    #[serde(skip_serializing_if = "is_usual_approvals")]
+    #[serde(skip_serializing_if = "is_default_approvals")]
     #[schemars(range(min = 1, max = 5))]
     pub approvals: u32,
     /// The longest time in milliseconds for which one attempt may refuse writes to the moving keys (50 to 60000).
@@ -48,10 +48,10 @@ pub struct Options {
     pub copy_streams: u32,
     /// The number of sessions on the target that apply a backlog of changes (1 or 2).
     #[schemars(range(min = 1, max = 2))]
-    #[serde(skip_serializing_if = "is_usual_sessions")]
+    #[serde(skip_serializing_if = "is_default_sessions")]
     pub apply_sessions: u32,
     /// The format in which rows are copied: binary if that is safe, or text for all tables.
-    #[serde(skip_serializing_if = "is_usual")]
+    #[serde(skip_serializing_if = "is_default")]
     pub copy_format: CopyFormat,
     /// How long a rollback is possible after the flip, and old rows are kept: until `finish`, or for a time.
     pub hold: Hold,
@@ -68,23 +68,23 @@ pub struct Options {
     #[schemars(range(max = 60_000))]
     pub drop_pause_ms: u32,
     /// When a write to the moving keys is acknowledged, while the stream applies changes on the other shard.
-    #[serde(skip_serializing_if = "is_usual")]
+    #[serde(skip_serializing_if = "is_default")]
     pub dual_write: DualWrite,
     /// The longest wait of a commit for the other shard in synchronous dual-write, in milliseconds (200 to 60000).
     #[schemars(range(min = 200, max = 60_000))]
-    #[serde(skip_serializing_if = "is_usual_limit")]
+    #[serde(skip_serializing_if = "is_default_limit")]
     pub dual_write_limit_ms: u32,
     /// What happens if a transaction writes to the moving tables, does not end, and therefore prevents the cutover.
-    #[serde(skip_serializing_if = "is_usual")]
+    #[serde(skip_serializing_if = "is_default")]
     pub long_writers: LongWriters,
     /// What happens if the definition of a moving table changes.
-    #[serde(skip_serializing_if = "is_usual")]
+    #[serde(skip_serializing_if = "is_default")]
     pub ddl: Ddl,
     /// How the target gets its tables.
-    #[serde(skip_serializing_if = "is_usual")]
+    #[serde(skip_serializing_if = "is_default")]
     pub schema: Schema,
     /// Whether the plan tries the move on the target.
-    #[serde(skip_serializing_if = "is_usual")]
+    #[serde(skip_serializing_if = "is_default")]
     pub trial: TrialRun,
     /// Standbys, by `application_name`, for which a cutover does not wait. They must not be promoted afterwards.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -96,14 +96,14 @@ pub struct Options {
     #[schemars(range(min = 64, max = 1_048_576))]
     pub wal_cap_mb: u32,
     /// Limits on the load that the move causes: rate, hours, latency of the application, health signals of the shards.
-    #[serde(skip_serializing_if = "is_usual")]
+    #[serde(skip_serializing_if = "is_default")]
     pub throttle: Throttle,
     /// The reason for a violation of the map's rules. Without it, a plan that violates a rule is refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub override_rules: Option<String>,
 }
 
-fn is_usual<T: Default + PartialEq>(value: &T) -> bool {
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
@@ -111,15 +111,15 @@ const DUAL_WRITE_LIMIT_MS: u32 = 3000;
 const APPROVALS: u32 = 1;
 const APPLY_SESSIONS: u32 = 2;
 
-fn is_usual_approvals(approvals: &u32) -> bool {
+fn is_default_approvals(approvals: &u32) -> bool {
     *approvals == APPROVALS
 }
 
-fn is_usual_sessions(sessions: &u32) -> bool {
+fn is_default_sessions(sessions: &u32) -> bool {
     *sessions == APPLY_SESSIONS
 }
 
-fn is_usual_limit(limit: &u32) -> bool {
+fn is_default_limit(limit: &u32) -> bool {
     *limit == DUAL_WRITE_LIMIT_MS
 }
 

@@ -3,7 +3,7 @@
 //! It first parses only the operation, then the whole text into the type of this operation. An internally tagged enum
 //! would buffer its input and lose the positions.
 
-use super::{Drain, Isolate, Merge, MoveKeys, Rebalance, Request, RequestError, Split};
+use super::{Drain, Isolate, Merge, MoveOperation, Rebalance, Request, RequestError, Split};
 use crate::nearest::nearest_name;
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
@@ -60,9 +60,9 @@ struct RequestHead {
     operation: OperationName,
 }
 
-/// Whether a text contains the field `operation`.
+/// Used to find out whether a text contains the field `operation`.
 #[derive(Deserialize)]
-struct Named {
+struct OptionalOperation {
     operation: Option<IgnoredAny>,
 }
 
@@ -91,8 +91,8 @@ const FIELDS: [&str; 19] = [
 
 /// A mapping with only known fields.
 #[derive(Deserialize)]
-struct Known(
-    #[expect(dead_code, reason = "what is read is an error or nothing")]
+struct KnownFields(
+    #[expect(dead_code, reason = "only errors of the parser are used")]
     BTreeMap<KnownField, IgnoredAny>,
 );
 
@@ -117,14 +117,14 @@ fn did_you_mean(name: &str) -> String {
     format!("did you mean `{name}`?")
 }
 
-/// Parses a request. It does not look for contradictions.
+/// Parses a request. It does not check for contradictions.
 pub(super) fn read(text: &str) -> Result<Request, RequestError> {
     let head = serde_saphyr::from_str::<RequestHead>(text);
-    let head = head.map_err(|error| malformed(misspelled(text).unwrap_or(error)))?;
+    let head = head.map_err(|error| malformed(unknown_field_error(text).unwrap_or(error)))?;
     let request = match head.operation {
         OperationName::Split => Request::Split(body::<Split>(text)?),
         OperationName::Merge => Request::Merge(body::<Merge>(text)?),
-        OperationName::Move => Request::Move(body::<MoveKeys>(text)?),
+        OperationName::Move => Request::Move(body::<MoveOperation>(text)?),
         OperationName::Isolate => Request::Isolate(body::<Isolate>(text)?),
         OperationName::Drain => Request::Drain(body::<Drain>(text)?),
         OperationName::Rebalance => Request::Rebalance(body::<Rebalance>(text)?),
@@ -132,6 +132,7 @@ pub(super) fn read(text: &str) -> Result<Request, RequestError> {
     Ok(request)
 }
 
+/// Parses the fields of an operation.
 fn body<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T, RequestError> {
     serde_saphyr::from_str::<RequestBody<T>>(text)
         .map(|body| body.0)
@@ -139,12 +140,12 @@ fn body<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T, RequestError> {
 }
 
 /// Returns the error for the first unknown field of a text without an operation. The field is probably a misspelling.
-fn misspelled(text: &str) -> Option<serde_saphyr::Error> {
-    let named: Named = serde_saphyr::from_str(text).ok()?;
-    if named.operation.is_some() {
+fn unknown_field_error(text: &str) -> Option<serde_saphyr::Error> {
+    let parsed: OptionalOperation = serde_saphyr::from_str(text).ok()?;
+    if parsed.operation.is_some() {
         return None;
     }
-    serde_saphyr::from_str::<Known>(text).err()
+    serde_saphyr::from_str::<KnownFields>(text).err()
 }
 
 fn malformed(error: serde_saphyr::Error) -> RequestError {

@@ -6,29 +6,30 @@
 
 use std::borrow::Cow;
 
-const MARK: char = '\'';
+const APOSTROPHE: char = '\'';
 
-/// The characters that begin a formula (also their full-width forms), and those that a spreadsheet ignores before a
-/// formula.
-const BEGINNINGS: [char; 11] = [
+/// The first characters of formulas (also in their full-width forms), and characters that a spreadsheet ignores before
+/// a formula.
+const FORMULA_STARTS: [char; 11] = [
     '=', '+', '-', '@', '\t', '\r', '\n', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}',
 ];
 
-fn is_marked(text: &str) -> bool {
-    text.starts_with(BEGINNINGS) || text.starts_with(MARK)
+/// Returns whether a text as a cell needs an additional apostrophe: it begins like a formula, or with an apostrophe.
+fn needs_apostrophe(text: &str) -> bool {
+    text.starts_with(FORMULA_STARTS) || text.starts_with(APOSTROPHE)
 }
 
 /// Returns the text as a cell that no spreadsheet executes.
-pub(super) fn guarded(text: &str) -> Cow<'_, str> {
-    match is_marked(text) {
-        true => Cow::Owned(format!("{MARK}{text}")),
+pub(super) fn escape_cell(text: &str) -> Cow<'_, str> {
+    match needs_apostrophe(text) {
+        true => Cow::Owned(format!("{APOSTROPHE}{text}")),
         false => Cow::Borrowed(text),
     }
 }
 
 /// Returns the text of a cell, without the added apostrophe if there is one.
-pub(super) fn bare(cell: &str) -> &str {
-    cell.strip_prefix(MARK)
-        .filter(|text| is_marked(text))
+pub(super) fn unescape_cell(cell: &str) -> &str {
+    cell.strip_prefix(APOSTROPHE)
+        .filter(|text| needs_apostrophe(text))
         .unwrap_or(cell)
 }

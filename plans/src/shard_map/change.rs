@@ -7,7 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 impl ShardMap {
-    /// Returns the next version, in which `to` owns `keys` in place of `from`. The rest of a divided mapping stays.
+    /// Returns the next version, in which `to` owns `keys` in place of `from`. If only a part of a mapping moves,
+    /// `from` keeps the other part.
     ///
     /// # Errors
     /// [`MapError::NotOwned`] if `keys` is empty, or `from` does not own all of them.
@@ -101,12 +102,12 @@ pub fn difference(before: &ShardMap, after: &ShardMap) -> Vec<Difference> {
             .collect()
     };
     let (old, new) = (owners(before), owners(after));
-    let all = |owners: &[(ShardName, KeySet)]| {
+    let owned_keys = |owners: &[(ShardName, KeySet)]| {
         owners
             .iter()
-            .fold(before.no_keys(), |all, (_, keys)| all.union(keys))
+            .fold(before.empty_key_set(), |all, (_, keys)| all.union(keys))
     };
-    let (mapped_before, mapped_after) = (all(&old), all(&new));
+    let (mapped_before, mapped_after) = (owned_keys(&old), owned_keys(&new));
     let mut found = Vec::new();
     let mut add = |keys: KeySet, from: Option<&ShardName>, to: Option<&ShardName>| {
         if !keys.is_empty() && from != to {
@@ -118,8 +119,8 @@ pub fn difference(before: &ShardMap, after: &ShardMap) -> Vec<Difference> {
         }
     };
     for (from, keys) in &old {
-        for (to, theirs) in &new {
-            add(keys.intersection(theirs), Some(from), Some(to));
+        for (to, new_keys) in &new {
+            add(keys.intersection(new_keys), Some(from), Some(to));
         }
         add(keys.minus(&mapped_after), Some(from), None);
     }

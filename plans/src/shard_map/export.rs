@@ -32,8 +32,8 @@ pub fn export(map: &ShardMap, form: ExportForm) -> String {
     }
 }
 
-/// Returns the values of a mapping's columns. A missing value is a missing bound.
-fn cells(keys: &KeySet) -> Vec<Vec<Option<Key>>> {
+/// Returns one row of values for each piece of a mapping. A missing value is a missing bound.
+fn rows_of(keys: &KeySet) -> Vec<Vec<Option<Key>>> {
     match keys {
         KeySet::Range(ranges) => ranges
             .iter()
@@ -57,14 +57,14 @@ fn csv(map: &ShardMap) -> String {
     // Writing to memory cannot fail.
     let _ = writer.write_record(header(map));
     for Mapping { keys, shard, .. } in &map.mappings {
-        for row in cells(keys) {
+        for row in rows_of(keys) {
             let texts = row.iter().map(|key| match key {
                 None => String::new(),
-                Some(key @ Key::Text(_)) => cell::guarded(&key.written()).into_owned(),
+                Some(key @ Key::Text(_)) => cell::escape_cell(&key.file_text()).into_owned(),
                 // Numbers and times are no formulas, even with a leading minus.
-                Some(key) => key.written(),
+                Some(key) => key.file_text(),
             });
-            let shard = cell::guarded(shard.as_str()).into_owned();
+            let shard = cell::escape_cell(shard.as_str()).into_owned();
             let _ = writer.write_record(texts.chain([shard]));
         }
     }
@@ -96,7 +96,7 @@ fn json(map: &ShardMap) -> String {
 fn sql(map: &ShardMap) -> String {
     let table = quote_ident(&format!("shard_map_{}", map.name));
     let columns = sql_columns(map);
-    let defined: Vec<String> = columns
+    let definitions: Vec<String> = columns
         .iter()
         .map(|(name, kind)| format!("{} {kind}", quote_ident(name)))
         .collect();
@@ -104,7 +104,7 @@ fn sql(map: &ShardMap) -> String {
         "-- shard map {:?}, version {}: made anew by each export\nbegin;\ncreate table if not exists {table} ({}, \"shard\" text not null);\ndelete from {table};\n",
         map.name.as_str(),
         map.version,
-        defined.join(", ")
+        definitions.join(", ")
     );
     let rows: Vec<String> = map
         .mappings
@@ -120,7 +120,7 @@ fn sql(map: &ShardMap) -> String {
 }
 
 fn sql_columns(map: &ShardMap) -> Vec<(String, &'static str)> {
-    match map.no_keys() {
+    match map.empty_key_set() {
         KeySet::Hash(_) => ["bucket_from", "bucket_to"]
             .map(|name| (name.to_owned(), "integer not null"))
             .to_vec(),
@@ -131,14 +131,14 @@ fn sql_columns(map: &ShardMap) -> Vec<(String, &'static str)> {
             .collect(),
         KeySet::Range(_) => ["from", "to"]
             .into_iter()
-            .flat_map(|end| parameters(end, &map.key))
+            .flat_map(|end| numbered_names(end, &map.key))
             .map(|(name, kind)| (name, kind.sql_name()))
             .collect(),
     }
 }
 
 /// Returns one name for each column of the key, with a number if there are several.
-fn parameters(name: &str, types: &[KeyType]) -> Vec<(String, KeyType)> {
+fn numbered_names(name: &str, types: &[KeyType]) -> Vec<(String, KeyType)> {
     match types {
         [only] => vec![(name.to_owned(), *only)],
         several => several
@@ -167,7 +167,7 @@ fn sql_rows(mapping: &Mapping, map: &ShardMap) -> Vec<String> {
             None => vec!["null".to_owned(); types.len()],
         }
     };
-    cells(&mapping.keys)
+    rows_of(&mapping.keys)
         .iter()
         .map(|row| {
             let values: Vec<String> = row.iter().flat_map(literals).collect();
@@ -178,7 +178,7 @@ fn sql_rows(mapping: &Mapping, map: &ShardMap) -> Vec<String> {
 
 /// Writes the function `shard_for_NAME(key)`. It returns null for a key without an owner.
 fn sql_function(map: &ShardMap) -> String {
-    let parameters = parameters("key", &map.key);
+    let parameters = numbered_names("key", &map.key);
     let columns: Vec<(String, KeyType)> = parameters
         .iter()
         .map(|(name, kind)| (quote_ident(name), *kind))
@@ -195,14 +195,14 @@ fn sql_function(map: &ShardMap) -> String {
         "" => "select null::text".to_owned(),
         cases => format!("select case{cases}\nend"),
     };
-    let declared: Vec<String> = columns
+    let declarations: Vec<String> = columns
         .iter()
         .map(|(name, kind)| format!("{name} {}", kind.sql_name()))
         .collect();
     format!(
         "create or replace function {}({}) returns text language sql immutable as {};\n",
         quote_ident(&format!("shard_for_{}", map.name)),
-        declared.join(", "),
+        declarations.join(", "),
         quote_literal(&body)
     )
 }

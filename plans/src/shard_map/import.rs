@@ -58,31 +58,31 @@ impl fmt::Display for InputPosition {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportProblem {
     /// The position.
-    pub place: InputPosition,
+    pub position: InputPosition,
     /// What is wrong.
     pub reason: String,
 }
 
 impl fmt::Display for ImportProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place, self.reason)
+        write!(f, "{}: {}", self.position, self.reason)
     }
 }
 
 /// The maximum number of problems in an error.
-pub const MOST_PROBLEMS: usize = 20;
+pub const MAX_PROBLEMS: usize = 20;
 
 /// Why nothing is imported.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the mappings cannot be imported: {}{}", joined(problems), more_text(*more))]
+#[error("the mappings cannot be imported: {}{}", problems_text(problems), more_text(*more))]
 pub struct ImportError {
-    /// The first problems in the order of the input, at most [`MOST_PROBLEMS`].
+    /// The first problems in the order of the input, at most [`MAX_PROBLEMS`].
     pub problems: Vec<ImportProblem>,
     /// The number of further problems.
     pub more: usize,
 }
 
-fn joined(problems: &[ImportProblem]) -> String {
+fn problems_text(problems: &[ImportProblem]) -> String {
     let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();
     texts.join("; ")
 }
@@ -96,21 +96,21 @@ fn more_text(more: usize) -> String {
 
 impl ImportError {
     fn of(mut problems: Vec<ImportProblem>) -> Self {
-        problems.sort_by_key(|problem| problem.place);
-        let more = problems.len().saturating_sub(MOST_PROBLEMS);
-        problems.truncate(MOST_PROBLEMS);
+        problems.sort_by_key(|problem| problem.position);
+        let more = problems.len().saturating_sub(MAX_PROBLEMS);
+        problems.truncate(MAX_PROBLEMS);
         Self { problems, more }
     }
 
-    fn one(place: InputPosition, reason: String) -> Self {
-        Self::of(vec![ImportProblem { place, reason }])
+    fn of_one(position: InputPosition, reason: String) -> Self {
+        Self::of(vec![ImportProblem { position, reason }])
     }
 }
 
 /// One entry of the input, or what is wrong with it.
 struct ImportEntry {
-    place: InputPosition,
-    read: Result<(KeySet, ShardName), String>,
+    position: InputPosition,
+    result: Result<(KeySet, ShardName), String>,
 }
 
 /// Reads the mappings of a map like `shape`: it uses the strategy, the key types and the number of virtual shards of
@@ -126,7 +126,7 @@ pub fn import(text: &str, form: ImportForm, shape: &ShardMap) -> Result<Vec<Mapp
         ImportForm::Csv => table::read_csv(text, shape)?,
         ImportForm::Json | ImportForm::Yaml => document::read(text, form, shape)?,
     };
-    collect(entries, shape).map_err(|error| match form {
+    mappings_of(entries, shape).map_err(|error| match form {
         ImportForm::Csv => error,
         ImportForm::Json | ImportForm::Yaml => document::with_lines(error, text),
     })
@@ -134,10 +134,10 @@ pub fn import(text: &str, form: ImportForm, shape: &ShardMap) -> Result<Vec<Mapp
 
 /// Reads mappings from the rows of a query on a directory table.
 ///
-/// The shard is in the column of that name, or in the last column. The other columns contain: for a list map the key;
-/// for a hash map the virtual shard, or the first one and the one after the last; for a range map the bounds. A null is
-/// a missing bound. A composite key is a JSON array for each bound, or has one column for each of its values. Keys in
-/// rows stay single keys.
+/// The column `shard` contains the shard; without such a column, the last one does. The other columns contain: for a
+/// list map the key; for a hash map the virtual shard, or the first virtual shard and the one after the last; for a
+/// range map the bounds. A null is a missing bound. A composite key is a JSON array for each bound, or has one column
+/// for each of its values.
 ///
 /// # Errors
 /// [`ImportError`] with the row number of each problem.
@@ -146,19 +146,20 @@ pub fn import_rows(
     rows: &[Vec<Option<String>>],
     shape: &ShardMap,
 ) -> Result<Vec<Mapping>, ImportError> {
-    collect(table::read_rows(columns, rows, shape)?, shape)
+    mappings_of(table::read_rows(columns, rows, shape)?, shape)
 }
 
-fn collect(entries: Vec<ImportEntry>, shape: &ShardMap) -> Result<Vec<Mapping>, ImportError> {
+/// Returns the mappings of all entries, or all problems.
+fn mappings_of(entries: Vec<ImportEntry>, shape: &ShardMap) -> Result<Vec<Mapping>, ImportError> {
     let mut problems = Vec::new();
-    let mut places = Vec::with_capacity(entries.len());
+    let mut positions = Vec::with_capacity(entries.len());
     let mut mappings = Vec::with_capacity(entries.len());
-    for ImportEntry { place, read } in entries {
-        let reason = match read {
+    for ImportEntry { position, result } in entries {
+        let reason = match result {
             Ok((keys, _)) if keys.is_empty() => format!("{keys} is no range of keys"),
             Ok((_, shard)) if shard.as_str().is_empty() => "the name of the shard is empty".into(),
             Ok((keys, shard)) => {
-                places.push(place);
+                positions.push(position);
                 mappings.push(Mapping {
                     keys,
                     shard,
@@ -168,27 +169,28 @@ fn collect(entries: Vec<ImportEntry>, shape: &ShardMap) -> Result<Vec<Mapping>, 
             }
             Err(reason) => reason,
         };
-        problems.push(ImportProblem { place, reason });
+        problems.push(ImportProblem { position, reason });
     }
-    problems.extend(overlaps(&mappings, &places, shape.strategy));
+    problems.extend(overlap_problems(&mappings, &positions, shape.strategy));
     if !problems.is_empty() {
         return Err(ImportError::of(problems));
     }
     let map = ShardMap {
         mappings: match shape.strategy {
-            Strategy::List => by_shard(mappings),
+            Strategy::List => merge_by_shard(mappings),
             Strategy::Range | Strategy::Hash => mappings,
         },
         ..shape.clone()
     };
     match map.validated() {
         Ok(map) => Ok(map.mappings),
-        Err(error) => Err(ImportError::one(InputPosition::Whole, error.to_string())),
+        Err(error) => Err(ImportError::of_one(InputPosition::Whole, error.to_string())),
     }
 }
 
-/// Combines mappings to one for each shard. Otherwise single keys would be joined one by one.
-fn by_shard(mappings: Vec<Mapping>) -> Vec<Mapping> {
+/// Combines the mappings of a list map to one for each shard, in one pass. [`ShardMap::validated`] would join them one
+/// by one, which takes too long for many single keys.
+fn merge_by_shard(mappings: Vec<Mapping>) -> Vec<Mapping> {
     let mut lists: BTreeMap<ShardName, BTreeSet<Key>> = BTreeMap::new();
     for Mapping { keys, shard, .. } in mappings {
         if let KeySet::List(keys) = keys {
@@ -203,10 +205,11 @@ fn by_shard(mappings: Vec<Mapping>) -> Vec<Mapping> {
     lists.into_iter().map(mapping).collect()
 }
 
-/// Finds entries with keys of an earlier entry. A key that is listed twice for the same shard is no problem.
-fn overlaps(
+/// Returns a problem for each entry that has keys of an earlier entry. In a list map a key may be listed twice for the
+/// same shard.
+fn overlap_problems(
     mappings: &[Mapping],
-    places: &[InputPosition],
+    positions: &[InputPosition],
     strategy: Strategy,
 ) -> Vec<ImportProblem> {
     let mut spans: Vec<(Span, usize)> = Vec::with_capacity(mappings.len());
@@ -218,37 +221,37 @@ fn overlaps(
     // The greatest end so far, and the entry to which it belongs.
     let mut furthest: Option<(Option<Vec<u8>>, usize)> = None;
     for ((start, end), index) in spans {
-        if let Some((reached, other)) = &furthest
-            && reaches(reached.as_ref(), start.as_ref())
+        if let Some((greatest_end, other)) = &furthest
+            && is_before_end(start.as_ref(), greatest_end.as_ref())
         {
             let (first, second) = (index.min(*other), index.max(*other));
-            let (one, two) = (&mappings[first], &mappings[second]);
-            if strategy != Strategy::List || one.shard != two.shard {
+            let (earlier, later) = (&mappings[first], &mappings[second]);
+            if strategy != Strategy::List || earlier.shard != later.shard {
                 problems.push(ImportProblem {
-                    place: places[second],
+                    position: positions[second],
                     reason: format!(
-                        "{} of shard {} meets {} of shard {} ({})",
-                        two.keys, two.shard, one.keys, one.shard, places[first]
+                        "{} of shard {} overlaps {} of shard {} ({})",
+                        later.keys, later.shard, earlier.keys, earlier.shard, positions[first]
                     ),
                 });
             }
         }
-        let further = match (&furthest, &end) {
+        let is_further = match (&furthest, &end) {
             (None, _) | (Some((Some(_), _)), None) => true,
             (Some((None, _)), _) => false,
-            (Some((Some(reached), _)), Some(end)) => end > reached,
+            (Some((Some(greatest_end), _)), Some(end)) => end > greatest_end,
         };
-        if further {
+        if is_further {
             furthest = Some((end, index));
         }
     }
     problems
 }
 
-/// Returns whether something that ends before `end` overlaps something that begins with `start`.
-fn reaches(end: Option<&Vec<u8>>, start: Option<&Vec<u8>>) -> bool {
-    match (end, start) {
-        (Some(end), Some(start)) => start < end,
+/// Returns whether `start` is before `end`. Without a start or an end, the span is unbounded there.
+fn is_before_end(start: Option<&Vec<u8>>, end: Option<&Vec<u8>>) -> bool {
+    match (start, end) {
+        (Some(start), Some(end)) => start < end,
         (None, _) | (_, None) => true,
     }
 }

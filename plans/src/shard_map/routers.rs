@@ -40,10 +40,10 @@ pub struct ShardAddress {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RouterError {
     /// The address of a shard was not given.
-    #[error("nothing says where shard {0} is")]
-    NoPlace(ShardName),
+    #[error("the address of shard {0} is unknown")]
+    NoAddress(ShardName),
     /// A value contains a character that would end its line and begin another one.
-    #[error("the name or the place of shard {:?} has control characters", .0.as_str())]
+    #[error("the name or the address of shard {:?} contains control characters", .0.as_str())]
     Control(ShardName),
     /// pgdog divides hashed keys with another function.
     #[error("pgdog cannot route by the virtual shards of a hash map")]
@@ -58,9 +58,11 @@ impl RouterError {
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::NoPlace(_) | Self::Control(_) => "say it: --place 'SHARD=host=… port=… dbname=…'",
+            Self::NoAddress(_) | Self::Control(_) => {
+                "give the address of the shard: --place 'SHARD=host=… port=… dbname=…'"
+            }
             Self::Hash | Self::Key(_) => {
-                "route in the application by the client library, or by names of databases: --format pgbouncer"
+                "route in the application with the client library, or by names of databases: --format pgbouncer"
             }
         }
     }
@@ -73,7 +75,7 @@ impl RouterError {
 pub fn route(
     map: &ShardMap,
     router: Router,
-    places: &BTreeMap<ShardName, ShardAddress>,
+    addresses: &BTreeMap<ShardName, ShardAddress>,
 ) -> Result<String, RouterError> {
     let head = format!(
         "shard map {:?}, version {}: written anew by each export",
@@ -83,12 +85,12 @@ pub fn route(
     match router {
         Router::Pgbouncer => {
             let fits = |name: &str| !name.contains(char::is_control);
-            let (lines, left_out) = named(map, places, fits, |name, place| {
-                let (host, dbname) = (quoted(&place.host, '\''), quoted(&place.dbname, '\''));
-                let port = &place.port;
+            let (lines, left_out) = named_entries(map, addresses, fits, |name, address| {
+                let (host, dbname) = (quoted(&address.host, '\''), quoted(&address.dbname, '\''));
+                let port = &address.port;
                 format!(
                     "{} = host={host} port={port} dbname={dbname}\n",
-                    ini_name(name)
+                    quoted_ini_name(name)
                 )
             })?;
             Ok(format!("; {head}{left_out}\n[databases]\n{lines}"))
@@ -96,34 +98,40 @@ pub fn route(
         Router::Service => {
             // libpq would read `[a]b]` as the service `a`.
             let fits = |name: &str| !name.contains(|c: char| c.is_control() || c == ']');
-            let (lines, left_out) = named(map, places, fits, |name, place| {
-                let ShardAddress { host, port, dbname } = place;
+            let (lines, left_out) = named_entries(map, addresses, fits, |name, address| {
+                let ShardAddress { host, port, dbname } = address;
                 format!("[{name}]\nhost={host}\nport={port}\ndbname={dbname}\n")
             })?;
             Ok(format!("# {head}{left_out}\n{lines}"))
         }
-        Router::Pgdog => pgdog(map, places).map(|lines| format!("# {head}\n{lines}")),
+        Router::Pgdog => pgdog(map, addresses).map(|lines| format!("# {head}\n{lines}")),
     }
 }
 
-fn place<'p>(
-    places: &'p BTreeMap<ShardName, ShardAddress>,
+/// Returns the address of a shard, if it is known and contains no control characters.
+fn address<'p>(
+    addresses: &'p BTreeMap<ShardName, ShardAddress>,
     shard: &ShardName,
 ) -> Result<&'p ShardAddress, RouterError> {
-    let place = places.get(shard);
-    let place = place.ok_or_else(|| RouterError::NoPlace(shard.clone()))?;
-    let written = [shard.as_str(), &place.host, &place.port, &place.dbname];
-    match written.iter().any(|text| text.contains(char::is_control)) {
+    let address = addresses.get(shard);
+    let address = address.ok_or_else(|| RouterError::NoAddress(shard.clone()))?;
+    let texts = [
+        shard.as_str(),
+        &address.host,
+        &address.port,
+        &address.dbname,
+    ];
+    match texts.iter().any(|text| text.contains(char::is_control)) {
         true => Err(RouterError::Control(shard.clone())),
-        false => Ok(place),
+        false => Ok(address),
     }
 }
 
-/// Writes the entries `MAP.shard.SHARD`, then `MAP.BUCKET` or `MAP.KEY`. Also returns the comment about entries that no
-/// line of the file can contain, because tenants may have chosen such keys.
-fn named(
+/// Returns the entries `MAP.shard.SHARD`, then `MAP.BUCKET` or `MAP.KEY`, each written by `line`. Keys whose name does
+/// not fulfil `fits` are left out, because tenants may choose any keys; the second text is the comment about them.
+fn named_entries(
     map: &ShardMap,
-    places: &BTreeMap<ShardName, ShardAddress>,
+    addresses: &BTreeMap<ShardName, ShardAddress>,
     fits: impl Fn(&str) -> bool,
     line: impl Fn(&str, &ShardAddress) -> String,
 ) -> Result<(String, String), RouterError> {
@@ -131,13 +139,13 @@ fn named(
     let mut left_out = 0;
     for shard in map.shards() {
         let name = format!("{}.shard.{shard}", map.name);
-        out += &line(&name, place(places, &shard)?);
+        out += &line(&name, address(addresses, &shard)?);
     }
     for Mapping { keys, shard, .. } in &map.mappings {
-        let place = place(places, shard)?;
-        for name in names(keys) {
+        let address = address(addresses, shard)?;
+        for name in stable_names(keys) {
             match fits(&name) {
-                true => out += &line(&format!("{}.{name}", map.name), place),
+                true => out += &line(&format!("{}.{name}", map.name), address),
                 false => left_out += 1,
             }
         }
@@ -150,7 +158,7 @@ fn named(
 }
 
 /// Returns the names that stay the same when keys change their owner.
-fn names(keys: &KeySet) -> Vec<String> {
+fn stable_names(keys: &KeySet) -> Vec<String> {
     match keys {
         KeySet::Range(_) => Vec::new(),
         KeySet::Hash(buckets) => {
@@ -163,25 +171,26 @@ fn names(keys: &KeySet) -> Vec<String> {
 }
 
 /// Returns the name, in quotes if it contains special characters.
-fn ini_name(name: &str) -> String {
-    let bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
-    match name.chars().all(bare) {
+fn quoted_ini_name(name: &str) -> String {
+    let needs_no_quotes = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
+    match name.chars().all(needs_no_quotes) {
         true => name.to_owned(),
         false => quoted(name, '"'),
     }
 }
 
+/// Returns the databases, tables and mappings for pgdog.
 fn pgdog(
     map: &ShardMap,
-    places: &BTreeMap<ShardName, ShardAddress>,
+    addresses: &BTreeMap<ShardName, ShardAddress>,
 ) -> Result<String, RouterError> {
     let data_type = pgdog_type(map)?;
-    let name = toml(map.name.as_str());
+    let name = toml_string(map.name.as_str());
     let shards = map.shards();
     let mut out = String::new();
     for (number, shard) in shards.iter().enumerate() {
-        let ShardAddress { host, port, dbname } = place(places, shard)?;
-        let (host, dbname) = (toml(host), toml(dbname));
+        let ShardAddress { host, port, dbname } = address(addresses, shard)?;
+        let (host, dbname) = (toml_string(host), toml_string(dbname));
         // Writing to a String cannot fail.
         let _ = write!(
             out,
@@ -195,26 +204,26 @@ fn pgdog(
         })
         .collect();
     for (table, column) in &columns {
-        let (table, column) = (toml(table), toml(column));
+        let (table, column) = (toml_string(table), toml_string(column));
         let _ = write!(
             out,
             "\n[[sharded_tables]]\ndatabase = {name}\nname = {table}\ncolumn = {column}\ndata_type = \"{data_type}\"\n"
         );
     }
-    let mut different: Vec<&String> = columns.iter().map(|(_, column)| column).collect();
-    different.sort();
-    different.dedup();
-    for column in different {
-        let column = toml(column);
+    let mut distinct_columns: Vec<&String> = columns.iter().map(|(_, column)| column).collect();
+    distinct_columns.sort();
+    distinct_columns.dedup();
+    for column in distinct_columns {
+        let column = toml_string(column);
         for Mapping { keys, shard, .. } in &map.mappings {
             let number = shards
                 .iter()
                 .position(|known| known == shard)
                 .unwrap_or_default();
-            for what in pgdog_keys(keys) {
+            for key_lines in pgdog_key_lines(keys) {
                 let _ = write!(
                     out,
-                    "\n[[sharded_mappings]]\ndatabase = {name}\ncolumn = {column}\n{what}\nshard = {number}\n"
+                    "\n[[sharded_mappings]]\ndatabase = {name}\ncolumn = {column}\n{key_lines}\nshard = {number}\n"
                 );
             }
         }
@@ -222,6 +231,7 @@ fn pgdog(
     Ok(out)
 }
 
+/// Returns pgdog's name for the type of the map's key.
 fn pgdog_type(map: &ShardMap) -> Result<&'static str, RouterError> {
     if map.strategy == Strategy::Hash {
         return Err(RouterError::Hash);
@@ -237,7 +247,8 @@ fn pgdog_type(map: &ShardMap) -> Result<&'static str, RouterError> {
     }
 }
 
-fn pgdog_keys(keys: &KeySet) -> Vec<String> {
+/// Returns the lines that name the keys in pgdog's mappings.
+fn pgdog_key_lines(keys: &KeySet) -> Vec<String> {
     let value = |key: &Key| match key {
         Key::Int(number) => number.to_string(),
         Key::Text(_)
@@ -245,7 +256,7 @@ fn pgdog_keys(keys: &KeySet) -> Vec<String> {
         | Key::Bytes(_)
         | Key::Date(_)
         | Key::Timestamp(_)
-        | Key::Row(_) => toml(&key.text()),
+        | Key::Row(_) => toml_string(&key.text()),
     };
     match keys {
         KeySet::Range(ranges) => {
@@ -271,6 +282,6 @@ fn pgdog_keys(keys: &KeySet) -> Vec<String> {
 }
 
 /// Returns a TOML string. TOML has the same escapes as JSON.
-fn toml(text: &str) -> String {
+fn toml_string(text: &str) -> String {
     serde_json::to_string(text).unwrap_or_default()
 }

@@ -41,15 +41,19 @@ impl PlacementRule {
     /// Returns whether the rule allows `keys` on `shard`.
     #[must_use]
     pub fn allows(&self, keys: &KeySet, shard: &ShardInfo) -> bool {
-        if self.keys.as_ref().is_some_and(|own| !own.overlaps(keys)) {
+        if self
+            .keys
+            .as_ref()
+            .is_some_and(|rule_keys| !rule_keys.overlaps(keys))
+        {
             return true;
         }
-        let named = self.shard.as_ref().is_none_or(|name| name == &shard.name);
-        let labelled = self
+        let has_name = self.shard.as_ref().is_none_or(|name| name == &shard.name);
+        let has_labels = self
             .labels
             .iter()
             .all(|(label, value)| shard.labels.get(label) == Some(value));
-        let matches = named && labelled;
+        let matches = has_name && has_labels;
         match self.effect {
             Effect::Pin => matches,
             Effect::Exclude => !matches,
@@ -59,7 +63,7 @@ impl PlacementRule {
 
 /// A violation of a rule by a move.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RuleBreak {
+pub struct RuleViolation {
     /// The name of the rule.
     pub rule: String,
     /// The keys that would move.
@@ -68,7 +72,7 @@ pub struct RuleBreak {
     pub shard: ShardName,
 }
 
-impl fmt::Display for RuleBreak {
+impl fmt::Display for RuleViolation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,

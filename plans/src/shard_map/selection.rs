@@ -75,13 +75,13 @@ impl Selection {
         }
     }
 
-    /// Converts the keys to the kind and the types of `map`.
+    /// Returns the key set, with the strategy and the key types of `map`.
     ///
     /// # Errors
     /// [`SelectionError`] if the form or a key does not fit the map.
     pub fn resolve(&self, map: &ShardMap) -> Result<KeySet, SelectionError> {
-        let open = self.from.is_some() || self.to.is_some();
-        let form = |expected: &'static str| SelectionError::Form {
+        let has_bounds = self.from.is_some() || self.to.is_some();
+        let form_error = |expected: &'static str| SelectionError::Form {
             map: map.name.to_string(),
             strategy: map.strategy,
             expected,
@@ -91,17 +91,19 @@ impl Selection {
                 from: self.from.clone(),
                 to: self.to.clone(),
             }]),
-            (Strategy::Range, Some(ranges), None, None) if !open => KeySet::Range(ranges.clone()),
-            (Strategy::Range, ..) => return Err(form("`from` and `to`, or by `ranges`")),
-            (Strategy::Hash, None, Some(ranges), None) if !open => KeySet::Hash(Buckets {
+            (Strategy::Range, Some(ranges), None, None) if !has_bounds => {
+                KeySet::Range(ranges.clone())
+            }
+            (Strategy::Range, ..) => return Err(form_error("`from` and `to`, or by `ranges`")),
+            (Strategy::Hash, None, Some(ranges), None) if !has_bounds => KeySet::Hash(Buckets {
                 of: map.buckets,
                 ranges: ranges.clone(),
             }),
-            (Strategy::Hash, ..) => return Err(form("`buckets`")),
-            (Strategy::List, None, None, Some(values)) if !open => {
+            (Strategy::Hash, ..) => return Err(form_error("`buckets`")),
+            (Strategy::List, None, None, Some(values)) if !has_bounds => {
                 KeySet::list(values.iter().cloned())
             }
-            (Strategy::List, ..) => return Err(form("`values`")),
+            (Strategy::List, ..) => return Err(form_error("`values`")),
         };
         Ok(map.accepted(keys)?)
     }

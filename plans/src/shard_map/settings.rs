@@ -35,7 +35,8 @@ pub struct MapSettings {
 }
 
 impl MapSettings {
-    /// Returns settings that list `tables` of a plan. A partition is listed by its partitioned table.
+    /// Returns settings whose lists contain `tables`, which are the tables of a plan. In place of a partition, the list
+    /// contains its partitioned table.
     #[must_use]
     pub fn listing(tables: &[MovingTable]) -> Self {
         let mut settings = Self::default();
@@ -85,19 +86,19 @@ impl MapSettings {
         names.map(|name| TableName::parse(name)).collect()
     }
 
-    /// Removes tables that new lists `tables` or `through` contain from all other lists: a new entry states where the
-    /// rows of a table belong. `is_listed` returns whether a list is new. Another list never makes a sharded table
+    /// Removes from the old lists each table that a new list `tables` or `through` contains. `is_new` returns whether a
+    /// list is new. New lists `reference` and `ignore` remove nothing, so that they never make a sharded table
     /// unsharded.
-    pub fn remove_from_other_lists(&mut self, is_listed: impl Fn(&str) -> bool) {
-        let names_tables = |list: &str| is_listed(list) && ["tables", "through"].contains(&list);
-        let listed = self
+    pub fn remove_from_other_lists(&mut self, is_new: impl Fn(&str) -> bool) {
+        let is_new_and_sharded = |list: &str| is_new(list) && ["tables", "through"].contains(&list);
+        let new_lists = self
             .lists()
             .into_iter()
-            .filter(|(list, _)| names_tables(list));
-        let tables = listed.flat_map(|(_, tables)| tables);
+            .filter(|(list, _)| is_new_and_sharded(list));
+        let tables = new_lists.flat_map(|(_, tables)| tables);
         let tables: BTreeSet<TableName> = tables.map(|table| TableName::parse(table)).collect();
         let stays =
-            |list: &str, table: &str| is_listed(list) || !tables.contains(&TableName::parse(table));
+            |list: &str, table: &str| is_new(list) || !tables.contains(&TableName::parse(table));
         self.tables.retain(|table, _| stays("tables", table));
         self.through.retain(|table, _| stays("through", table));
         self.reference.retain(|table| stays("reference", table));
@@ -107,31 +108,33 @@ impl MapSettings {
     /// Returns all contradictions among the listed tables.
     #[must_use]
     pub fn problems(&self) -> Vec<String> {
-        let mut places: BTreeMap<TableName, Vec<&str>> = BTreeMap::new();
+        let mut lists_by_table: BTreeMap<TableName, Vec<&str>> = BTreeMap::new();
         for (list, tables) in self.lists() {
             for table in tables {
-                places
+                lists_by_table
                     .entry(TableName::parse(table))
                     .or_default()
                     .push(list);
             }
         }
-        let twice = places.into_iter().filter(|(_, lists)| lists.len() > 1);
+        let twice = lists_by_table
+            .into_iter()
+            .filter(|(_, lists)| lists.len() > 1);
         let mut problems: Vec<String> = twice
             .map(|(table, lists)| {
                 let lists: Vec<String> = lists.iter().map(|list| format!("`{list}`")).collect();
                 format!(
-                    "table {table} is listed twice: under {}; `map set --forget` takes it off all lists",
+                    "table {table} is listed twice: under {}; `map set --forget` removes it from all lists",
                     lists.join(" and ")
                 )
             })
             .collect();
         for (table, through) in &self.through {
             let parent = TableName::parse(&through.parent);
-            let known = self.tables.keys().chain(self.through.keys());
-            if !known
+            let listed = self.tables.keys().chain(self.through.keys());
+            if !listed
                 .map(|text| TableName::parse(text))
-                .any(|t| t == parent)
+                .any(|table| table == parent)
             {
                 problems.push(format!(
                     "table {table} belongs to {parent}, which is listed under neither `tables` nor `through`"

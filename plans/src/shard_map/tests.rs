@@ -36,7 +36,7 @@ fn of_kind<'a>(strategy: Strategy, mappings: impl Iterator<Item = (KeySet, &'a s
 }
 
 #[test]
-fn a_split_leaves_the_rest_with_the_source() {
+fn after_a_split_the_source_keeps_the_other_keys() {
     let before = map(&[(None, None, "a")]);
     let after = before
         .with_moved(
@@ -59,7 +59,7 @@ fn a_split_leaves_the_rest_with_the_source() {
 }
 
 #[test]
-fn keys_that_come_back_join_their_neighbours() {
+fn returned_keys_are_joined_with_the_adjacent_range() {
     let split = map(&[(None, Some(5), "a"), (Some(5), None, "b")]);
     let merged = split
         .with_moved(&keys(Some(5), None), &"b".into(), &"a".into(), &"m1".into())
@@ -93,7 +93,7 @@ fn every_key_of_a_hash_map_has_the_owner_of_its_bucket() {
 }
 
 #[test]
-fn a_list_map_gathers_its_keys_by_shard() {
+fn a_list_map_has_one_mapping_for_each_shard() {
     let lists = [
         (KeySet::list([Key::Int(1)]), "b"),
         (KeySet::list([Key::Int(2)]), "a"),
@@ -144,20 +144,20 @@ fn a_difference_names_old_and_new_owner() {
     assert_eq!(texts, ["[5, 10) a>b", "[20, ∞) b>-"]);
 }
 
-fn places() -> BTreeMap<ShardName, RouterPlace> {
-    let place = |shard: &str, host: &str| {
-        let place = RouterPlace {
+fn addresses() -> BTreeMap<ShardName, ShardAddress> {
+    let address = |shard: &str, host: &str| {
+        let address = ShardAddress {
             host: host.to_owned(),
             port: "5432".to_owned(),
             dbname: "app".to_owned(),
         };
-        (ShardName::from(shard), place)
+        (ShardName::from(shard), address)
     };
-    [place("a", "10.0.0.1"), place("b", "it's")].into()
+    [address("a", "10.0.0.1"), address("b", "it's")].into()
 }
 
 #[test]
-fn a_pooler_has_a_database_for_each_name_that_stays() {
+fn a_pooler_has_a_database_for_each_shard_virtual_shard_and_listed_key() {
     let hashed = of_kind(
         Strategy::Hash,
         [
@@ -170,34 +170,37 @@ fn a_pooler_has_a_database_for_each_name_that_stays() {
         m.shard.a = host='10.0.0.1' port=5432 dbname='app'\nm.shard.b = host='it''s' port=5432 dbname='app'\n\
         m.0 = host='10.0.0.1' port=5432 dbname='app'\nm.1 = host='10.0.0.1' port=5432 dbname='app'\n\
         m.2 = host='it''s' port=5432 dbname='app'\nm.3 = host='it''s' port=5432 dbname='app'\n";
-    assert_eq!(route(&hashed, Router::Pgbouncer, &places()).unwrap(), own);
+    assert_eq!(
+        route(&hashed, Router::Pgbouncer, &addresses()).unwrap(),
+        own
+    );
     let mut listed = of_kind(
         Strategy::List,
         [(KeySet::list([Key::Text("a \"b\"".to_owned())]), "b")].into_iter(),
     );
     listed.key = vec![KeyType::Text];
-    let text = route(&listed, Router::Pgbouncer, &places()).unwrap();
+    let text = route(&listed, Router::Pgbouncer, &addresses()).unwrap();
     assert!(
         text.ends_with("\n\"m.a \"\"b\"\"\" = host='it''s' port=5432 dbname='app'\n"),
         "{text}"
     );
-    let text = route(&hashed, Router::Service, &places()).unwrap();
+    let text = route(&hashed, Router::Service, &addresses()).unwrap();
     assert!(
         text.contains("\n[m.3]\nhost=it's\nport=5432\ndbname=app\n"),
         "{text}"
     );
     let nowhere = route(&hashed, Router::Service, &BTreeMap::new());
-    assert_eq!(nowhere, Err(RouterError::NoPlace("a".into())));
+    assert_eq!(nowhere, Err(RouterError::NoAddress("a".into())));
 }
 
-/// Tenants choose keys. A key must not write a line of its own, and must not replace another key.
+/// Tenants choose keys. A key must not add a line to the file, and must not replace another key.
 #[test]
-fn a_key_that_no_name_can_hold_is_left_out_of_a_poolers_file() {
+fn a_key_that_cannot_be_part_of_a_name_is_left_out_of_a_poolers_file() {
     let keys = ["a", "b\nm.a = host='evil'", "a]c"].map(|text| Key::Text(text.to_owned()));
     let mut listed = of_kind(Strategy::List, [(KeySet::list(keys), "b")].into_iter());
     listed.key = vec![KeyType::Text];
     for (router, lines, left_out) in [(Router::Pgbouncer, 5, 1), (Router::Service, 9, 2)] {
-        let text = route(&listed, router, &places()).unwrap();
+        let text = route(&listed, router, &addresses()).unwrap();
         assert_eq!(text.lines().count(), lines, "{text}");
         assert!(!text.contains("evil"), "{text}");
         let head = format!(", without {left_out} key(s) that no name here can hold");
@@ -206,17 +209,17 @@ fn a_key_that_no_name_can_hold_is_left_out_of_a_poolers_file() {
 }
 
 #[test]
-fn a_shard_or_a_place_that_would_leave_its_line_is_refused() {
-    let place = |host: &str| RouterPlace {
+fn a_shard_or_an_address_with_control_characters_is_refused() {
+    let address = |host: &str| ShardAddress {
         host: host.to_owned(),
         port: "5432".to_owned(),
         dbname: "app".to_owned(),
     };
     for (shard, host) in [("b\n[[databases]]", "h"), ("b", "h\nhost=evil")] {
         let map = map(&[(None, None, shard)]);
-        let places = [(ShardName::from(shard), place(host))].into();
+        let addresses = [(ShardName::from(shard), address(host))].into();
         for router in [Router::Pgbouncer, Router::Service, Router::Pgdog] {
-            let refused = route(&map, router, &places);
+            let refused = route(&map, router, &addresses);
             assert!(refused.is_err(), "{refused:?}");
         }
     }
@@ -227,7 +230,7 @@ fn pgdog_gets_ranges_and_lists_and_no_hash() {
     let mut ranged = map(&[(None, Some(100), "a"), (Some(100), None, "b")]);
     let settings = r#"{"tables": {"orders": "tenant_id", "public.items": "tenant_id"}}"#;
     ranged.settings = serde_json::from_str(settings).unwrap();
-    let text = route(&ranged, Router::Pgdog, &places()).unwrap();
+    let text = route(&ranged, Router::Pgdog, &addresses()).unwrap();
     for part in [
         "# shard b\n[[databases]]\nname = \"m\"\nhost = \"it's\"\nport = 5432\ndatabase_name = \"app\"\nshard = 1\n",
         "[[sharded_tables]]\ndatabase = \"m\"\nname = \"items\"\ncolumn = \"tenant_id\"\ndata_type = \"bigint\"\n",
@@ -242,10 +245,10 @@ fn pgdog_gets_ranges_and_lists_and_no_hash() {
         [(KeySet::buckets(16, 0, 16), "a")].into_iter(),
     );
     assert_eq!(
-        route(&hashed, Router::Pgdog, &places()),
+        route(&hashed, Router::Pgdog, &addresses()),
         Err(RouterError::Hash)
     );
     ranged.key = vec![KeyType::Date];
-    let refused = route(&ranged, Router::Pgdog, &places());
+    let refused = route(&ranged, Router::Pgdog, &addresses());
     assert_eq!(refused, Err(RouterError::Key("date".to_owned())));
 }

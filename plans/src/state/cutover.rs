@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn completion_and_the_way_back_exclude_each_other() {
+    fn completion_and_rollback_exclude_each_other() {
         let completed = Ownership::Flipped.next(OwnershipEvent::Complete).unwrap();
         assert!(completed.next(OwnershipEvent::FenceBack).is_err());
         let back = Ownership::Flipped.next(OwnershipEvent::FenceBack).unwrap();

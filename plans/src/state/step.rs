@@ -14,11 +14,11 @@ pub enum StepState {
     Pending,
     /// An agent executes it.
     Running,
-    /// Its last attempt failed. It runs again after a pause.
+    /// Its last attempt failed. The controller dispatches it again after a pause.
     Backoff,
     /// Its last attempt failed and it is not repeated: all attempts are used, or another one cannot help.
     Failed,
-    /// It is done, and its result holds.
+    /// It is done, and its result is still valid.
     Done,
     /// It is not needed, because the migration took another path.
     Skipped,
@@ -28,7 +28,7 @@ pub enum StepState {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepEvent {
-    /// The controller gave it to an agent.
+    /// The controller dispatched the step to an agent.
     Dispatched,
     /// The agent reports that it is done.
     Completed,

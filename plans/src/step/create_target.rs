@@ -1,5 +1,5 @@
-//! The step `create_target`: creates the moving tables on the target with a closed guard. The target has no moving
-//! rows.
+//! The step `create_target`: creates the moving tables, a closed register and the guard on the target. Afterwards the
+//! target has no row of the moving keys.
 //!
 //! On an empty database it creates the source's whole schema. On a live shard the tables must be equal to the source's.
 
@@ -14,8 +14,8 @@ pub struct TargetCreated {
     /// The number of the source's schema objects that were read.
     pub objects: usize,
     /// True if foreign keys to reference tables cascade to moving rows, and may skip these rows on a shard that does
-    /// not own them. Then only agents with protocol [`crate::wire::CASCADES`] or newer, which check the skipped rows,
-    /// may continue the migration.
+    /// not own them. Then only agents with protocol [`crate::wire::FIRST_PROTOCOL_WITH_CASCADES`] or newer may continue
+    /// the migration, because older ones do not check the skipped rows.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cascades: bool,
 }

@@ -1,7 +1,7 @@
 //! The steps of a move: what each one does, what it returns, and how it is undone.
 //!
-//! A step is idempotent under one (migration, epoch). A file of this folder defines the contract of a step, and the
-//! agent's file of the same name implements it. Steps without a file have their contract below.
+//! A step is idempotent under one migration and epoch. A file of this folder describes a step and defines its result;
+//! the agent's file of the same name implements the step. [`StepKind`] describes the steps without a file.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -150,17 +150,23 @@ impl StepKind {
                 "make the moving keys read-only on the source, wait for writers to end"
             }
             Self::Copy => "copy the moving rows, then build primary keys",
-            Self::CatchUp => "apply captured changes until the target is level",
+            Self::CatchUp => "apply captured changes until the target has almost no lag",
             Self::BuildIndexes => "build secondary indexes, constraints and triggers",
             Self::Verify => "compare every moving row at an exact point",
-            Self::OpenReverse => "create the stream back to the source",
-            Self::Cutover => "fence, wait out, drain, check, seal, flip the map, open the target",
-            Self::Hold => "keep the old copy in step; roll back is possible",
-            Self::DropOld => "delete the moved rows from the source, remove what is left",
-            Self::Unwind => "take back everything that was created",
-            Self::Rollback => "give the keys back to the source",
-            Self::HoldBack => "keep the target's copy in step; another cutover is possible",
-            Self::DropNew => "drop the target's copy",
+            Self::OpenReverse => "create publication and slot on the target for a rollback",
+            Self::Cutover => {
+                "fence, wait out earlier writers, drain, check, seal, flip the map, open the target"
+            }
+            Self::Hold => "apply the target's changes to the source; a rollback is possible",
+            Self::DropOld => {
+                "delete the moved rows from the source, and the objects of the migration"
+            }
+            Self::Unwind => "remove everything that was created",
+            Self::Rollback => "return the keys to the source",
+            Self::HoldBack => {
+                "apply the source's changes to the target; another cutover is possible"
+            }
+            Self::DropNew => "delete the copied rows from the target",
         }
     }
 
@@ -180,7 +186,7 @@ impl StepKind {
                 "source: ACCESS EXCLUSIVE on each table for one DROP TRIGGER, 200 ms lock timeout, retried"
             }
             Self::CreateTarget => {
-                "none on a new shard; on a live one as on the source: SHARE ROW EXCLUSIVE for one CREATE TRIGGER"
+                "none on a new target; on a live target as on the source: SHARE ROW EXCLUSIVE for one CREATE TRIGGER"
             }
             Self::Preflight
             | Self::CatchUp

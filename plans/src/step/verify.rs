@@ -63,15 +63,12 @@ impl Verified {
     /// does.
     #[must_use]
     pub fn objection_to(&self, recorded: &[TableVerified]) -> Option<String> {
-        let of = |tables: &[TableVerified], name: &str| {
-            let mut tables = tables.iter();
-            tables.find(|table| table.table == name).cloned()
-        };
+        let recorded_result = |name: &str| recorded.iter().find(|table| table.table == name);
         self.tables.iter().find_map(|compared| {
             let name = &compared.table;
-            match of(recorded, name) {
+            match recorded_result(name) {
                 None => Some(format!("the shard has no record of table {name}")),
-                Some(found) if found == *compared => None,
+                Some(found) if found == compared => None,
                 Some(found) => Some(format!(
                     "the shard has the record of {} row(s) of table {name}, the comparison found {}{}",
                     found.rows,
@@ -218,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_difference_is_readable_json() {
+    fn a_row_difference_has_flat_json() {
         let row = RowDifference {
             key: vec!["100".to_owned(), "7".to_owned()],
             kind: DifferenceKind::Changed {
@@ -234,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_of_another_database_is_told_from_the_comparisons() {
+    fn a_result_that_disagrees_with_the_stored_record_is_refused() {
         let table = |name: &str, rows, digest: &str| TableVerified {
             table: name.to_owned(),
             rows,
@@ -265,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn an_older_output_is_understood() {
+    fn the_output_of_an_older_version_can_be_parsed() {
         let text = r#"{"rows_compared":3,"different":0,"at":"0/1"}"#;
         let verified: Verified = serde_json::from_str(text).unwrap();
         assert_eq!((verified.rows_compared, verified.chunks), (3, 0));

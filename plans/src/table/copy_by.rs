@@ -33,44 +33,47 @@ pub struct RowOrder {
 const BYTES_PER_SECOND: i64 = 32 << 20;
 /// From this correlation on, the rows count as ordered by the key.
 const ORDERED_PERCENT: i64 = 90;
-/// Up to this part, in millionths, few rows move.
+/// If less than this part of the rows moves, in millionths, few rows move.
 const FEW_PPM: i64 = 50_000;
 
 /// Decides how `table` is divided if `moving_ppm` of its rows move and a snapshot may be up to `snapshot_age_s` seconds
 /// old.
 #[must_use]
 pub fn copy_by(table: &MovingTable, moving_ppm: i64, snapshot_age_s: u32) -> (CopyBy, String) {
+    // How long one session needs to read the table.
     let seconds = table.bytes / BYTES_PER_SECOND;
     let Some(row_order) = &table.row_order else {
         return (
             CopyBy::Blocks,
             if table.identity.is_empty() {
-                "it has no key".to_owned()
+                "no columns identify its rows".to_owned()
             } else {
-                "its key begins with neither an integer nor a uuid".to_owned()
+                "its first identity column is neither an integer nor a uuid".to_owned()
             },
         );
     };
-    // Half of the age is reserved for a server that is slower than assumed.
+    // Only half of the permitted age is used, because the server may be slower than assumed.
     if seconds > i64::from(snapshot_age_s) / 2 {
         return (
             CopyBy::KeyRanges,
-            format!("one pass would take some {seconds} s, too long for one snapshot"),
+            format!("one pass would take about {seconds} s, too long for one snapshot"),
         );
     }
-    let by_shard_key = table.key_names().first() == Some(&row_order.column.as_str());
-    if by_shard_key
+    let begins_with_shard_key = table.key_names().first() == Some(&row_order.column.as_str());
+    if begins_with_shard_key
         && moving_ppm < FEW_PPM
         && row_order.correlation_percent.abs() >= ORDERED_PERCENT
     {
         return (
             CopyBy::KeyRanges,
-            "few of its rows move, and they lie together".to_owned(),
+            "few of its rows move, and they are stored together".to_owned(),
         );
     }
     (
         CopyBy::Blocks,
-        format!("one pass takes some {seconds} s, and its rows may lie in any order"),
+        format!(
+            "one pass takes about {seconds} s, and its moving rows may be anywhere in the table"
+        ),
     )
 }
 

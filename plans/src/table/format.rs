@@ -71,9 +71,9 @@ pub struct MajorVersions {
 pub fn copy_format(
     table: &MovingTable,
     majors: MajorVersions,
-    wish: CopyFormat,
+    requested: CopyFormat,
 ) -> (Format, String) {
-    if wish == CopyFormat::Text {
+    if requested == CopyFormat::Text {
         return (Format::Text, "`copy_format: text`".to_owned());
     }
     let reason = table
@@ -82,7 +82,7 @@ pub fn copy_format(
             BinaryForm::Stable => None,
             BinaryForm::SameMajor if majors.source == majors.target => None,
             BinaryForm::SameMajor => Some(format!(
-                "column {} is {}, whose binary form is not that of PostgreSQL {} in {}",
+                "column {} is {}, whose binary format differs between PostgreSQL {} and {}",
                 column.name, column.data_type, majors.source, majors.target
             )),
             BinaryForm::Unfit(why) => Some(format!(
@@ -94,49 +94,51 @@ pub fn copy_format(
         Some(why) => (Format::Text, why),
         None => (
             Format::Binary,
-            "both servers have the same binary form of its columns".to_owned(),
+            "both servers have the same binary format for its columns".to_owned(),
         ),
     }
 }
 
-/// The types of primary key columns whose binary format the apply can read.
-const READ: [&str; 6] = ["smallint", "integer", "bigint", "uuid", "text", "name"];
+/// The types of identity columns whose binary format the apply can read.
+const READABLE_KEY_TYPES: [&str; 6] = ["smallint", "integer", "bigint", "uuid", "text", "name"];
 
-/// Decides in which format the captured changes of `tables`, which one stream transfers, arrive, and returns the
-/// reason.
+/// Decides in which format one stream transfers the captured changes of `tables`, and returns the reason.
 ///
-/// The format is binary only if every table is copied in binary, and the apply can read the keys, because it must
-/// compare rows.
+/// The format is binary only if every table is copied in binary, and if the apply can read the identity columns,
+/// because it must compare rows.
 #[must_use]
 pub fn stream_format(tables: &[MovingTable]) -> (Format, String) {
-    let text = tables.iter().find_map(|table| {
+    let reason_for_text = tables.iter().find_map(|table| {
         if table.format == Format::Text {
             return Some(format!("table {} is copied in text", table.table));
         }
         if table.identity.is_empty() {
             return Some(format!(
-                "rows of table {} are told apart as a whole",
+                "only the whole row identifies a row of table {}",
                 table.table
             ));
         }
-        let key = |name: &String| table.columns.iter().find(|column| &column.name == name);
-        let mut keys = table.identity.iter().filter_map(key);
-        keys.find(|column| !is_read(&column.data_type)).map(|key| {
-            format!(
-                "rows of table {} are told apart by a column of type {}",
-                table.table, key.data_type
-            )
-        })
+        let identity_column =
+            |name: &String| table.columns.iter().find(|column| &column.name == name);
+        let mut identity = table.identity.iter().filter_map(identity_column);
+        identity
+            .find(|column| !is_readable_key_type(&column.data_type))
+            .map(|key| {
+                format!(
+                    "a column of type {1} identifies rows of table {0}",
+                    table.table, key.data_type
+                )
+            })
     });
-    match text {
+    match reason_for_text {
         Some(why) => (Format::Text, why),
         None => (Format::Binary, "every table is copied in binary".to_owned()),
     }
 }
 
 /// Returns whether the apply can read keys of this type, as `format_type` prints it.
-fn is_read(data_type: &str) -> bool {
-    READ.contains(&data_type) || data_type.starts_with("character varying")
+fn is_readable_key_type(data_type: &str) -> bool {
+    READABLE_KEY_TYPES.contains(&data_type) || data_type.starts_with("character varying")
 }
 
 #[cfg(test)]
@@ -145,8 +147,8 @@ mod tests {
     use crate::table::{Column, CopyBy, TableKey, TableName};
 
     fn table(columns: &[(&str, BinaryForm)]) -> MovingTable {
-        let column = |(at, (data_type, binary)): (usize, &(&str, BinaryForm))| Column {
-            name: format!("c{at}"),
+        let column = |(index, (data_type, binary)): (usize, &(&str, BinaryForm))| Column {
+            name: format!("c{index}"),
             data_type: (*data_type).to_owned(),
             generated: false,
             binary: binary.clone(),
@@ -168,17 +170,17 @@ mod tests {
         }
     }
 
-    const SAME: MajorVersions = MajorVersions {
+    const SAME_VERSION: MajorVersions = MajorVersions {
         source: 15,
         target: 15,
     };
-    const OTHER: MajorVersions = MajorVersions {
+    const DIFFERENT_VERSIONS: MajorVersions = MajorVersions {
         source: 15,
         target: 18,
     };
 
     #[test]
-    fn one_column_decides_for_its_table_and_is_named() {
+    fn a_column_without_a_portable_binary_format_makes_the_table_text() {
         let unfit = BinaryForm::Unfit("an enum".to_owned());
         let key = ("bigint", BinaryForm::Stable);
         let span = ("interval", BinaryForm::SameMajor);
@@ -186,34 +188,40 @@ mod tests {
         let spans = table(&[key.clone(), span.clone()]);
         let moods = table(&[key, span, ("mood", unfit)]);
         let auto = CopyFormat::Auto;
-        assert_eq!(copy_format(&plain, OTHER, auto).0, Format::Binary);
-        assert_eq!(copy_format(&spans, SAME, auto).0, Format::Binary);
-        let (format, why) = copy_format(&spans, OTHER, auto);
+        assert_eq!(
+            copy_format(&plain, DIFFERENT_VERSIONS, auto).0,
+            Format::Binary
+        );
+        assert_eq!(copy_format(&spans, SAME_VERSION, auto).0, Format::Binary);
+        let (format, why) = copy_format(&spans, DIFFERENT_VERSIONS, auto);
         assert_eq!(format, Format::Text);
         assert!(why.contains("c1 is interval"), "{why}");
-        let (format, why) = copy_format(&moods, SAME, auto);
+        let (format, why) = copy_format(&moods, SAME_VERSION, auto);
         assert_eq!(
             (format, why.as_str()),
             (Format::Text, "column c2 is mood, an enum")
         );
-        assert_eq!(copy_format(&plain, SAME, CopyFormat::Text).0, Format::Text);
+        assert_eq!(
+            copy_format(&plain, SAME_VERSION, CopyFormat::Text).0,
+            Format::Text
+        );
     }
 
     #[test]
-    fn a_generated_column_is_not_sent_and_decides_nothing() {
+    fn a_generated_column_does_not_affect_the_format() {
         let mut mixed = table(&[
             ("bigint", BinaryForm::Stable),
             ("mood", BinaryForm::Unfit("an enum".to_owned())),
         ]);
         mixed.columns[1].generated = true;
         assert_eq!(
-            copy_format(&mixed, SAME, CopyFormat::Auto).0,
+            copy_format(&mixed, SAME_VERSION, CopyFormat::Auto).0,
             Format::Binary
         );
     }
 
     #[test]
-    fn a_stream_is_binary_only_when_every_table_is_and_its_keys_can_be_read() {
+    fn a_stream_is_binary_only_if_all_tables_are_and_their_identities_can_be_read() {
         let key = |data_type| table(&[(data_type, BinaryForm::Stable)]);
         let text = MovingTable {
             format: Format::Text,

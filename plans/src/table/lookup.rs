@@ -41,17 +41,17 @@ impl MovingTable {
 pub fn lookup(columns: &[String], values: &[String], ordered: usize, is_scalar: bool) -> String {
     let ordered = ordered.min(columns.len());
     let (bounded, equal) = columns.split_at(ordered);
-    let (limits, their_values) = values.split_at(ordered);
-    let mut terms = match (bounded, limits) {
+    let (bounded_values, equal_values) = values.split_at(ordered);
+    let mut terms = match (bounded, bounded_values) {
         ([], _) => Vec::new(),
         ([first, rest @ ..], [value, values @ ..]) if is_scalar && !rest.is_empty() => {
             let mut terms = vec![format!("{first} = any (array[{value}])")];
             terms.extend(bounds(rest, values));
             terms
         }
-        _ => bounds(bounded, limits).to_vec(),
+        _ => bounds(bounded, bounded_values).to_vec(),
     };
-    let equal = equal.iter().zip(their_values);
+    let equal = equal.iter().zip(equal_values);
     terms.extend(equal.map(|(column, value)| format!("{column} = {value}")));
     let order = if ordered > 0 {
         format!(" order by {}", bounded.join(", "))
@@ -61,6 +61,7 @@ pub fn lookup(columns: &[String], values: &[String], ordered: usize, is_scalar: 
     format!("where {}{order} limit 1", terms.join(" and "))
 }
 
+/// Returns the conditions that bound the columns from below and from above by the same values.
 fn bounds(columns: &[String], values: &[String]) -> [String; 2] {
     let (columns, values) = (row_of(columns), row_of(values));
     [">=", "<="].map(|operator| format!("{columns} {operator} {values}"))
@@ -85,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_bounded_from_both_sides_and_asked_for_in_the_order_of_the_index() {
+    fn a_row_is_bounded_from_both_sides_and_requested_in_the_order_of_the_index() {
         assert_eq!(
             lookup_sql(1, 1, true),
             "where t.a >= $1 and t.a <= $1 order by t.a limit 1"
@@ -106,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_that_the_index_lacks_are_compared_behind_it() {
+    fn columns_that_are_not_in_the_index_order_are_compared_for_equality() {
         assert_eq!(
             lookup_sql(2, 1, true),
             "where t.a >= $1 and t.a <= $1 and t.b = $2 order by t.a limit 1"

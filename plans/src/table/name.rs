@@ -17,7 +17,8 @@ pub struct TableName {
 }
 
 impl TableName {
-    /// `schema.name`, or a bare name for a table in `public`; `"my.schema".name` where the schema's name has a dot.
+    /// Parses `schema.name`, or a name without a schema for a table in `public`. A schema whose name contains a dot is
+    /// in quotes: `"my.schema".name`.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let quoted = text.strip_prefix('"').and_then(split_quoted);
@@ -88,7 +89,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_printed_is_read(schema in "[a\". ]{1,6}", name in "[a\". ]{1,6}") {
+        fn a_printed_name_is_parsed_to_the_same_table(schema in "[a\". ]{1,6}", name in "[a\". ]{1,6}") {
             let table = TableName { schema, name };
             prop_assert_eq!(TableName::parse(&table.to_string()), table);
         }

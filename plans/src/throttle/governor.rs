@@ -1,7 +1,8 @@
-//! Computes the throttle ratio from health signals. The lowest of all ratios applies, and its limit is reported.
+//! Computes the throttle ratio from the application's latency and the shards' health signals. The lower of both ratios
+//! applies, and its reason is reported.
 
-use super::hold::HoldLoop;
-use super::reserve::ReserveLoop;
+use super::health::HealthLoop;
+use super::latency::LatencyLoop;
 use super::{MIN_RATIO, Throttle, ThrottleStatus};
 use crate::render::bytes;
 
@@ -49,7 +50,7 @@ pub struct ShardLoad {
 pub struct ReplicaLag {
     /// The `application_name` of the replica.
     pub name: String,
-    /// The seconds since it had replayed the whole log.
+    /// The seconds since the replica had replayed all log of its primary.
     pub lag_s: f64,
 }
 
@@ -85,8 +86,8 @@ impl Default for ThrottleVerdict {
 /// Computes the throttle ratio of one migration from each change of the signals.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ThrottleGovernor {
-    hold: HoldLoop,
-    reserve: ReserveLoop,
+    latency: LatencyLoop,
+    health: HealthLoop,
 }
 
 impl ThrottleGovernor {
@@ -97,18 +98,22 @@ impl ThrottleGovernor {
         signals: &HealthSignals,
         now_ms: i64,
     ) -> ThrottleVerdict {
-        let held = if let Some(set_point) = limits.latency_ms {
-            self.hold.observe(set_point, signals.application, now_ms)
+        let for_latency = if let Some(set_point) = limits.latency_ms {
+            self.latency.observe(set_point, signals.application, now_ms)
         } else {
-            self.hold = HoldLoop::default();
+            self.latency = LatencyLoop::default();
             (1.0, None)
         };
-        let kept = self.reserve.observe(&limits.shards, signals, now_ms);
-        let (ratio, reason) = if kept.0 < held.0 { kept } else { held };
+        let for_health = self.health.observe(&limits.shards, signals, now_ms);
+        let (ratio, reason) = if for_health.0 < for_latency.0 {
+            for_health
+        } else {
+            for_latency
+        };
         let ratio = ratio.clamp(MIN_RATIO, 1.0);
-        let rate = limits.rate_bytes_s.filter(|_| signals.rate_bound);
-        let closed = limits.hours.filter(|hours| !hours.contains(now_ms));
-        let reason = match (closed, rate) {
+        let limiting_rate = limits.rate_bytes_s.filter(|_| signals.rate_bound);
+        let limiting_hours = limits.hours.filter(|hours| !hours.contains(now_ms));
+        let reason = match (limiting_hours, limiting_rate) {
             (Some(hours), _) => Some(format!("outside {hours}")),
             (None, Some(rate)) => {
                 let rate = i64::try_from(rate).unwrap_or(i64::MAX);

@@ -6,7 +6,7 @@ use std::fmt;
 
 const DAY: i64 = 24 * 60;
 const MINUTE_MS: i64 = 60_000;
-const SHAPE: &str = "hours are written HH:MM-HH:MM, in UTC or followed by an offset, for example 22:00-06:00 or 22:00-06:00+02:00";
+const FORM: &str = "hours are written HH:MM-HH:MM, in UTC or followed by an offset, for example 22:00-06:00 or 22:00-06:00+02:00";
 
 /// A daily period from one minute up to but without another, in UTC or with the given offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,20 +27,20 @@ impl Hours {
     /// Returns a sentence that describes the syntax.
     pub fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
-        let wrong = || format!("{text:?} are no hours: {SHAPE}");
-        let read = |at: std::ops::Range<usize>| text.get(at).and_then(clock);
+        let error = || format!("{text:?} are no hours: {FORM}");
+        let read = |at: std::ops::Range<usize>| text.get(at).and_then(minutes_of_day);
         let dash = text.as_bytes().get(5) == Some(&b'-');
         let (from, to) = read(0..5)
             .zip(read(6..11))
             .filter(|_| dash)
-            .ok_or_else(wrong)?;
+            .ok_or_else(error)?;
         let offset = match text.get(11..).map(str::trim) {
             None | Some("" | "Z" | "UTC") => 0,
-            Some(rest) => offset(rest).ok_or_else(wrong)?,
+            Some(rest) => offset(rest).ok_or_else(error)?,
         };
         if from == to {
             return Err(format!(
-                "{text:?} has no length; leave hours out where every hour will do"
+                "{text:?} is an empty period; omit hours if heavy work may begin at any time"
             ));
         }
         Ok(Self { from, to, offset })
@@ -62,24 +62,26 @@ impl Hours {
         (now_ms.div_euclid(MINUTE_MS) + minutes) * MINUTE_MS
     }
 
+    /// Returns the local minute of the day.
     fn minute(&self, now_ms: i64) -> i64 {
         (now_ms.div_euclid(MINUTE_MS) + self.offset).rem_euclid(DAY)
     }
 }
 
-/// Converts `HH:MM` to minutes.
-fn clock(text: &str) -> Option<i64> {
+/// Converts `HH:MM` to minutes since midnight.
+fn minutes_of_day(text: &str) -> Option<i64> {
     let (hours, minutes) = text.split_once(':')?;
-    let two = |digits: &str, below: i64| {
-        let plain = digits.len() == 2 && digits.bytes().all(|digit| digit.is_ascii_digit());
-        let number: Option<i64> = plain.then(|| digits.parse().ok()).flatten();
+    let two_digits = |digits: &str, below: i64| {
+        let is_number = digits.len() == 2 && digits.bytes().all(|digit| digit.is_ascii_digit());
+        let number: Option<i64> = is_number.then(|| digits.parse().ok()).flatten();
         number.filter(|number| *number < below)
     };
-    Some(two(hours, 24)? * 60 + two(minutes, 60)?)
+    Some(two_digits(hours, 24)? * 60 + two_digits(minutes, 60)?)
 }
 
+/// Converts an offset from UTC to minutes: `+02:00` or `-05:30`.
 fn offset(text: &str) -> Option<i64> {
-    let minutes = |rest: &str| clock(rest).filter(|minutes| *minutes <= 14 * 60);
+    let minutes = |rest: &str| minutes_of_day(rest).filter(|minutes| *minutes <= 14 * 60);
     match text.strip_prefix('-') {
         Some(rest) => minutes(rest).map(|minutes| -minutes),
         None => minutes(text.strip_prefix('+')?),
@@ -88,12 +90,12 @@ fn offset(text: &str) -> Option<i64> {
 
 impl fmt::Display for Hours {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let clock = |minutes: i64| format!("{:02}:{:02}", minutes / 60, minutes % 60);
-        write!(f, "{}-{}", clock(self.from), clock(self.to))?;
+        let hh_mm = |minutes: i64| format!("{:02}:{:02}", minutes / 60, minutes % 60);
+        write!(f, "{}-{}", hh_mm(self.from), hh_mm(self.to))?;
         match self.offset {
             0 => Ok(()),
-            ahead if ahead > 0 => write!(f, "+{}", clock(ahead)),
-            negative => write!(f, "-{}", clock(-negative)),
+            ahead if ahead > 0 => write!(f, "+{}", hh_mm(ahead)),
+            negative => write!(f, "-{}", hh_mm(-negative)),
         }
     }
 }

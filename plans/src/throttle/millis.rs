@@ -14,8 +14,8 @@ pub struct Millis {
 }
 
 /// The least and the greatest value, in microseconds.
-const LEAST: u32 = 100;
-const MOST: u32 = 60_000_000;
+const MIN_MICROS: u32 = 100;
+const MAX_MICROS: u32 = 60_000_000;
 
 /// The value is not a valid latency.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -30,7 +30,7 @@ impl Millis {
     pub fn new(ms: f64) -> Result<Self, InvalidMillis> {
         let micros = format!("{:.0}", ms * 1000.0).parse().ok();
         micros
-            .filter(|micros| (LEAST..=MOST).contains(micros))
+            .filter(|micros| (MIN_MICROS..=MAX_MICROS).contains(micros))
             .map(|micros| Self { micros })
             .ok_or(InvalidMillis)
     }

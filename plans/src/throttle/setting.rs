@@ -1,6 +1,6 @@
 //! A limit by its name, and the parsing of its value.
 
-use super::{Hours, InvalidMillis, MOST_STREAMS, MigrationLimits, Millis};
+use super::{Hours, InvalidMillis, MAX_STREAMS, MigrationLimits, Millis};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -75,7 +75,8 @@ impl Setting {
         }
     }
 
-    /// Sets a limit in `limits` to `value`. `off` removes the limit; for `streams` it restores the number `streams`.
+    /// Sets a limit in `limits` to `value`. `off` removes the limit; for the limit `streams` it restores the number
+    /// `streams`, which is that of the plan.
     ///
     /// # Errors
     /// [`InvalidSetting`]. Then `limits` are unchanged.
@@ -87,7 +88,7 @@ impl Setting {
     ) -> Result<(), InvalidSetting> {
         let value = value.trim();
         let limit = (value != "off").then_some(value);
-        self.put(limits, limit, streams)
+        self.set_parsed(limits, limit, streams)
             .map_err(|why| InvalidSetting {
                 setting: self,
                 value: value.to_owned(),
@@ -95,18 +96,23 @@ impl Setting {
             })
     }
 
-    fn put(
+    /// Parses `value` and sets the limit; `None` removes the limit.
+    fn set_parsed(
         self,
         limits: &mut MigrationLimits,
         value: Option<&str>,
-        usual_streams: u32,
+        planned_streams: u32,
     ) -> Result<(), String> {
-        let number = |least: u32, most: u32| value.map(|text| whole(text, least, most)).transpose();
+        let number = |least: u32, most: u32| {
+            value
+                .map(|text| whole_number(text, least, most))
+                .transpose()
+        };
         let MigrationLimits { streams, throttle } = limits;
         let shards = &mut throttle.shards;
         match self {
             Self::Rate => throttle.rate_bytes_s = value.map(rate).transpose()?,
-            Self::Streams => *streams = number(1, MOST_STREAMS)?.unwrap_or(usual_streams),
+            Self::Streams => *streams = number(1, MAX_STREAMS)?.unwrap_or(planned_streams),
             Self::Latency => throttle.latency_ms = value.map(millis).transpose()?,
             Self::Hours => throttle.hours = value.map(Hours::parse).transpose()?,
             Self::ReplicaLag => shards.replica_lag_s = number(1, u32::MAX)?,
@@ -126,24 +132,24 @@ impl fmt::Display for Setting {
     }
 }
 
-/// Removes the unit after a number, if there is one.
-fn digits(text: &str) -> &str {
+/// Returns the text without the unit after the number.
+fn without_unit(text: &str) -> &str {
     text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic())
         .trim_end()
 }
 
 /// Parses `25` or `2.5 ms`.
 fn millis(text: &str) -> Result<Millis, String> {
-    let number = digits(text).parse();
+    let number = without_unit(text).parse();
     number.map_err(|why: InvalidMillis| format!("{why}, or off"))
 }
 
-/// Parses a whole number, with or without its unit.
-fn whole(text: &str, least: u32, most: u32) -> Result<u32, String> {
-    let number = digits(text).parse().ok();
+/// Parses a whole_number number, with or without its unit.
+fn whole_number(text: &str, least: u32, most: u32) -> Result<u32, String> {
+    let number = without_unit(text).parse().ok();
     number
         .filter(|number| (least..=most).contains(number))
-        .ok_or_else(|| format!("a whole number from {least} to {most}, or off"))
+        .ok_or_else(|| format!("a whole_number number from {least} to {most}, or off"))
 }
 
 /// Parses `20MB`, `20 MB/s`, `512KiB` or a number of bytes.
@@ -162,12 +168,12 @@ fn rate(text: &str) -> Result<u64, String> {
     let end = amount
         .find(|letter: char| !letter.is_ascii_digit())
         .unwrap_or(amount.len());
-    let (digits, unit) = amount.split_at(end);
+    let (without_unit, unit) = amount.split_at(end);
     let unit = unit.trim().to_ascii_lowercase();
-    let times = UNITS.iter().find(|(name, _)| *name == unit);
-    let number = digits.parse::<u64>().ok().zip(times);
+    let factor = UNITS.iter().find(|(name, _)| *name == unit);
+    let number = without_unit.parse::<u64>().ok().zip(factor);
     number
-        .and_then(|(number, (_, times))| number.checked_mul(*times))
+        .and_then(|(number, (_, factor))| number.checked_mul(*factor))
         .filter(|rate| *rate >= 1024)
         .ok_or_else(|| {
             "bytes a second, 1 KiB or more, for example 20MB/s or 512KiB/s, or off".to_owned()

@@ -7,8 +7,8 @@ use proptest::prelude::*;
 const SET_POINT: u32 = 25;
 const TICK_MS: i64 = 250;
 
-fn millis(whole: u32) -> Millis {
-    Millis::new(f64::from(whole)).unwrap()
+fn millis(number: u32) -> Millis {
+    Millis::new(f64::from(number)).unwrap()
 }
 
 /// Noise from -1 to 1 that is the same in every run.
@@ -32,7 +32,7 @@ struct SimulatedApplication {
     noise: TestNoise,
     now_ms: i64,
     ratio: f64,
-    before: f64,
+    previous_ratio: f64,
     reading: Option<LatencyReading>,
 }
 
@@ -43,7 +43,7 @@ impl SimulatedApplication {
             noise: TestNoise(7),
             now_ms: 0,
             ratio: 1.0,
-            before: 1.0,
+            previous_ratio: 1.0,
             reading: None,
         }
     }
@@ -58,13 +58,13 @@ impl SimulatedApplication {
         for tick in 0..seconds * 1000 / TICK_MS {
             if tick % 4 == 0 {
                 let p99 = |ratio: f64| 5.0 / (1.0 - load) * (1.0 + 12.0 * ratio * load);
-                let noisy = p99(self.before) * (1.0 + 0.25 * self.noise.next());
+                let noisy = p99(self.previous_ratio) * (1.0 + 0.25 * self.noise.next());
                 self.reading = Some(LatencyReading {
                     p99_ms: noisy,
                     at_ms: self.now_ms,
                 });
                 ratios.push((p99(self.ratio), self.ratio));
-                self.before = self.ratio;
+                self.previous_ratio = self.ratio;
             }
             let signals = HealthSignals {
                 application: self.reading,
@@ -79,59 +79,61 @@ impl SimulatedApplication {
 
 #[test]
 fn the_applications_p99_is_held_at_its_set_point_through_steps_of_its_load() {
-    let mut plant = SimulatedApplication::new();
+    let mut application = SimulatedApplication::new();
     for load in [0.3, 0.7, 0.3] {
-        let settled = &plant.run(load, 70)[10..];
+        let settled = &application.run(load, 70)[10..];
         let count = f64::from(u32::try_from(settled.len()).unwrap());
         let mean = settled.iter().map(|(p99, _)| p99).sum::<f64>() / count;
-        let off = mean / f64::from(SET_POINT) - 1.0;
-        assert!(off.abs() < 0.2, "load {load}: mean p99 {mean:.1} ms");
-        let shares = settled[10..].iter().map(|(_, ratio)| *ratio);
-        let (low, high) = shares.fold((f64::MAX, 0.0_f64), |(low, high), ratio| {
+        let deviation = mean / f64::from(SET_POINT) - 1.0;
+        assert!(deviation.abs() < 0.2, "load {load}: mean p99 {mean:.1} ms");
+        let ratios = settled[10..].iter().map(|(_, ratio)| *ratio);
+        let (low, high) = ratios.fold((f64::MAX, 0.0_f64), |(low, high), ratio| {
             (low.min(ratio), high.max(ratio))
         });
         // An unstable loop oscillates between both ends. Noise alone changes the ratio by less than a half.
-        assert!(high / low < 2.0, "load {load}: share from {low} to {high}");
+        assert!(high / low < 2.0, "load {load}: ratio from {low} to {high}");
     }
 }
 
 #[test]
-fn requests_that_queue_up_cut_the_share_within_two_reports() {
-    let mut plant = SimulatedApplication::new();
-    plant.run(0.3, 70);
-    let before = plant.ratio;
+fn queuing_requests_reduce_the_ratio_within_two_reports() {
+    let mut application = SimulatedApplication::new();
+    application.run(0.3, 70);
+    let before = application.ratio;
     let limits = Throttle {
         latency_ms: Some(millis(SET_POINT)),
         ..Throttle::default()
     };
     for _ in 0..2 {
-        plant.now_ms += 1000;
+        application.now_ms += 1000;
         let signals = HealthSignals {
             application: Some(LatencyReading {
                 p99_ms: 20.0 * f64::from(SET_POINT),
-                at_ms: plant.now_ms,
+                at_ms: application.now_ms,
             }),
             ..HealthSignals::default()
         };
-        let verdict = plant.governor.observe(&limits, &signals, plant.now_ms);
-        plant.ratio = verdict.ratio;
+        let verdict = application
+            .governor
+            .observe(&limits, &signals, application.now_ms);
+        application.ratio = verdict.ratio;
     }
     assert!(
-        plant.ratio <= (before / 10.0).max(MIN_RATIO),
+        application.ratio <= (before / 10.0).max(MIN_RATIO),
         "from {before} to {}",
-        plant.ratio
+        application.ratio
     );
 }
 
 #[test]
-fn noise_apart_the_share_settles_and_stays() {
-    let mut plant = SimulatedApplication::new();
-    plant.noise = TestNoise(0);
+fn without_noise_the_ratio_becomes_stable() {
+    let mut application = SimulatedApplication::new();
+    application.noise = TestNoise(0);
     let limits = Throttle {
         latency_ms: Some(millis(SET_POINT)),
         ..Throttle::default()
     };
-    let mut shares = Vec::new();
+    let mut ratios = Vec::new();
     let mut ratio = 1.0_f64;
     for second in 0..60 {
         let signals = HealthSignals {
@@ -141,18 +143,18 @@ fn noise_apart_the_share_settles_and_stays() {
             }),
             ..HealthSignals::default()
         };
-        ratio = plant
+        ratio = application
             .governor
             .observe(&limits, &signals, second * 1000)
             .ratio;
-        shares.push(ratio);
+        ratios.push(ratio);
     }
-    let (last, before) = (shares[59], shares[40]);
+    let (last, before) = (ratios[59], ratios[40]);
     assert!((last - 0.25).abs() < 0.01, "{last}");
     assert!((last - before).abs() < 0.01, "{before} then {last}");
 }
 
-fn strained(lag_s: f64) -> HealthSignals {
+fn with_replica_lag(lag_s: f64) -> HealthSignals {
     HealthSignals {
         shards: vec![ShardLoad {
             shard: "s1".to_owned(),
@@ -170,18 +172,21 @@ fn strained(lag_s: f64) -> HealthSignals {
 }
 
 #[test]
-fn a_strained_shard_cuts_the_share_at_once_and_gives_it_back_slowly() {
+fn a_signal_above_its_limit_reduces_the_ratio_at_once_and_it_recovers_slowly() {
     let (mut governor, limits) = (ThrottleGovernor::default(), Throttle::default());
-    let cut = governor.observe(&limits, &strained(12.0), 0);
+    let cut = governor.observe(&limits, &with_replica_lag(12.0), 0);
     assert_eq!(
         cut.slowed().unwrap().sentence(),
         "slowed to 60 %: replica r1 of s1 is 12 s behind, limit 10 s"
     );
-    let soon = governor.observe(&limits, &strained(12.0), 250);
-    assert!((soon.ratio - cut.ratio).abs() < 1e-9, "one cut a second");
-    let again = governor.observe(&limits, &strained(12.0), 1000);
+    let soon = governor.observe(&limits, &with_replica_lag(12.0), 250);
+    assert!(
+        (soon.ratio - cut.ratio).abs() < 1e-9,
+        "one reduction per second"
+    );
+    let again = governor.observe(&limits, &with_replica_lag(12.0), 1000);
     assert!((again.ratio - 0.36).abs() < 1e-9);
-    let back = governor.observe(&limits, &strained(0.0), 2000);
+    let back = governor.observe(&limits, &with_replica_lag(0.0), 2000);
     assert!(back.ratio > again.ratio && back.ratio < again.ratio + 0.05);
     assert_eq!(
         back.reason.unwrap(),
@@ -190,7 +195,7 @@ fn a_strained_shard_cuts_the_share_at_once_and_gives_it_back_slowly() {
     let mut last = back.ratio;
     for second in 3..30 {
         last = governor
-            .observe(&limits, &strained(0.0), second * 1000)
+            .observe(&limits, &with_replica_lag(0.0), second * 1000)
             .ratio;
     }
     assert!((last - 1.0).abs() < 1e-9);
@@ -200,18 +205,18 @@ fn a_strained_shard_cuts_the_share_at_once_and_gives_it_back_slowly() {
 fn a_limit_that_is_off_does_not_slow() {
     let mut limits = Throttle::default();
     limits.shards.replica_lag_s = None;
-    let verdict = ThrottleGovernor::default().observe(&limits, &strained(1e9), 0);
+    let verdict = ThrottleGovernor::default().observe(&limits, &with_replica_lag(1e9), 0);
     assert_eq!(verdict, ThrottleVerdict::default());
 }
 
 #[test]
-fn the_tightest_limit_governs_and_is_named() {
+fn the_limit_with_the_lowest_ratio_applies_and_is_reported() {
     let limits = Throttle {
         latency_ms: Some(millis(25)),
         ..Throttle::default()
     };
     let mut governor = ThrottleGovernor::default();
-    let mut signals = strained(12.0);
+    let mut signals = with_replica_lag(12.0);
     signals.application = Some(LatencyReading {
         p99_ms: 31.0,
         at_ms: 0,
@@ -234,7 +239,7 @@ fn the_tightest_limit_governs_and_is_named() {
 }
 
 #[test]
-fn an_old_report_is_not_held_against_the_migration_and_this_is_said() {
+fn an_old_latency_report_is_ignored_and_the_reason_says_so() {
     let limits = Throttle {
         latency_ms: Some(millis(25)),
         ..Throttle::default()
@@ -259,21 +264,21 @@ fn an_old_report_is_not_held_against_the_migration_and_this_is_said() {
 }
 
 #[test]
-fn the_first_report_is_waited_for_with_a_small_share_but_not_for_ever() {
+fn until_the_first_report_the_ratio_is_small_but_not_for_ever() {
     let limits = Throttle {
         latency_ms: Some(millis(25)),
         ..Throttle::default()
     };
     let mut governor = ThrottleGovernor::default();
-    let mut at = |now_ms| governor.observe(&limits, &HealthSignals::default(), now_ms);
-    let first = at(7_000);
+    let mut observe_at = |now_ms| governor.observe(&limits, &HealthSignals::default(), now_ms);
+    let first = observe_at(7_000);
     assert!(first.ratio < 0.2);
     assert_eq!(
         first.reason.unwrap(),
         "waiting for the application's first p99, set point 25 ms"
     );
-    assert!(at(16_999).ratio < 0.2);
-    let late = at(17_000);
+    assert!(observe_at(16_999).ratio < 0.2);
+    let late = observe_at(17_000);
     assert!((late.ratio - 1.0).abs() < 1e-9);
     assert_eq!(
         late.reason.unwrap(),
@@ -282,7 +287,7 @@ fn the_first_report_is_waited_for_with_a_small_share_but_not_for_ever() {
 }
 
 #[test]
-fn a_rate_by_hand_is_named_where_it_binds_and_hours_before_everything() {
+fn hours_are_the_first_reason_and_then_a_rate_that_limits() {
     let mut limits = Throttle {
         rate_bytes_s: Some(20 << 20),
         hours: Some(Hours::parse("22:00-06:00").unwrap()),
@@ -304,7 +309,7 @@ fn a_rate_by_hand_is_named_where_it_binds_and_hours_before_everything() {
 }
 
 #[test]
-fn hours_pass_midnight_and_know_their_offset() {
+fn hours_may_include_midnight_and_have_an_offset() {
     let at = |hours: i64, minutes: i64| (hours * 60 + minutes) * 60_000;
     let night = Hours::parse("22:00-06:00").unwrap();
     assert!(night.contains(at(23, 59)) && night.contains(at(5, 59)));
@@ -320,7 +325,7 @@ fn hours_pass_midnight_and_know_their_offset() {
 }
 
 #[test]
-fn what_are_no_hours_is_refused_with_how_they_are_written() {
+fn a_text_that_is_no_period_is_refused_with_the_expected_form() {
     for text in [
         "",
         "22-06",
@@ -337,7 +342,7 @@ fn what_are_no_hours_is_refused_with_how_they_are_written() {
 }
 
 #[test]
-fn a_limit_is_set_by_its_name_and_taken_away_by_off() {
+fn a_limit_is_set_by_its_name_and_removed_by_off() {
     let options = Options::default();
     let mut limits = options.limits();
     let mut set = |setting: Setting, value| setting.set(&mut limits, value, options.copy_streams);
@@ -375,12 +380,11 @@ fn a_limit_is_set_by_its_name_and_taken_away_by_off() {
 }
 
 #[test]
-fn a_log_that_grows_too_fast_and_checkpoints_too_close_together_are_signs_only_where_they_are_limited()
- {
-    let mut signals = strained(0.0);
+fn log_rate_and_checkpoints_are_signals_only_if_they_are_limited() {
+    let mut signals = with_replica_lag(0.0);
     signals.shards[0].wal_bytes_s = Some(f64::from(90 << 20));
     signals.shards[0].checkpoint_s = Some(8.0);
-    let judged = |shards: ShardLimits| {
+    let sentence = |shards: ShardLimits| {
         let limits = Throttle {
             shards,
             ..Throttle::default()
@@ -388,13 +392,13 @@ fn a_log_that_grows_too_fast_and_checkpoints_too_close_together_are_signs_only_w
         let verdict = ThrottleGovernor::default().observe(&limits, &signals, 0);
         verdict.slowed().map(|slowed| slowed.sentence())
     };
-    assert_eq!(judged(ShardLimits::default()), None);
+    assert_eq!(sentence(ShardLimits::default()), None);
     let log = ShardLimits {
         wal_mib_s: Some(60),
         ..ShardLimits::default()
     };
     assert_eq!(
-        judged(log).unwrap(),
+        sentence(log).unwrap(),
         "slowed to 60 %: shard s1 writes 90 MiB/s of log, limit 60 MiB/s"
     );
     let checkpoints = ShardLimits {
@@ -402,7 +406,7 @@ fn a_log_that_grows_too_fast_and_checkpoints_too_close_together_are_signs_only_w
         ..ShardLimits::default()
     };
     assert_eq!(
-        judged(checkpoints).unwrap(),
+        sentence(checkpoints).unwrap(),
         "slowed to 60 %: a checkpoint of s1 began 8.0 s after the one before, limit 30 s"
     );
     let rare = ShardLimits {
@@ -410,7 +414,7 @@ fn a_log_that_grows_too_fast_and_checkpoints_too_close_together_are_signs_only_w
         checkpoint_s: Some(8),
         ..ShardLimits::default()
     };
-    assert_eq!(judged(rare), None);
+    assert_eq!(sentence(rare), None);
 }
 
 fn any_float() -> impl Strategy<Value = f64> {
@@ -432,7 +436,7 @@ fn any_signals() -> impl Strategy<Value = (HealthSignals, i64)> {
     );
     (application, load, any::<bool>(), any::<i64>()).prop_map(
         |(application, (lag_s, active, waiting, commit), rate_bound, now)| {
-            let mut signals = strained(lag_s);
+            let mut signals = with_replica_lag(lag_s);
             signals.application =
                 application.map(|(p99_ms, at_ms)| LatencyReading { p99_ms, at_ms });
             signals.shards[0].active = active;
@@ -446,7 +450,7 @@ fn any_signals() -> impl Strategy<Value = (HealthSignals, i64)> {
 
 proptest! {
     #[test]
-    fn whatever_is_reported_the_share_stays_in_bounds(
+    fn for_any_signals_the_ratio_stays_in_its_bounds(
         samples in proptest::collection::vec(any_signals(), 1..40),
         set_point in proptest::option::of(0.1_f64..60_000.0),
     ) {
@@ -460,7 +464,7 @@ proptest! {
     }
 
     #[test]
-    fn hours_that_are_written_are_read_back(from in 0_i64..1440, to in 0_i64..1440, offset in -840_i64..=840, now in any::<i64>()) {
+    fn printed_hours_are_parsed_to_the_same_value(from in 0_i64..1440, to in 0_i64..1440, offset in -840_i64..=840, now in any::<i64>()) {
         prop_assume!(from != to);
         let clock = |minutes: i64| format!("{:02}:{:02}", minutes / 60, minutes % 60);
         let sign = if offset < 0 { '-' } else { '+' };

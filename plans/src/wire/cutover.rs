@@ -47,7 +47,7 @@ pub struct LongWriter {
 impl LongWriter {
     /// Returns true if both are the same transaction of the same process.
     #[must_use]
-    pub fn is(&self, other: &Self) -> bool {
+    pub fn is_same(&self, other: &Self) -> bool {
         (&self.shard, self.pid, &self.backend_start, &self.since)
             == (&other.shard, other.pid, &other.backend_start, &other.since)
     }

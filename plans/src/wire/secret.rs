@@ -17,17 +17,17 @@ pub struct WireSecret(String);
 impl WireSecret {
     /// Creates a secret from random bits.
     #[must_use]
-    pub fn of(bits: [u8; 32]) -> Self {
+    pub fn from_bits(bits: [u8; 32]) -> Self {
         Self(bits.iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
     /// Creates a secret from the text that a sender presents.
     #[must_use]
-    pub fn presented(text: &str) -> Self {
+    pub fn from_text(text: &str) -> Self {
         Self(text.trim().to_owned())
     }
 
-    /// Returns the secret itself, for the other side.
+    /// Returns the text of the secret, to send it to the other side.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
@@ -46,8 +46,8 @@ mod tests {
 
     #[test]
     fn a_secret_has_all_its_bits_and_is_never_printed() {
-        let secret = WireSecret::of(std::array::from_fn(|place| {
-            u8::try_from(place).unwrap_or_default()
+        let secret = WireSecret::from_bits(std::array::from_fn(|index| {
+            u8::try_from(index).unwrap_or_default()
         }));
         assert_eq!(secret.reveal().len(), 64);
         assert!(secret.reveal().starts_with("000102"));

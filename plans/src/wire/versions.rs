@@ -7,31 +7,31 @@
 use std::fmt;
 
 /// The first version whose dispatches carry a secret (ADR 48).
-pub const SECRETS: u32 = 4;
+pub const FIRST_PROTOCOL_WITH_SECRETS: u32 = 4;
 
 /// The first version whose agents know that cascades can skip rows (ADR 55).
-pub const CASCADES: u32 = 4;
+pub const FIRST_PROTOCOL_WITH_CASCADES: u32 = 4;
 
 /// The newest version of the messages that this program supports.
-pub const PROTOCOL: u32 = 4;
+pub const NEWEST_PROTOCOL: u32 = 4;
 
 /// The oldest version that this program supports: that of the release before this one.
 pub const OLDEST_PROTOCOL: u32 = 3;
 
 /// The range of versions of the messages that a program supports. This is not the protocol by which keys move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Protocols {
+pub struct ProtocolRange {
     /// The oldest version.
     pub oldest: u32,
     /// The newest version.
     pub newest: u32,
 }
 
-impl Protocols {
-    /// The versions that this program supports.
-    pub const OURS: Self = Self {
+impl ProtocolRange {
+    /// The range that this program supports.
+    pub const SUPPORTED: Self = Self {
         oldest: OLDEST_PROTOCOL,
-        newest: PROTOCOL,
+        newest: NEWEST_PROTOCOL,
     };
 
     /// Returns the newest version that both programs support; `None` if they have no version in common.
@@ -42,7 +42,7 @@ impl Protocols {
     }
 }
 
-impl fmt::Display for Protocols {
+impl fmt::Display for ProtocolRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.oldest == self.newest {
             write!(f, "protocol {}", self.newest)
@@ -54,27 +54,26 @@ impl fmt::Display for Protocols {
 
 #[cfg(test)]
 mod tests {
-    use super::Protocols;
+    use super::ProtocolRange;
 
-    fn of(oldest: u32, newest: u32) -> Protocols {
-        Protocols { oldest, newest }
+    fn range(oldest: u32, newest: u32) -> ProtocolRange {
+        ProtocolRange { oldest, newest }
     }
 
-    // Two programs that are one version apart use the newest version of the older program.
     #[test]
-    fn neighbours_have_the_older_ones_version_in_common() {
-        assert_eq!(of(3, 4).common(of(4, 5)), Some(4));
-        assert_eq!(of(4, 5).common(of(3, 4)), Some(4));
-        assert_eq!(of(3, 3).common(of(3, 4)), Some(3));
+    fn programs_one_version_apart_use_the_newest_version_of_the_older() {
+        assert_eq!(range(3, 4).common(range(4, 5)), Some(4));
+        assert_eq!(range(4, 5).common(range(3, 4)), Some(4));
+        assert_eq!(range(3, 3).common(range(3, 4)), Some(3));
         assert_eq!(
-            Protocols::OURS.common(Protocols::OURS),
-            Some(super::PROTOCOL)
+            ProtocolRange::SUPPORTED.common(ProtocolRange::SUPPORTED),
+            Some(super::NEWEST_PROTOCOL)
         );
     }
 
     #[test]
-    fn programs_that_are_further_apart_have_none() {
-        assert_eq!(of(3, 4).common(of(5, 6)), None);
-        assert_eq!(of(5, 6).common(of(3, 4)), None);
+    fn programs_further_apart_have_no_version_in_common() {
+        assert_eq!(range(3, 4).common(range(5, 6)), None);
+        assert_eq!(range(5, 6).common(range(3, 4)), None);
     }
 }

@@ -64,9 +64,9 @@ pub(crate) fn map_of(request: &Request) -> ShardMap {
                 (Some(2000), None, "shard-c"),
             ],
         )
-        .knowing(&[("shops", &["id"]), ("invoices", &["shop_id"])]),
-        "users" => users().knowing(&[("users", &["id"])]),
-        "accounts" => accounts().knowing(&[("accounts", &["name"])]),
+        .with_tables(&[("shops", &["id"]), ("invoices", &["shop_id"])]),
+        "users" => users().with_tables(&[("users", &["id"])]),
+        "accounts" => accounts().with_tables(&[("accounts", &["name"])]),
         "documents" => {
             let key = [KeyType::Text, KeyType::Bigint];
             let all = [(KeySet::range(None, None), "shard-a")];
@@ -75,19 +75,19 @@ pub(crate) fn map_of(request: &Request) -> ShardMap {
         "readings" => {
             let all = [(KeySet::range(None, None), "shard-a")];
             map_of_kind("readings", Strategy::Range, &[KeyType::Timestamptz], all)
-                .knowing(&[("readings", &["taken_at"])])
+                .with_tables(&[("readings", &["taken_at"])])
         }
         other => panic!("no fixture for map {other}"),
     }
 }
 
-/// A map that knows its tables.
-pub(crate) trait Knowing {
-    fn knowing(self, tables: &[(&str, &[&str])]) -> Self;
+/// Adds tables to the settings of a map.
+pub(crate) trait WithTables {
+    fn with_tables(self, tables: &[(&str, &[&str])]) -> Self;
 }
 
-impl Knowing for ShardMap {
-    fn knowing(mut self, tables: &[(&str, &[&str])]) -> Self {
+impl WithTables for ShardMap {
+    fn with_tables(mut self, tables: &[(&str, &[&str])]) -> Self {
         let columns = |names: &&[&str]| KeyColumns(names.iter().map(|n| (*n).to_owned()).collect());
         self.settings.tables = tables
             .iter()
@@ -154,7 +154,7 @@ pub(crate) fn range(from: Option<i64>, to: Option<i64>) -> KeySet {
     KeySet::range(from.map(Key::Int), to.map(Key::Int))
 }
 
-/// Shards of these names, alike.
+/// Shards with these names and otherwise equal properties, except their numbers and regions.
 pub(crate) fn fleet(names: &[&str]) -> Vec<ShardInfo> {
     let shard = |(name, number): (&&str, i32)| ShardInfo {
         name: (*name).into(),
@@ -191,7 +191,7 @@ pub(crate) fn planned(text: &str) -> Plan {
     planner::plan(&request, &map_of(&request), outline, &surveys).unwrap()
 }
 
-/// What is measured for a request.
+/// Returns the loads that the planner needs for a request.
 fn loads_of(request: &Request, map: &ShardMap) -> Vec<Load> {
     let Some(needs) = planner::needs(request, map) else {
         return Vec::new();
@@ -199,14 +199,14 @@ fn loads_of(request: &Request, map: &ShardMap) -> Vec<Load> {
     let shards = needs.shards.iter();
     shards
         .map(|shard| match map.strategy {
-            Strategy::Hash => skewed(shard.as_str()),
-            Strategy::Range | Strategy::List => growing(shard.as_str(), map),
+            Strategy::Hash => load_with_hot_shard(shard.as_str()),
+            Strategy::Range | Strategy::List => load_growing_with_keys(shard.as_str(), map),
         })
         .collect()
 }
 
 /// A quarter of the virtual shards in 64 items; users-1 has ten times the writes of the others, and a hot key.
-fn skewed(shard: &str) -> Load {
+fn load_with_hot_shard(shard: &str) -> Load {
     let nth: u32 = shard.strip_prefix("users-").unwrap().parse().unwrap();
     let hot = if nth == 1 { 10 } else { 1 };
     let items: Vec<_> = (0..64)
@@ -217,7 +217,7 @@ fn skewed(shard: &str) -> Load {
 }
 
 /// Pieces of a hundred keys, each with a thousand rows more than the one before.
-fn growing(shard: &str, map: &ShardMap) -> Load {
+fn load_growing_with_keys(shard: &str, map: &ShardMap) -> Load {
     let owned = map.owned_by(&shard.into());
     let items: Vec<_> = (0..10)
         .map(|nth| {
@@ -329,9 +329,9 @@ pub(crate) fn finding(severity: Severity) -> Finding {
     }
 }
 
-/// An outline in short: "m1 a > b: keys", and what the move waits for.
+/// Returns a short text for each move, such as "m1 a > b: keys", with the moves for which it waits.
 pub(crate) fn brief(outline: &Outline) -> Vec<String> {
-    let one = |m: &MoveOutline| {
+    let move_text = |m: &MoveOutline| {
         let after = m
             .after
             .iter()
@@ -339,7 +339,7 @@ pub(crate) fn brief(outline: &Outline) -> Vec<String> {
         let after: String = after.collect();
         format!("{} {} > {}: {}{after}", m.id, m.source, m.target, m.keys)
     };
-    outline.moves.iter().map(one).collect()
+    outline.moves.iter().map(move_text).collect()
 }
 
 /// The outline of a request's text.

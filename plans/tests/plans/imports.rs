@@ -1,10 +1,10 @@
-//! Maps go out and come back; what is wrong with an input is said with its place.
+//! Exported maps can be imported again, and problems of an input have positions.
 
 use crate::fixture::{accounts, map, map_of_kind, users};
 use plans::key::{Key, KeyType};
 use plans::key_set::KeySet;
 use plans::shard_map::{
-    ExportForm, ImportForm, MOST_PROBLEMS, Mapping, ShardMap, Strategy as Division, export, import,
+    ExportForm, ImportForm, MAX_PROBLEMS, Mapping, ShardMap, Strategy as Division, export, import,
     import_rows,
 };
 use proptest::prelude::*;
@@ -72,7 +72,7 @@ fn range_map() -> impl Strategy<Value = ShardMap> {
                 bounds.push(None);
             }
             let pairs = bounds.windows(2).zip(owners);
-            // The owner 3 is nobody: a gap.
+            // The owner 3 is no shard: a gap.
             let mappings = pairs.filter_map(|(pair, owner)| {
                 let keys = KeySet::range(pair[0].clone(), pair[1].clone());
                 Some((keys, *SHARDS.get(owner)?))
@@ -119,16 +119,16 @@ fn shape(map: &ShardMap) -> ShardMap {
 
 proptest! {
     #[test]
-    fn a_map_comes_back_from_each_form_as_it_went_out(map in any_map()) {
-        for (out, back) in [(ExportForm::Csv, ImportForm::Csv), (ExportForm::Json, ImportForm::Json)] {
-            let text = export(&map, out);
-            let mappings = import(&text, back, &shape(&map));
+    fn an_exported_map_can_be_imported_unchanged(map in any_map()) {
+        for (export_form, import_form) in [(ExportForm::Csv, ImportForm::Csv), (ExportForm::Json, ImportForm::Json)] {
+            let text = export(&map, export_form);
+            let mappings = import(&text, import_form, &shape(&map));
             prop_assert_eq!(mappings.as_ref(), Ok(&map.mappings), "{}", text);
         }
     }
 
     #[test]
-    fn yaml_comes_back_too(map in any_map()) {
+    fn mappings_in_yaml_can_be_imported(map in any_map()) {
         let entries: Vec<_> = map
             .mappings
             .iter()
@@ -147,9 +147,9 @@ proptest! {
     }
 }
 
-/// Tenants choose such keys; a spreadsheet would run them.
+/// Tenants may choose such keys, and a spreadsheet would execute them.
 #[test]
-fn no_cell_of_a_csv_begins_like_a_formula_and_every_key_comes_back() {
+fn no_cell_of_a_csv_begins_like_a_formula_and_every_key_can_be_imported() {
     let texts = [
         "=1+1", "+1", "-1", "@sum(a1)", "\t=1", "\r=1", "\n=1", "＝1", "'", "'=1", "''", "'a",
         "a=1", "",
@@ -163,14 +163,15 @@ fn no_cell_of_a_csv_begins_like_a_formula_and_every_key_comes_back() {
         row.iter().map(str::to_owned).collect::<Vec<_>>()
     });
     let cells: Vec<String> = cells.collect();
-    let runs = |cell: &&String| cell.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝']);
-    assert_eq!(cells.iter().find(runs), None);
+    let is_formula =
+        |cell: &&String| cell.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝']);
+    assert_eq!(cells.iter().find(is_formula), None);
     assert!(cells.contains(&"a=1".to_owned()), "{cells:?}");
     let back = import(&text, ImportForm::Csv, &shape(&map));
     assert_eq!(back.as_ref(), Ok(&map.mappings), "{text}");
 }
 
-/// A number is none, and programs read it.
+/// A number is no formula, and programs read it.
 #[test]
 fn numbers_below_zero_stay_numbers_in_a_csv() {
     let below = KeySet::range(Some(Key::Int(-5)), Some(Key::Int(0)));
@@ -178,13 +179,13 @@ fn numbers_below_zero_stay_numbers_in_a_csv() {
     assert_eq!(export(&map, ExportForm::Csv), "from,to,shard\n-5,0,a\n");
 }
 
-/// As people have typed them: only what a spreadsheet would have run has lost its apostrophe.
+/// A user may type keys with an apostrophe. Only an apostrophe before a text that begins like a formula is removed.
 #[test]
-fn an_apostrophe_is_part_of_a_key_unless_it_guards_it() {
+fn an_apostrophe_is_part_of_a_key_unless_a_formula_would_follow() {
     let map = map_of_kind("m", Division::List, &[KeyType::Text], []);
-    let read = import("key,shard\n'a,x\n'=b,x\n", ImportForm::Csv, &map).unwrap();
+    let mappings = import("key,shard\n'a,x\n'=b,x\n", ImportForm::Csv, &map).unwrap();
     let keys = KeySet::list(["'a", "=b"].map(|text| Key::Text(text.to_owned())));
-    assert_eq!(read[0].keys, keys);
+    assert_eq!(mappings[0].keys, keys);
 }
 
 fn problems(text: &str, form: ImportForm, like: &ShardMap) -> Vec<String> {
@@ -196,7 +197,7 @@ fn problems(text: &str, form: ImportForm, like: &ShardMap) -> Vec<String> {
 fn every_bad_line_of_a_csv_is_named() {
     let text = "from,to,shard\n0,10,a\n5,20,b\nten,,c\n30,30,c\n40,50\n60,70,\n";
     let expected = [
-        "line 3: [5, 20) of shard b meets [0, 10) of shard a (line 2)",
+        "line 3: [5, 20) of shard b overlaps [0, 10) of shard a (line 2)",
         "line 4: \"ten\" is not a bigint",
         "line 5: [30, 30) is no range of keys",
         "line 6: 2 value(s), but there are 3 column(s)",
@@ -232,7 +233,7 @@ fn bad_entries_of_documents_have_their_lines() {
     ];
     assert_eq!(problems(yaml, ImportForm::Yaml, &map("m", &[])), expected);
     let json = "[\n {\"keys\": {\"to\": 5}, \"shard\": \"a\"},\n {\"keys\": {\"from\": 4}, \"shard\": \"b\"}\n]";
-    let expected = ["line 3: [4, ∞) of shard b meets (-∞, 5) of shard a (entry 1)"];
+    let expected = ["line 3: [4, ∞) of shard b overlaps (-∞, 5) of shard a (entry 1)"];
     assert_eq!(problems(json, ImportForm::Json, &map("m", &[])), expected);
 }
 
@@ -250,7 +251,7 @@ fn a_malformed_document_is_refused_at_its_line() {
 }
 
 #[test]
-fn of_many_problems_the_first_are_told_and_the_others_counted() {
+fn of_many_problems_only_the_first_are_named_and_the_others_counted() {
     let lines: String = (0..50).map(|_| "x,y,a\n").collect();
     let error = import(
         &format!("from,to,shard\n{lines}"),
@@ -258,7 +259,7 @@ fn of_many_problems_the_first_are_told_and_the_others_counted() {
         &map("m", &[]),
     );
     let error = error.unwrap_err();
-    assert_eq!((error.problems.len(), error.more), (MOST_PROBLEMS, 30));
+    assert_eq!((error.problems.len(), error.more), (MAX_PROBLEMS, 30));
     assert!(error.to_string().ends_with("; and 30 more"));
 }
 
@@ -268,13 +269,13 @@ fn composite_keys_are_arrays_or_several_columns() {
     let like = map_of_kind("m", Division::Range, &types, []);
     let arrays = "from,to,shard\n,\"[\"\"eu\"\", 5]\",a\n\"[\"\"eu\"\", 5]\",,b\n";
     let columns = "from_1,from_2,to_1,to_2,shard\n,,eu,5,a\neu,5,,,b\n";
-    let wanted = import(arrays, ImportForm::Csv, &like).unwrap();
+    let expected = import(arrays, ImportForm::Csv, &like).unwrap();
     assert_eq!(
         import(columns, ImportForm::Csv, &like).as_ref(),
-        Ok(&wanted)
+        Ok(&expected)
     );
     let eu = Key::Row(vec!["eu".into(), Key::Int(5)]);
-    assert_eq!(wanted[1].keys, KeySet::range(Some(eu), None));
+    assert_eq!(expected[1].keys, KeySet::range(Some(eu), None));
     let half = "from_1,from_2,to_1,to_2,shard\neu,,,,a\n";
     let expected = ["line 2: some columns of the bound are empty, others are not"];
     assert_eq!(problems(half, ImportForm::Csv, &like), expected);
@@ -338,11 +339,11 @@ fn bad_rows_of_a_directory_have_their_numbers() {
     let error = import_rows(&names(&["name", "shard"]), &found, &shape(&accounts())).unwrap_err();
     let expected = [
         "row 2: the key is null",
-        "row 3: keys \"acme\" of shard b meets keys \"acme\" of shard a (row 1)",
+        "row 3: keys \"acme\" of shard b overlaps keys \"acme\" of shard a (row 1)",
         "row 4: the name of the shard is null",
     ];
-    let told: Vec<String> = error.problems.iter().map(ToString::to_string).collect();
-    assert_eq!(told, expected);
+    let problems: Vec<String> = error.problems.iter().map(ToString::to_string).collect();
+    assert_eq!(problems, expected);
 }
 
 /// Ranges of three columns with a gap, and with texts that must be quoted.

@@ -1,9 +1,9 @@
-//! What this crate promises: examples and their plans, errors with a place, and properties.
+//! Tests of the public interface: the examples and their plans, errors with positions, and properties.
 #![allow(
     clippy::disallowed_methods,
     reason = "tests read the examples and the schema from files"
 )]
-#![allow(clippy::unwrap_used, reason = "what fails in a test may panic")]
+#![allow(clippy::unwrap_used, reason = "a failing test may panic")]
 
 mod balances;
 mod examples;

@@ -42,7 +42,7 @@ fn map() -> impl Strategy<Value = ShardMap> {
             let mappings: Vec<_> = bounds
                 .windows(2)
                 .zip(owners)
-                // The owner 3 is nobody: a gap.
+                // The owner 3 is no shard: a gap.
                 .filter_map(|(pair, owner)| {
                     shards.get(owner).map(|shard| (pair[0], pair[1], *shard))
                 })
@@ -51,8 +51,8 @@ fn map() -> impl Strategy<Value = ShardMap> {
         })
 }
 
-/// What the predicate's SQL says of `key`, read back from its text.
-fn predicate_says(set: &KeySet, key: i64) -> bool {
+/// Evaluates the text of the set's SQL predicate for `key`.
+fn predicate_holds(set: &KeySet, key: i64) -> bool {
     let text = set.predicate(&[("k".to_owned(), KeyType::Bigint)]);
     let text = text
         .strip_prefix('(')
@@ -86,9 +86,9 @@ fn owner(map: &ShardMap, key: i64) -> Option<String> {
 
 proptest! {
     #[test]
-    fn the_predicate_and_its_twin_agree(from in bound(), to in bound(), key in key()) {
+    fn the_predicate_and_contains_agree(from in bound(), to in bound(), key in key()) {
         let set = fixture::range(from, to);
-        prop_assert_eq!(set.contains(&Key::Int(key)), predicate_says(&set, key));
+        prop_assert_eq!(set.contains(&Key::Int(key)), predicate_holds(&set, key));
     }
 
     #[test]
@@ -109,7 +109,7 @@ proptest! {
     }
 
     #[test]
-    fn locate_is_a_linear_search(map in map(), key in key()) {
+    fn locate_finds_the_same_owner_as_a_linear_search(map in map(), key in key()) {
         let mut owners = map.mappings.iter().filter(|m| m.keys.contains(&Key::Int(key)));
         let found = owners.next().map(|m| m.shard.to_string());
         prop_assert_eq!(owners.next(), None);
@@ -126,7 +126,7 @@ proptest! {
         prop_assert!(next.is_ok() || moved.is_empty() || !old.keys.covers(&moved));
         if let Ok(next) = next {
             prop_assert_eq!(next.version, map.version.next());
-            // Tiles exactly: `locate` finds at most one owner, and `validated` finds nothing to refuse.
+            // The mappings do not overlap: `validated` finds no problem.
             prop_assert_eq!(next.clone().validated(), Ok(next.clone()));
             let before = owner(&map, key);
             let expected = if moved.contains(&Key::Int(key)) { Some("new".to_owned()) } else { before };
@@ -135,16 +135,16 @@ proptest! {
     }
 
     #[test]
-    fn a_move_there_and_back_gives_every_key_its_old_owner(map in map(), pick in any::<prop::sample::Index>(), key in key()) {
+    fn a_move_and_its_reverse_restore_every_owner(map in map(), pick in any::<prop::sample::Index>(), key in key()) {
         prop_assume!(!map.mappings.is_empty());
         let old = pick.get(&map.mappings).clone();
-        let there = map.with_moved(&old.keys, &old.shard, &"new".into(), &"m1".into()).unwrap();
-        let back = there.with_moved(&old.keys, &"new".into(), &old.shard, &"m1".into()).unwrap();
+        let moved = map.with_moved(&old.keys, &old.shard, &"new".into(), &"m1".into()).unwrap();
+        let back = moved.with_moved(&old.keys, &"new".into(), &old.shard, &"m1".into()).unwrap();
         prop_assert_eq!(owner(&back, key), owner(&map, key));
     }
 
     #[test]
-    fn ready_steps_come_in_an_order_that_their_dependencies_allow(edges in prop::collection::vec(any::<u8>(), 1..9)) {
+    fn ready_steps_are_in_an_order_that_their_dependencies_permit(edges in prop::collection::vec(any::<u8>(), 1..9)) {
         let id = |nth: usize| plans::id::StepId(format!("s{nth}"));
         let nodes = edges.iter().enumerate().map(|(nth, mask)| StepNode {
             id: id(nth),
@@ -153,7 +153,7 @@ proptest! {
         });
         let graph = StepGraph::new(nodes.collect()).unwrap();
         let mut done = BTreeSet::new();
-        for _ in 0..graph.nodes.len() {
+        for _ in 0..graph.nodes().len() {
             let next = graph.ready(&done).last().unwrap();
             prop_assert!(next.after.iter().all(|before| done.contains(before)));
             done.insert(next.id.clone());
@@ -162,7 +162,7 @@ proptest! {
     }
 
     #[test]
-    fn a_graph_that_looks_ahead_is_refused(nth in 0_usize..5, ahead in 0_usize..5) {
+    fn a_graph_with_a_dependency_on_a_later_step_is_refused(nth in 0_usize..5, ahead in 0_usize..5) {
         let id = |nth: usize| plans::id::StepId(format!("s{nth}"));
         let mut nodes: Vec<_> = (0..5).map(|nth| StepNode { id: id(nth), kind: StepKind::Copy, after: Vec::new() }).collect();
         nodes[nth].after.push(id(nth + ahead));

@@ -57,10 +57,10 @@ fn a_split_of_virtual_shards_and_of_listed_keys() {
 }
 
 #[test]
-fn a_split_that_leaves_keys_out_or_names_them_twice_is_refused() {
+fn a_split_with_missing_or_repeated_keys_is_refused() {
     let gap = "{operation: split, map: m, source: b, into: [{shard: b, keys: {from: 100, to: 120}}, {shard: d, keys: {from: 130, to: 200}}]}";
     let expected = [
-        "the parts make up [100, 120), [130, 200), but shard b owns [100, 200) in map m version 7; together they must be one mapping, or all of it; no part has [120, 130)",
+        "the parts make up [100, 120), [130, 200), but shard b owns [100, 200) in map m version 7; together the parts must be exactly one mapping of the shard, or all keys that it owns; no part has [120, 130)",
     ];
     assert_eq!(refused(gap, &ranges()), expected);
     let twice = "{operation: split, map: m, source: b, into: [{shard: b, keys: {from: 100, to: 160}}, {shard: d, keys: {from: 150, to: 200}}, {shard: d, keys: {from: 9, to: 9}}]}";
@@ -86,7 +86,7 @@ fn keys_in_the_form_of_another_map_are_refused() {
 }
 
 #[test]
-fn a_merge_into_a_new_shard_shows_what_waits() {
+fn moves_of_a_merge_into_a_new_shard_wait_for_each_other() {
     let text = "{operation: merge, map: m, sources: [a, b, c], into: d}";
     let expected = [
         "m1 a > d: (-∞, 100)",
@@ -97,7 +97,7 @@ fn a_merge_into_a_new_shard_shows_what_waits() {
 }
 
 #[test]
-fn a_merge_into_a_live_shard_waits_for_nothing() {
+fn moves_of_a_merge_into_a_live_shard_do_not_wait() {
     let text = "{operation: merge, map: m, sources: [a, b, c], into: b}";
     assert_eq!(
         outlined(text, &ranges()),
@@ -121,7 +121,7 @@ fn a_merge_into_a_live_shard_waits_for_nothing() {
 }
 
 #[test]
-fn a_move_takes_named_keys_or_all() {
+fn an_entry_of_a_move_names_keys_or_moves_all() {
     let text = "{operation: move, map: m, moves: [{source: a, target: b, keys: {ranges: [{to: 5}, {from: 50, to: 60}]}, mode: offline}, {source: c, target: b}]}";
     let outline = try_outline(text, &ranges(), &fleet(&SHARDS), &[]).unwrap();
     let expected = ["m1 a > b: (-∞, 5), [50, 60)", "m2 c > b: [200, ∞)"];
@@ -136,7 +136,7 @@ fn a_move_takes_named_keys_or_all() {
 }
 
 #[test]
-fn everything_in_the_way_of_a_move_is_said_at_once() {
+fn all_problems_of_a_move_are_reported_together() {
     let text = "{operation: move, map: m, moves: [{source: a, target: nowhere, keys: {from: 0, to: 150}}, {source: a, target: b, keys: {from: 10, to: 20}}, {source: c, target: b}, {source: d, target: b}]}";
     let expected = [
         "[10, 20) of shard a would move twice",
@@ -160,10 +160,13 @@ fn a_tenant_gets_a_shard_of_its_own() {
     let outline = try_outline(text, &users(), &fleet(&SHARDS), &[]).unwrap();
     assert_eq!(
         outline.moves[0].keys,
-        users().no_keys().only(&17.into()).unwrap()
+        users()
+            .empty_key_set()
+            .smallest_set_with(&17.into())
+            .unwrap()
     );
     assert!(
-        outline.notes[0].contains("its other keys go along"),
+        outline.notes[0].contains("the other keys of this virtual shard move too"),
         "{:?}",
         outline.notes
     );
@@ -175,7 +178,7 @@ fn a_tenant_gets_a_shard_of_its_own() {
 }
 
 #[test]
-fn the_first_columns_of_a_composite_key_are_a_tenant() {
+fn the_first_columns_of_a_composite_key_can_be_isolated() {
     let types = [KeyType::Text, KeyType::Smallint];
     let all = [(KeySet::range(None, None), "a")];
     let map = map_of_kind("m", Strategy::Range, &types, all);

@@ -20,7 +20,7 @@ options:
   copy_streams: 2
 ";
 
-/// The place and the words for `GOOD` with one text replaced.
+/// Returns line, column and message of the error for `GOOD` with one text replaced.
 fn refused(from: &str, to: &str) -> (u64, u64, String) {
     assert!(GOOD.contains(from), "{from}");
     malformed(&GOOD.replace(from, to))
@@ -45,7 +45,7 @@ fn problems(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_wrong_type_deep_inside_has_its_place() {
+fn an_error_in_a_nested_field_has_its_line() {
     let (line, _, message) = refused("from: 5", "from: 5.5");
     assert_eq!(line, 8);
     assert!(
@@ -168,7 +168,7 @@ line 8 column 13: unknown field `form`, expected one of from, to, ranges, bucket
 }
 
 #[test]
-fn json_is_read_with_places_too() {
+fn json_is_parsed_with_positions_too() {
     let good = serde_json::to_string_pretty(&Request::parse(GOOD).unwrap()).unwrap();
     assert_eq!(Request::parse(&good), Request::parse(GOOD));
     let tabs = good.replace("  ", "\t");
@@ -179,7 +179,7 @@ fn json_is_read_with_places_too() {
 }
 
 #[test]
-fn the_request_in_getting_started_is_one() {
+fn the_request_in_getting_started_is_valid() {
     let path = fixture::crate_folder().join("../docs/getting-started.md");
     let page = std::fs::read_to_string(path).unwrap();
     let (_, block) = page.split_once("```yaml\n").unwrap();
@@ -188,7 +188,7 @@ fn the_request_in_getting_started_is_one() {
 }
 
 #[test]
-fn limits_are_read_and_what_is_wrong_with_them_has_its_place() {
+fn throttle_limits_are_parsed_and_their_errors_have_a_line() {
     let with = |lines: &str| GOOD.replace("copy_streams: 2", &format!("throttle:\n{lines}"));
     let good = with("    latency_ms: 25\n    hours: 22:00-06:00\n    shards: { commit_ms: null }");
     let request = Request::parse(&good).unwrap();
@@ -215,7 +215,7 @@ fn limits_are_read_and_what_is_wrong_with_them_has_its_place() {
 }
 
 #[test]
-fn contradictions_come_all_at_once() {
+fn all_contradictions_are_reported_together() {
     let text = GOOD
         .replace(
             "copy_streams: 2",
@@ -226,33 +226,33 @@ fn contradictions_come_all_at_once() {
         .replace("keys: { from: 5 }", "share: 3");
     let expected = [
         "option copy_streams is 17, not within 1 to 16",
-        "option cutover is automatic, and option approvals asks for 2 approvals",
+        "option cutover is automatic, but option approvals requires 2 approvals",
         "option override_rules needs a reason",
         "the name of a map or shard is empty",
-        "table public.orders is listed twice under `tables` and `ignore`",
-        "part b names no keys; name them, or let `even` find the split points",
+        "table public.orders is listed more than once under `tables` and `ignore`",
+        "part b names no keys; name them, or set `even` so that the planner finds the split points",
     ];
     assert_eq!(problems(&text), expected);
 }
 
 #[test]
-fn a_split_needs_two_parts_and_even_ones_name_no_keys() {
+fn a_split_needs_two_parts_and_with_even_they_name_no_keys() {
     let text = "operation: split\nmap: m\nsource: a\neven: rows\ninto: [{ shard: a, keys: { to: 3 }, share: 0 }]\n";
     let expected = [
         "a split needs at least two parts under `into`",
-        "part a names keys although `even` finds the split points",
+        "part a names keys, although with `even` the planner finds the split points",
     ];
     assert_eq!(problems(text), expected);
 }
 
 #[test]
-fn a_merge_gathers_something() {
+fn a_merge_needs_a_source_that_is_not_the_target() {
     let merge = "operation: merge\nmap: m\nsources: [a, b, b]\ninto: c\n";
     assert_eq!(problems(merge), ["shard b is named twice under `sources`"]);
     let merge = "operation: merge\nmap: m\nsources: [c]\ninto: c\n";
     assert_eq!(
         problems(merge),
-        ["a merge needs a source besides c, which gathers the keys"]
+        ["a merge needs a source other than shard c, which is named under `into`"]
     );
 }
 
@@ -260,19 +260,19 @@ fn a_merge_gathers_something() {
 fn figures_of_drains_and_rebalances_have_limits() {
     let text = "operation: rebalance\nmap: m\nby: { query: ' ' }\nthreshold_percent: 0\nwatch_seconds: 4000\n";
     let expected = [
-        "the query that load is counted by is empty",
+        "the query that measures the load is empty",
         "threshold_percent is 0, not within 1 to 100",
         "watch_seconds is 4000, not within 1 to 3600",
     ];
     assert_eq!(problems(text), expected);
     assert_eq!(
         problems("operation: drain\nmap: m\nsource: d\ntargets: [d, a]\n"),
-        ["shard d cannot take its own keys; leave it out of `targets`"]
+        ["shard d cannot receive its own keys; remove it from `targets`"]
     );
 }
 
 #[test]
-fn a_request_that_does_not_fit_the_map_says_what_the_map_has() {
+fn the_error_for_a_request_that_does_not_fit_says_what_the_shard_owns() {
     let request = Request::parse(GOOD).unwrap();
     let unfit = |mappings: &[(Option<i64>, Option<i64>, &str)]| {
         let map = fixture::map("tenants", mappings);
@@ -291,7 +291,7 @@ fn a_request_that_does_not_fit_the_map_says_what_the_map_has() {
 }
 
 #[test]
-fn what_does_not_fit_a_map_is_named_to_the_key_and_the_shard() {
+fn problems_name_the_keys_and_the_shards() {
     let map = fixture::map("tenants", &[(None, Some(10), "a"), (Some(10), None, "b")]);
     let fleet = fixture::fleet(&["a", "b", "c"]);
     let split = "operation: split\nmap: tenants\nsource: a\ninto:\n";
@@ -337,7 +337,7 @@ fn what_does_not_fit_a_map_is_named_to_the_key_and_the_shard() {
 }
 
 #[test]
-fn a_refused_plan_counts_its_findings_and_leaves_the_words_to_them() {
+fn the_message_of_a_refused_plan_counts_its_findings() {
     let of = |number: usize| {
         let findings = vec![fixture::finding(plans::failure::Severity::Refused); number];
         PlanError::Refused { findings }.to_string()

@@ -1,4 +1,4 @@
-//! Rules that every plan keeps, settings that enter a map, and the way back to an earlier version.
+//! Rules that every plan obeys, the settings of a map, and the return to an earlier version of a map.
 
 use crate::fixture::{accounts, brief, fleet, map, map_of_kind, range, try_outline, users};
 use plans::key::{Key, KeyType};
@@ -10,7 +10,7 @@ use plans::shard_map::{
 };
 use proptest::prelude::*;
 
-fn two() -> ShardMap {
+fn map_of_two_shards() -> ShardMap {
     map("m", &[(None, Some(100), "a-1"), (Some(100), None, "b-1")])
 }
 
@@ -25,8 +25,8 @@ fn rule(name: &str, effect: Effect, keys: Option<KeySet>, region: &str) -> Place
 }
 
 /// Two rules that any move of low keys from a-1 to b-1 breaks.
-fn ruled() -> ShardMap {
-    let mut map = two();
+fn map_with_rules() -> ShardMap {
+    let mut map = map_of_two_shards();
     map.settings.rules = vec![
         rule("low-in-a", Effect::Pin, Some(range(None, Some(50))), "a"),
         rule(
@@ -40,7 +40,7 @@ fn ruled() -> ShardMap {
     map
 }
 
-const BREAKING: [&str; 4] = [
+const RULE_BREAKING: [&str; 4] = [
     "{operation: move, map: m, moves: [{source: a-1, target: b-1, keys: {from: 0, to: 20}}]}",
     "{operation: split, map: m, source: a-1, into: [{shard: b-1, keys: {to: 20}}, {shard: a-1, keys: {from: 20, to: 100}}]}",
     "{operation: merge, map: m, sources: [a-1], into: b-1}",
@@ -49,8 +49,9 @@ const BREAKING: [&str; 4] = [
 
 #[test]
 fn every_operation_that_breaks_a_rule_is_refused_by_its_name() {
-    for text in BREAKING {
-        let problems = try_outline(text, &ruled(), &fleet(&["a-1", "b-1"]), &[]).unwrap_err();
+    for text in RULE_BREAKING {
+        let problems =
+            try_outline(text, &map_with_rules(), &fleet(&["a-1", "b-1"]), &[]).unwrap_err();
         assert_eq!(problems.len(), 2, "{problems:?}");
         assert!(
             problems[0].starts_with("rule low-in-a does not allow"),
@@ -66,8 +67,8 @@ fn every_operation_that_breaks_a_rule_is_refused_by_its_name() {
 
 #[test]
 fn an_override_is_noted_with_each_rule_and_the_reason() {
-    let text = BREAKING[0].replace("map: m", "map: m, options: {override_rules: ticket 5}");
-    let outline = try_outline(&text, &ruled(), &fleet(&["a-1", "b-1"]), &[]).unwrap();
+    let text = RULE_BREAKING[0].replace("map: m", "map: m, options: {override_rules: ticket 5}");
+    let outline = try_outline(&text, &map_with_rules(), &fleet(&["a-1", "b-1"]), &[]).unwrap();
     assert_eq!(brief(&outline), ["m1 a-1 > b-1: [0, 20)"]);
     let expected = [
         "m1: rule low-in-a does not allow [0, 20) on shard b-1; overridden: ticket 5",
@@ -77,11 +78,11 @@ fn an_override_is_noted_with_each_rule_and_the_reason() {
 }
 
 #[test]
-fn a_rule_without_keys_is_about_all_of_them() {
-    let mut map = two();
+fn a_rule_without_keys_applies_to_all_keys() {
+    let mut map = map_of_two_shards();
     map.settings.rules = vec![rule("eu-only", Effect::Pin, None, "a")];
     let fleet = fleet(&["a-1", "a-2", "b-1"]);
-    let to = |target: &str| BREAKING[0].replace("target: b-1", &format!("target: {target}"));
+    let to = |target: &str| RULE_BREAKING[0].replace("target: b-1", &format!("target: {target}"));
     assert!(try_outline(&to("a-2"), &map, &fleet, &[]).is_ok());
     assert_eq!(
         try_outline(&to("b-1"), &map, &fleet, &[]).unwrap_err(),
@@ -141,9 +142,9 @@ fn settings_that_do_not_fit_are_refused_with_every_reason() {
         ],
         ..MapSettings::default()
     };
-    let error = settings.accepted(&two()).unwrap_err();
+    let error = settings.accepted(&map_of_two_shards()).unwrap_err();
     let expected = [
-        "table public.orders is listed twice: under `tables` and `reference`; `map set --forget` takes it off all lists",
+        "table public.orders is listed twice: under `tables` and `reference`; `map set --forget` removes it from all lists",
         "table items belongs to public.carts, which is listed under neither `tables` nor `through`",
         "two rules are called one",
         "table orders has 2 key column(s), the map's key has 1",
@@ -168,8 +169,8 @@ fn moved(map: &ShardMap, moves: &[(KeySet, &str, &str)]) -> ShardMap {
 }
 
 #[test]
-fn the_way_back_moves_what_changed() {
-    let earlier = two();
+fn a_return_moves_the_keys_whose_owner_changed() {
+    let earlier = map_of_two_shards();
     let current = moved(
         &earlier,
         &[
@@ -192,7 +193,7 @@ fn the_way_back_moves_what_changed() {
 }
 
 #[test]
-fn the_way_back_of_listed_keys_and_virtual_shards() {
+fn a_return_of_listed_keys_and_virtual_shards() {
     let current = moved(
         &users(),
         &[(KeySet::buckets(4096, 5, 9), "users-1", "users-2")],
@@ -219,27 +220,29 @@ fn keys_that_are_unmapped_in_one_version_are_named() {
     let error = revert(&current, &earlier).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "a move cannot bring these keys back: [100, 150) are unmapped in version 7; [0, 50) are unmapped in version 9"
+        "no move can return these keys: [100, 150) are unmapped in version 7; [0, 50) are unmapped in version 9"
     );
 }
 
 #[test]
-fn where_nothing_changed_there_is_no_way_back() {
-    let mut later = two();
+fn without_a_changed_owner_no_return_is_possible() {
+    let mut later = map_of_two_shards();
     later.version.0 = 8;
     assert_eq!(
-        revert(&later, &two()).unwrap_err().to_string(),
+        revert(&later, &map_of_two_shards())
+            .unwrap_err()
+            .to_string(),
         "every key has the owner that it had in version 7"
     );
     assert!(matches!(
-        revert(&users(), &two()).unwrap_err(),
+        revert(&users(), &map_of_two_shards()).unwrap_err(),
         RevertError::OtherKind { .. }
     ));
 }
 
 proptest! {
     #[test]
-    fn the_way_back_leads_back(moves in prop::collection::vec((0..4096_u32, 1..900_u32, 0..5_usize), 1..8)) {
+    fn a_return_restores_the_earlier_map(moves in prop::collection::vec((0..4096_u32, 1..900_u32, 0..5_usize), 1..8)) {
         let names = ["users-1", "users-2", "users-3", "users-4", "users-5"];
         let mut current = users();
         for (from, length, target) in moves {
@@ -258,8 +261,8 @@ proptest! {
         let text = serde_json::to_string(&request).unwrap();
         let outline = try_outline(&text, &current, &fleet(&names), &[]).unwrap();
         let mut back = current;
-        for one in &outline.moves {
-            back = moved(&back, &[(one.keys.clone(), one.source.as_str(), one.target.as_str())]);
+        for m in &outline.moves {
+            back = moved(&back, &[(m.keys.clone(), m.source.as_str(), m.target.as_str())]);
         }
         prop_assert_eq!(back.mappings, users().mappings);
     }

@@ -1,4 +1,4 @@
-//! The JSON schema that editors use: current, and of one mind with the parser.
+//! The JSON schema for editors: its file is current, and it agrees with the parser.
 
 use crate::fixture;
 use plans::request::Request;
@@ -15,7 +15,7 @@ fn the_schema_file_is_current() {
     assert_eq!(
         fs::read_to_string(&path).unwrap(),
         current,
-        "write it anew with: UPDATE_SCHEMA=1 cargo test -p plans schema"
+        "write it again with: UPDATE_SCHEMA=1 cargo test -p plans schema"
     );
 }
 
@@ -27,7 +27,7 @@ fn every_example_satisfies_the_schema() {
 }
 
 #[test]
-fn what_the_schema_refuses_the_parser_refuses_too() {
+fn the_parser_refuses_what_the_schema_refuses() {
     let text = fixture::example("split-by-range.yaml");
     let good = value(&text);
     let set = |pointer: &str, to: Value| {
@@ -74,10 +74,13 @@ fn what_the_schema_refuses_the_parser_refuses_too() {
         ),
     ];
     for request in bad {
-        assert!(complaint(&request).is_some(), "the schema takes {request}");
+        assert!(
+            complaint(&request).is_some(),
+            "the schema accepts {request}"
+        );
         assert!(
             Request::parse(&request.to_string()).is_err(),
-            "the parser takes {request}"
+            "the parser accepts {request}"
         );
     }
 }
@@ -89,15 +92,15 @@ fn value(text: &str) -> Value {
 /// Why the request does not satisfy the schema.
 fn complaint(request: &Value) -> Option<String> {
     let root = Request::json_schema();
-    Check { root: &root }.complaint(&root, request)
+    SchemaCheck { root: &root }.complaint(&root, request)
 }
 
-/// As much of JSON schema as the schema of requests uses; an unknown keyword is a failure.
-struct Check<'a> {
+/// Checks values against the parts of JSON Schema that the schema of requests uses. An unknown keyword fails the test.
+struct SchemaCheck<'a> {
     root: &'a Value,
 }
 
-impl Check<'_> {
+impl SchemaCheck<'_> {
     fn complaint(&self, schema: &Value, value: &Value) -> Option<String> {
         let rules = schema.as_object().unwrap();
         rules
@@ -106,7 +109,7 @@ impl Check<'_> {
             .map(|(keyword, rule)| format!("{value} breaks {keyword}: {rule}"))
     }
 
-    fn takes(&self, schema: &Value, value: &Value) -> bool {
+    fn accepts(&self, schema: &Value, value: &Value) -> bool {
         self.complaint(schema, value).is_none()
     }
 
@@ -123,13 +126,13 @@ impl Check<'_> {
             "$schema" | "$defs" | "title" | "description" | "default" | "format" => true,
             "$ref" => {
                 let place = rule.as_str().unwrap().trim_start_matches('#');
-                self.takes(self.root.pointer(place).unwrap(), value)
+                self.accepts(self.root.pointer(place).unwrap(), value)
             }
-            "anyOf" => all(rule).iter().any(|schema| self.takes(schema, value)),
+            "anyOf" => all(rule).iter().any(|schema| self.accepts(schema, value)),
             "oneOf" => {
                 all(rule)
                     .iter()
-                    .filter(|schema| self.takes(schema, value))
+                    .filter(|schema| self.accepts(schema, value))
                     .count()
                     == 1
             }
@@ -160,14 +163,14 @@ impl Check<'_> {
             "minItems" => value.as_array().map(Vec::len) >= length,
             "items" => value
                 .as_array()
-                .is_none_or(|items| items.iter().all(|item| self.takes(rule, item))),
+                .is_none_or(|items| items.iter().all(|item| self.accepts(rule, item))),
             "required" => all(rule)
                 .iter()
                 .all(|name| value.get(name.as_str().unwrap()).is_some()),
             "properties" => rule.as_object().unwrap().iter().all(|(name, schema)| {
                 value
                     .get(name)
-                    .is_none_or(|value| self.takes(schema, value))
+                    .is_none_or(|value| self.accepts(schema, value))
             }),
             "additionalProperties" => {
                 let known = |name: &String| {
@@ -179,7 +182,7 @@ impl Check<'_> {
                     let mut others = fields.iter().filter(|(name, _)| !known(name));
                     others.all(|(_, value)| match rule.as_bool() {
                         Some(allowed) => allowed,
-                        None => self.takes(rule, value),
+                        None => self.accepts(rule, value),
                     })
                 })
             }

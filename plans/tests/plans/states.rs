@@ -78,7 +78,7 @@ const OWNERSHIP_EVENTS: [OwnershipEvent; 9] = {
     ]
 };
 
-/// Pairs of states and what each event makes of them; an illegal event is a loop.
+/// Returns a pair of a state and the next state for each event that is possible in the state.
 fn edges<S: Copy, E: Copy, X>(
     states: &[S],
     events: &[E],
@@ -95,9 +95,9 @@ fn edges<S: Copy, E: Copy, X>(
 /// States that can be reached from `from`, itself included.
 fn reachable<S: Copy + PartialEq>(from: S, edges: &[(S, S)]) -> Vec<S> {
     let mut found = vec![from];
-    let mut looked_at = 0;
-    while let Some(state) = found.get(looked_at).copied() {
-        looked_at += 1;
+    let mut visited = 0;
+    while let Some(state) = found.get(visited).copied() {
+        visited += 1;
         for (_, to) in edges.iter().filter(|(start, _)| *start == state) {
             if !found.contains(to) {
                 found.push(*to);
@@ -129,7 +129,7 @@ fn a_done_step_only_runs_again_after_a_rewind() {
 }
 
 #[test]
-fn every_migration_state_is_reached_and_the_ends_are_ends() {
+fn every_migration_state_is_reached_and_final_states_stay() {
     let edges = edges(&MIGRATION_STATES, &MIGRATION_EVENTS, MigrationState::next);
     let found = reachable(MigrationState::Planned, &edges);
     assert_eq!(found.len(), MIGRATION_STATES.len());
@@ -158,7 +158,7 @@ fn only_a_running_migration_flips_and_only_a_flipped_one_completes_or_goes_back(
 }
 
 #[test]
-fn ownership_never_leaves_its_ends() {
+fn final_ownership_states_stay() {
     let edges = edges(&OWNERSHIPS, &OWNERSHIP_EVENTS, Ownership::next);
     assert_eq!(reachable(Ownership::Ready, &edges).len(), OWNERSHIPS.len());
     for end in [Ownership::Aborted, Ownership::Completed] {

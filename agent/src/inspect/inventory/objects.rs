@@ -6,8 +6,8 @@ use plans::names::DDL_PREFIX;
 use crate::shard::{dual_write, identity};
 
 use super::{
-    LOAD_PREFIX, MigrationId, Object, ObjectKind, REPLICATION_PREFIX, SCHEMA, Similar,
-    TRIGGER_PREFIX, Whose, has_sidecar_tables,
+    LOAD_PREFIX, MigrationId, Object, ObjectKind, ObjectOwner, REPLICATION_PREFIX, SCHEMA, Similar,
+    TRIGGER_PREFIX, has_sidecar_tables,
 };
 
 /// The objects of Shardwright, and the objects that only have a similar name.
@@ -32,7 +32,7 @@ fn add_object(
     kind: ObjectKind,
     name: String,
     on: Option<String>,
-    whose: Whose,
+    whose: ObjectOwner,
 ) {
     found.0.push(Object {
         kind,
@@ -80,9 +80,17 @@ async fn find_slots(
             is_stream_suffix(end) || is_comparison_suffix(end)
         });
         match id.filter(|_| has_our_form) {
-            Some(id) => add_object(found, ObjectKind::Slot, name, None, Whose::Migration(id)),
+            Some(id) => add_object(
+                found,
+                ObjectKind::Slot,
+                name,
+                None,
+                ObjectOwner::Migration(id),
+            ),
             // The server drops a temporary slot when its session ends.
-            None if temporary => add_object(found, ObjectKind::Slot, name, None, Whose::LiveProbe),
+            None if temporary => {
+                add_object(found, ObjectKind::Slot, name, None, ObjectOwner::LiveProbe)
+            }
             None => add_similar(
                 found,
                 format!("slot {name}"),
@@ -116,14 +124,14 @@ async fn find_publications(
             .filter(|id| id.len() == 32 && id.chars().all(|c| c.is_ascii_hexdigit()));
         match (id, load_inspection) {
             (Some(id), _) if has_our_form => {
-                add_object(found, kind, name, None, Whose::Migration(id))
+                add_object(found, kind, name, None, ObjectOwner::Migration(id))
             }
             // An inspection that reads the log holds an advisory lock with this name.
             (None, Some(_)) if has_our_form && is_unlocked => {
-                add_object(found, kind, name, None, Whose::Probe)
+                add_object(found, kind, name, None, ObjectOwner::Probe)
             }
             (None, Some(_)) if has_our_form => {
-                add_object(found, kind, name, None, Whose::LiveProbe)
+                add_object(found, kind, name, None, ObjectOwner::LiveProbe)
             }
             (_, _) => add_similar(
                 found,
@@ -160,8 +168,8 @@ async fn find_triggers(
             .strip_prefix(TRIGGER_PREFIX)
             .and_then(|rest| rest.strip_prefix("away_"));
         let whose = match (id, released) {
-            (Some(id), _) => Some(Whose::Migration(id)),
-            (None, Some(_)) => Some(Whose::ReleasedKeys),
+            (Some(id), _) => Some(ObjectOwner::Migration(id)),
+            (None, Some(_)) => Some(ObjectOwner::ReleasedKeys),
             (None, None) => None,
         };
         match whose.filter(|_| has_our_form) {
@@ -194,7 +202,7 @@ async fn find_event_triggers(
         let kind = ObjectKind::EventTrigger;
         let id = migration_in(&name, DDL_PREFIX, |end| matches!(end, "end" | "drop"));
         match id {
-            Some(id) if has_our_form => add_object(found, kind, name, None, Whose::Migration(id)),
+            Some(id) if has_our_form => add_object(found, kind, name, None, ObjectOwner::Migration(id)),
             _ => add_similar(
                 found,
                 format!("event trigger {name}"),
@@ -250,7 +258,7 @@ async fn find_schema_objects(
         ObjectKind::Schema,
         SCHEMA.to_owned(),
         None,
-        Whose::Shared,
+        ObjectOwner::Shared,
     );
     let rows = client.query(SCHEMA_OBJECTS, &[&SCHEMA]).await?;
     for row in rows {
@@ -270,8 +278,8 @@ async fn find_schema_objects(
 
 /// Returns the kind of an object in the schema `shardwright`, and its migration; `None` if the name is not one that
 /// Shardwright gives.
-fn classify(kind_name: &str, name: &str) -> (ObjectKind, Option<Whose>) {
-    let id = |text: &str| MigrationId::parse(text).ok().map(Whose::Migration);
+fn classify(kind_name: &str, name: &str) -> (ObjectKind, Option<ObjectOwner>) {
+    let id = |text: &str| MigrationId::parse(text).ok().map(ObjectOwner::Migration);
     let guard_prefixes = [
         "guard_truncate_",
         "guard_foreign_",
@@ -292,7 +300,9 @@ fn classify(kind_name: &str, name: &str) -> (ObjectKind, Option<Whose>) {
             None => (ObjectKind::Register, name.strip_prefix("own_").and_then(id)),
         },
         "rows" => (ObjectKind::Rows, id(name)),
-        _ if name.starts_with("guard_away_") => (ObjectKind::Function, Some(Whose::ReleasedKeys)),
+        _ if name.starts_with("guard_away_") => {
+            (ObjectKind::Function, Some(ObjectOwner::ReleasedKeys))
+        }
         _ => (
             ObjectKind::Function,
             guard_suffix.and_then(|rest| id(rest.split('_').next().unwrap_or(rest))),
@@ -308,7 +318,7 @@ async fn find_standby_names(
     for name in dual_write::our_names(client).await? {
         let id = name.split('/').nth(1).unwrap_or("");
         if let Ok(id) = MigrationId::parse(id) {
-            let whose = Whose::Migration(id);
+            let whose = ObjectOwner::Migration(id);
             add_object(found, ObjectKind::StandbyName, name, None, whose);
         }
     }
@@ -335,7 +345,13 @@ async fn find_sessions(
             continue;
         }
         if let Ok(id) = MigrationId::parse(id) {
-            add_object(found, ObjectKind::Session, name, None, Whose::Migration(id));
+            add_object(
+                found,
+                ObjectKind::Session,
+                name,
+                None,
+                ObjectOwner::Migration(id),
+            );
         }
     }
     Ok(())

@@ -151,7 +151,7 @@ mod tests {
         let items = divide_into_items(&task, &tally);
         let all = items
             .iter()
-            .fold(task.owned.none(), |all, item| all.union(&item.keys));
+            .fold(task.owned.empty_set(), |all, item| all.union(&item.keys));
         assert_eq!(all, task.owned);
         assert_eq!(items.iter().map(|item| item.rows).sum::<u64>(), 2999);
         let hot = KeySet::range(Some(Key::Int(500)), Some(Key::Int(501)));

@@ -22,7 +22,9 @@ async fn a_drifted_reference_table_becomes_that_of_the_other_shard() {
     };
     assert_eq!(drift.kind, DefectKind::ReferenceDrift);
     assert!(
-        drift.detail.contains("3 row(s) here, 2 on shard a"),
+        drift
+            .detail
+            .contains("3 row(s) on this shard, 2 on shard a"),
         "{}",
         drift.detail
     );

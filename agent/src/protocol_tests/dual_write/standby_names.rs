@@ -4,7 +4,7 @@ use connect::Connected;
 use plans::fleet::ShardRef;
 use plans::id::AttemptNo;
 use plans::inspection::inventory::{InventoryTask, Object, ObjectKind};
-use plans::inspection::sweep::{SweepInput, SweepTask, judge};
+use plans::inspection::sweep::{SweepInput, SweepTask, decide_sweeps};
 use plans::inspection::{Inspected, Inspection};
 use plans::names::Direction;
 use plans::sql::quote_literal;
@@ -206,7 +206,7 @@ async fn a_name_that_nobody_looks_after_is_swept_although_every_commit_waits_for
     let named = |object: &&Object| object.kind == ObjectKind::StandbyName;
     let found = seen.objects.iter().find(named);
     assert_eq!(found.map(|object| &object.name), Some(&name));
-    let sweeps = judge(&SweepInput::default(), &[*seen]).remove(0).1;
+    let sweeps = decide_sweeps(&SweepInput::default(), &[*seen]).remove(0).1;
     let task = SweepTask { shard, sweeps };
     let swept = inspect::run(&Inspection::Sweep(Box::new(task)), &std::env::temp_dir()).await;
     swept.expect("swept");

@@ -29,7 +29,7 @@ use connect::Connected;
 use plans::failure::{Failure, RetryClass, StepCode};
 use plans::step::StepKind;
 use plans::step::copy::Copied;
-use plans::throttle::MOST_STREAMS;
+use plans::throttle::MAX_STREAMS;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -217,7 +217,7 @@ async fn copy_with_one_snapshot(
     if let Some(scan) = shared_scan {
         scan.wait_until_all_entered().await;
     }
-    let streams = (0..MOST_STREAMS).map(|own| run_stream(shared.clone(), own, number));
+    let streams = (0..MAX_STREAMS).map(|own| run_stream(shared.clone(), own, number));
     futures::future::try_join_all(streams).await?;
     Ok(units::remaining_chunks(context, target).await?.len())
 }

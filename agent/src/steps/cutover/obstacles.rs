@@ -89,7 +89,7 @@ impl<'a> FenceObstacles<'a> {
             WriteObstacle::Prepared { .. } => None,
         });
         let first_observed = |writer: &LongWriter| {
-            let known = self.writers.iter().find(|(known, _)| known.is(writer));
+            let known = self.writers.iter().find(|(known, _)| known.is_same(writer));
             known.map_or(now, |(_, since)| *since)
         };
         self.writers = writers
@@ -122,7 +122,10 @@ impl<'a> FenceObstacles<'a> {
     /// Cancels the statements of the writers. If one has not ended after [`CANCEL_TIMEOUT`], terminates its session.
     async fn end_writers(&mut self, writers: &[LongWriter]) -> Result<(), StepError> {
         for writer in writers {
-            let cancellation = self.cancelled.iter().find(|(known, _)| known.is(writer));
+            let cancellation = self
+                .cancelled
+                .iter()
+                .find(|(known, _)| known.is_same(writer));
             let waited = cancellation.map(|(_, at)| at.elapsed());
             if waited.is_some_and(|waited| waited < CANCEL_TIMEOUT) {
                 continue;

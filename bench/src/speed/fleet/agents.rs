@@ -8,8 +8,8 @@ use super::Size;
 use anyhow::Context;
 use plans::id::{InstanceId, StepId};
 use plans::wire::{
-    Claim, ClaimedWork, Dispatch, Heartbeat, MigrationStatus, OLDEST_PROTOCOL, Outcome, PROTOCOL,
-    Progress, Report, StepReport, Work,
+    Claim, ClaimedWork, Dispatch, Heartbeat, MigrationStatus, NEWEST_PROTOCOL, OLDEST_PROTOCOL,
+    Outcome, Progress, Report, StepReport, Work,
 };
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response};
@@ -172,7 +172,7 @@ impl Agent {
             secret: dispatch.secret.clone(),
         };
         let claim = Claim {
-            protocol: PROTOCOL,
+            protocol: NEWEST_PROTOCOL,
             oldest: Some(OLDEST_PROTOCOL),
             agent: self.name.as_str().into(),
             instance: self.instance.clone(),

@@ -137,7 +137,7 @@ fn operation(
     Ok(NewOperation {
         id,
         map_version: plan.map_version,
-        plan: plan.sealed(),
+        plan: plan.with_hash(),
         by: "bench".to_owned(),
         at: Utc::now(),
         queue: false,

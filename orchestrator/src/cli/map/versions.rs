@@ -11,7 +11,7 @@ use crate::store::ShardRecord;
 use clap::{Args, ValueEnum};
 use connect::Dsn;
 use plans::id::ShardName;
-use plans::shard_map::{Difference, ExportForm, Router, RouterPlace, ShardMap, export, route};
+use plans::shard_map::{Difference, ExportForm, Router, ShardAddress, ShardMap, export, route};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -131,7 +131,7 @@ impl Export {
             let dsn = Dsn::parse(text);
             let dsn = dsn.map_err(|error| CliError::Usage(format!("shard {shard}: {error}")))?;
             if let Some((host, port, dbname)) = dsn.place() {
-                let place = RouterPlace { host, port, dbname };
+                let place = ShardAddress { host, port, dbname };
                 places.insert(ShardName::from(shard), place);
             }
         }

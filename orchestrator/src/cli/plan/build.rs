@@ -8,7 +8,7 @@ use crate::cli::map::{fetch, tables};
 use crate::cli::set::setting;
 use plans::id::{MapName, ShardName};
 use plans::request::{
-    Cutover, Drain, Hold, Isolate, KeyMove, Merge, Mode, MoveKeys, Options, Part, Rebalance,
+    Cutover, Drain, Hold, Isolate, Merge, Mode, MoveEntry, MoveOperation, Options, Part, Rebalance,
     Request, Split, TrialRun,
 };
 
@@ -39,9 +39,9 @@ impl OperationArgs {
                 ignore,
                 options,
             }),
-            Self::Move(moving) => Request::Move(MoveKeys {
+            Self::Move(moving) => Request::Move(MoveOperation {
                 map,
-                moves: vec![KeyMove {
+                moves: vec![MoveEntry {
                     keys: moving.keys.map(|keys| shape.selection(&keys)).transpose()?,
                     source: ShardName(moving.from),
                     target: ShardName(moving.to),

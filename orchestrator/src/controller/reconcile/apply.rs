@@ -37,7 +37,7 @@ impl Controller {
             .map(|shard| self.inner.fleet.inventory_of_last_probe(&shard.name));
         let inventories: Vec<Inventory> = inventories.collect::<Result<_, _>>()?;
         let before = self.store_knowledge().await?;
-        let own = before.of_shards(&inventories);
+        let own = before.from_own_databases(&inventories);
         if let Some(other) = inventories
             .iter()
             .find(|inventory| !own.contains(inventory))
@@ -48,10 +48,10 @@ impl Controller {
         }
         let mut done = self.raise_epochs(&inventories, actor).await?;
         let known = self.store_knowledge().await?;
-        let lost = known.lost(&inventories);
+        let lost = known.lost_flips(&inventories);
         for map in &known.maps {
             let own: Vec<FlipProof> = lost.iter().filter(|p| p.map == map.name).cloned().collect();
-            let highest = StoreKnowledge::highest(&map.name, &inventories);
+            let highest = StoreKnowledge::highest_version(&map.name, &inventories);
             done.extend(
                 self.add_lost_flips_of_map(map, &own, highest, actor)
                     .await?,

@@ -4,7 +4,7 @@ use super::super::{ControlError, Controller, clock};
 use super::watch::MigrationsAtLastRead;
 use crate::store::{CleanupRecord, Migration, Snapshot};
 use plans::id::{MigrationId, ShardName};
-use plans::inspection::inventory::{Inventory, ObservedServer, Whose};
+use plans::inspection::inventory::{Inventory, ObjectOwner, ObservedServer};
 use plans::inspection::reconcile::{KnownMove, StoreKnowledge};
 use plans::state::step::StepState;
 use plans::step::StepKind;
@@ -59,7 +59,7 @@ impl Controller {
             .clone();
         let store = &self.inner.store;
         for id in ids {
-            let whose = Whose::Migration(id.clone());
+            let whose = ObjectOwner::Migration(id.clone());
             let snapshot = store.load(&id).await?;
             let open: Vec<CleanupRecord> = store.cleanup(&id).await?;
             let open: Vec<CleanupRecord> = open
@@ -166,7 +166,7 @@ fn of_migration(m: &Migration) -> KnownMove {
             .map_version_back
             .max(m.map_version_after)
             .map(|version| version.0),
-        aware: m
+        recorded_version: m
             .map_version_back
             .max(m.map_version_after)
             .max(Some(m.map_version_before))

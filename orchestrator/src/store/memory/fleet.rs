@@ -148,7 +148,7 @@ impl MemoryState {
                 expected: map.version.0 - 1,
             });
         }
-        let reassigned = MapDelta::between(&before, map).reassigned_keys(before.no_keys());
+        let reassigned = MapDelta::between(&before, map).reassigned_keys(before.empty_key_set());
         let moved = self.migration_moving(&map.name, &reassigned);
         if let Some(migration) = moved.filter(|_| owners == AllowedOwners::Checked) {
             return Err(StoreError::KeysMoving { migration });

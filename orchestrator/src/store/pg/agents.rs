@@ -52,7 +52,7 @@ impl PgStore {
         .bind(process.instance.as_str())
         .bind(process.protocol.map(protocol_number))
         .bind(at)
-        .bind(protocol_number(plans::wire::PROTOCOL))
+        .bind(protocol_number(plans::wire::NEWEST_PROTOCOL))
         .bind(process.host.as_deref())
         .bind(process.key.as_ref().map(|key| &key.0[..]))
         .bind(silent_since)

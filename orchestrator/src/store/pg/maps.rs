@@ -131,7 +131,7 @@ impl PgStore {
         }
         let delta = MapDelta::between(&before, map);
         if owners == AllowedOwners::Checked {
-            let reassigned = delta.reassigned_keys(before.no_keys());
+            let reassigned = delta.reassigned_keys(before.empty_key_set());
             let moved =
                 mappings::migration_moving(&mut transaction, &map.name, &reassigned).await?;
             if let Some(migration) = moved {

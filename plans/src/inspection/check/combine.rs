@@ -1,8 +1,8 @@
 //! Combines the results of all shards into defects, each with the repair that fits.
 
 use super::{
-    CheckFinding, CheckSubject, Checked, Defect, DefectKind, KeyRows, ObservedGuard, Repair,
-    SAMPLE, StrayRows,
+    CheckSubject, CheckTaskResult, Defect, DefectKind, KeyRows, MAX_SAMPLE_KEYS, ObservedGuard,
+    Repair, StrayRows, SubjectResult,
 };
 use crate::fleet::ShardInfo;
 use crate::id::ShardName;
@@ -12,34 +12,34 @@ use crate::key_set::KeySet;
 use crate::shard_map::{ShardMap, Strategy};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Returns all defects of a map, from the map itself and the available parts. The same parts give the same defects.
+/// Returns all defects of a map, from the map itself and the available results. The same results give the same defects.
 #[must_use]
-pub fn combine(map: &ShardMap, fleet: &[ShardInfo], parts: &[Checked]) -> Vec<Defect> {
-    let mut parts: Vec<&Checked> = parts.iter().collect();
-    parts.sort_by(|a, b| a.shard.cmp(&b.shard));
-    let answers = CheckAnswers { map, parts };
+pub fn combine(map: &ShardMap, fleet: &[ShardInfo], results: &[CheckTaskResult]) -> Vec<Defect> {
+    let mut results: Vec<&CheckTaskResult> = results.iter().collect();
+    results.sort_by(|a, b| a.shard.cmp(&b.shard));
+    let results = CheckResults { map, results };
     let mut found = defects(map, fleet);
-    for gap in found.iter_mut() {
-        gap.repair = answers.repair_of_map(gap);
+    for defect in found.iter_mut() {
+        defect.repair = results.repair_of_map(defect);
     }
-    found.extend(answers.misplaced());
-    found.extend(answers.reference());
-    found.extend(answers.schema());
-    found.extend(answers.guards());
-    found.extend(answers.sequences(fleet));
-    found.extend(no_tables(map));
+    found.extend(results.misplaced_rows());
+    found.extend(results.reference_drift());
+    found.extend(results.schema_drift());
+    found.extend(results.broken_guards());
+    found.extend(results.sequence_overlaps(fleet));
+    found.extend(missing_tables(map));
     found
 }
 
 /// Returns a defect if the map lists no tables, because then no row was checked.
-fn no_tables(map: &ShardMap) -> Option<Defect> {
+fn missing_tables(map: &ShardMap) -> Option<Defect> {
     let settings = &map.settings;
     (settings.tables.is_empty() && settings.through.is_empty()).then(|| Defect {
         kind: DefectKind::NotExamined,
         shards: Vec::new(),
         object: format!("the tables of map {}", map.name),
         detail: format!(
-            "the map names none, so no row was looked at: shardwright map set {} --table NAME=COLUMN",
+            "the map lists no tables, so no row was checked: shardwright map set {} --table NAME=COLUMN",
             map.name
         ),
         count: 1,
@@ -48,7 +48,7 @@ fn no_tables(map: &ShardMap) -> Option<Defect> {
     })
 }
 
-/// Creates the defect for a part that could not be checked.
+/// Creates the defect for a task that could not be carried out.
 #[must_use]
 pub fn not_examined(shard: &ShardName, subject: &CheckSubject, why: &str) -> Defect {
     Defect {
@@ -63,23 +63,25 @@ pub fn not_examined(shard: &ShardName, subject: &CheckSubject, why: &str) -> Def
 }
 
 /// The results of all tasks of a check.
-pub(super) struct CheckAnswers<'a> {
+pub(super) struct CheckResults<'a> {
     pub(super) map: &'a ShardMap,
     /// The results of the tasks.
-    pub(super) parts: Vec<&'a Checked>,
+    pub(super) results: Vec<&'a CheckTaskResult>,
 }
 
-impl<'a> CheckAnswers<'a> {
+impl<'a> CheckResults<'a> {
     /// Returns the rows that do not belong to their shard, one value for each shard and table.
     fn rows(&self) -> impl Iterator<Item = (&'a ShardName, &'a StrayRows)> {
-        self.parts.iter().filter_map(|part| match &part.finding {
-            CheckFinding::Rows(rows) => Some((&part.shard, rows)),
-            CheckFinding::Schema { .. }
-            | CheckFinding::Reference { .. }
-            | CheckFinding::Guards { .. }
-            | CheckFinding::Sequences { .. }
-            | CheckFinding::Present { .. } => None,
-        })
+        self.results
+            .iter()
+            .filter_map(|result| match &result.result {
+                SubjectResult::Rows(rows) => Some((&result.shard, rows)),
+                SubjectResult::Schema { .. }
+                | SubjectResult::Reference { .. }
+                | SubjectResult::Guards { .. }
+                | SubjectResult::Sequences { .. }
+                | SubjectResult::Present { .. } => None,
+            })
     }
 
     /// Returns the repair for a defect of the map itself.
@@ -114,7 +116,7 @@ impl<'a> CheckAnswers<'a> {
     /// Returns the repair for keys that no shard owns: they are mapped to the only shard that has rows of them, or
     /// without rows to the shard of the adjacent keys.
     fn map_keys(&self, keys: KeySet) -> Repair {
-        let holders: BTreeSet<&ShardName> = self
+        let shards_with_rows: BTreeSet<&ShardName> = self
             .rows()
             .filter(|(_, rows)| {
                 rows.unmapped_keys
@@ -123,13 +125,13 @@ impl<'a> CheckAnswers<'a> {
             })
             .map(|(shard, _)| shard)
             .collect();
-        let mut holders = holders.into_iter();
-        match (holders.next(), holders.next()) {
+        let mut shards_with_rows = shards_with_rows.into_iter();
+        match (shards_with_rows.next(), shards_with_rows.next()) {
             (Some(only), None) => Repair::MapKeys {
                 keys,
                 shard: only.clone(),
             },
-            (None, _) => match self.neighbour(&keys) {
+            (None, _) => match self.adjacent_owner(&keys) {
                 Some(shard) => Repair::MapKeys { keys, shard },
                 None => by_hand(format!("map {keys} to a shard")),
             },
@@ -140,7 +142,7 @@ impl<'a> CheckAnswers<'a> {
     }
 
     /// Returns the owner of the keys immediately before these, or of the first keys.
-    fn neighbour(&self, keys: &KeySet) -> Option<ShardName> {
+    fn adjacent_owner(&self, keys: &KeySet) -> Option<ShardName> {
         let before = self
             .map
             .mappings
@@ -153,15 +155,15 @@ impl<'a> CheckAnswers<'a> {
     }
 
     /// Returns the defects of rows that are not on the shard that owns their key.
-    fn misplaced(&self) -> Vec<Defect> {
+    fn misplaced_rows(&self) -> Vec<Defect> {
         let mut found = Vec::new();
         let present: BTreeMap<&ShardName, BTreeSet<&Key>> = self.present();
         for (shard, rows) in self.rows() {
             if rows.stray > 0 {
-                found.extend(self.strays(shard, rows, &present));
+                found.extend(self.stray_rows(shard, rows, &present));
             }
             if rows.unmapped > 0 {
-                found.push(self.unmapped(shard, rows));
+                found.push(self.unmapped_keys(shard, rows));
             }
         }
         found
@@ -170,10 +172,10 @@ impl<'a> CheckAnswers<'a> {
     /// Returns for each shard the keys that were found on other shards and have rows on this shard, too.
     fn present(&self) -> BTreeMap<&'a ShardName, BTreeSet<&'a Key>> {
         let mut present: BTreeMap<&ShardName, BTreeSet<&Key>> = BTreeMap::new();
-        for part in &self.parts {
-            if let CheckFinding::Present { keys } = &part.finding {
-                let tables_of_shard = present.entry(&part.shard).or_default();
-                tables_of_shard.extend(
+        for result in &self.results {
+            if let SubjectResult::Present { keys } = &result.result {
+                let keys_of_shard = present.entry(&result.shard).or_default();
+                keys_of_shard.extend(
                     keys.iter()
                         .filter(|found| found.rows > 0)
                         .map(|found| &found.key),
@@ -184,33 +186,34 @@ impl<'a> CheckAnswers<'a> {
     }
 
     /// Divides stray keys: those of which the owner has rows too are on two shards, the others only on the wrong shard.
-    fn strays(
+    fn stray_rows(
         &self,
         shard: &ShardName,
         rows: &StrayRows,
         present: &BTreeMap<&ShardName, BTreeSet<&Key>>,
     ) -> Vec<Defect> {
-        let mut twice: BTreeMap<&ShardName, Vec<&KeyRows>> = BTreeMap::new();
-        let mut once: BTreeMap<&ShardName, Vec<&KeyRows>> = BTreeMap::new();
+        let mut on_both_shards: BTreeMap<&ShardName, Vec<&KeyRows>> = BTreeMap::new();
+        let mut only_here: BTreeMap<&ShardName, Vec<&KeyRows>> = BTreeMap::new();
         for found in &rows.stray_keys {
             let Some(owner) = self.map.locate(&found.key).map(|mapping| &mapping.shard) else {
                 continue;
             };
-            let tables_of_shard = present
+            let owner_has_rows = present
                 .get(owner)
                 .is_some_and(|keys| keys.contains(&found.key));
-            let group = if tables_of_shard {
-                &mut twice
+            let group = if owner_has_rows {
+                &mut on_both_shards
             } else {
-                &mut once
+                &mut only_here
             };
             group.entry(owner).or_default().push(found);
         }
         let mut defects = Vec::new();
-        for (owner, keys) in twice {
-            let mut defect = misplaced(DefectKind::KeyOnTwoShards, shard, owner, rows, &keys);
+        for (owner, keys) in on_both_shards {
+            let mut defect =
+                misplaced_defect(DefectKind::KeyOnTwoShards, shard, owner, rows, &keys);
             defect.detail = format!(
-                "{} key(s) with {} row(s) here, which shard {owner} owns and has rows of too",
+                "{} key(s) with {} row(s) on this shard; shard {owner} owns the keys, and has rows of them too",
                 keys.len(),
                 defect.count
             );
@@ -221,16 +224,16 @@ impl<'a> CheckAnswers<'a> {
             });
             defects.push(defect);
         }
-        for (owner, keys) in once {
-            let mut defect = misplaced(DefectKind::StrayRow, shard, owner, rows, &keys);
+        for (owner, keys) in only_here {
+            let mut defect = misplaced_defect(DefectKind::StrayRow, shard, owner, rows, &keys);
             defect.detail = format!(
-                "{} key(s) with {} row(s) here, which shard {owner} owns and has no row of ({} stray row(s) in the table)",
+                "{} key(s) with {} row(s) on this shard; shard {owner} owns the keys, and has no rows of them ({} stray row(s) in the table)",
                 keys.len(),
                 defect.count,
                 rows.stray
             );
             defect.repair = Some(by_hand(format!(
-                "shard {owner} owns keys whose rows of {} are on shard {shard} alone: copy the rows there, or delete them",
+                "shard {owner} owns keys whose rows of {} are only on shard {shard}: copy the rows to shard {owner}, or delete them",
                 rows.table
             )));
             defects.push(defect);
@@ -239,7 +242,7 @@ impl<'a> CheckAnswers<'a> {
     }
 
     /// Returns the defect of rows whose key no shard owns, with a repair.
-    fn unmapped(&self, shard: &ShardName, rows: &StrayRows) -> Defect {
+    fn unmapped_keys(&self, shard: &ShardName, rows: &StrayRows) -> Defect {
         let sample: Vec<Key> = rows
             .unmapped_keys
             .iter()
@@ -256,7 +259,7 @@ impl<'a> CheckAnswers<'a> {
                 self.map_keys(KeySet::list(sample.iter().cloned()))
             }
             (_, None) => by_hand(format!(
-                "rows of {} on shard {shard} have keys that map {} does not know: map them, or delete the rows",
+                "rows of {} on shard {shard} have keys that no mapping of map {} contains: map the keys, or delete the rows",
                 rows.table, self.map.name
             )),
         };
@@ -279,11 +282,15 @@ impl<'a> CheckAnswers<'a> {
     }
 
     /// Returns the defects of missing or altered guards.
-    fn guards(&self) -> Vec<Defect> {
+    fn broken_guards(&self) -> Vec<Defect> {
         let mut found = Vec::new();
-        for part in &self.parts {
-            if let CheckFinding::Guards { broken } = &part.finding {
-                found.extend(broken.iter().map(|observed| guard(&part.shard, observed)));
+        for result in &self.results {
+            if let SubjectResult::Guards { broken } = &result.result {
+                found.extend(
+                    broken
+                        .iter()
+                        .map(|observed| broken_guard(&result.shard, observed)),
+                );
             }
         }
         found
@@ -296,7 +303,7 @@ pub(super) fn by_hand(advice: String) -> Repair {
 }
 
 /// Returns the defect of rows on `shard` whose keys belong to `owner`, without detail and repair.
-fn misplaced(
+fn misplaced_defect(
     kind: DefectKind,
     shard: &ShardName,
     owner: &ShardName,
@@ -311,7 +318,7 @@ fn misplaced(
         count: keys.iter().map(|found| found.rows).sum(),
         sample: keys
             .iter()
-            .take(SAMPLE)
+            .take(MAX_SAMPLE_KEYS)
             .map(|found| found.key.clone())
             .collect(),
         repair: None,
@@ -319,13 +326,13 @@ fn misplaced(
 }
 
 /// Returns the defect of one missing or altered guard.
-fn guard(shard: &ShardName, observed: &ObservedGuard) -> Defect {
+fn broken_guard(shard: &ShardName, observed: &ObservedGuard) -> Defect {
     Defect {
         kind: DefectKind::GuardMissing,
         shards: vec![shard.clone()],
         object: format!("shard {shard}, table {}", observed.table),
         detail: format!(
-            "{}; writes to {} are not refused as they should be",
+            "{}; the shard does not refuse writes to {}, although it released them",
             observed.problem, observed.keys
         ),
         count: 1,

@@ -19,9 +19,9 @@ pub fn defects(map: &ShardMap, fleet: &[ShardInfo]) -> Vec<Defect> {
         .gaps()
         .pieces()
         .into_iter()
-        .map(|keys| gap(map, &keys))
+        .map(|keys| gap_defect(map, &keys))
         .collect();
-    found.extend(overlaps(map));
+    found.extend(overlap_defects(map));
     let known: BTreeSet<&ShardName> = fleet.iter().map(|shard| &shard.name).collect();
     for shard in map.shards() {
         if !known.contains(&shard) {
@@ -40,7 +40,7 @@ pub fn defects(map: &ShardMap, fleet: &[ShardInfo]) -> Vec<Defect> {
 }
 
 /// Returns the defect of keys that no shard owns.
-fn gap(map: &ShardMap, keys: &KeySet) -> Defect {
+fn gap_defect(map: &ShardMap, keys: &KeySet) -> Defect {
     let count = match keys {
         KeySet::Hash(buckets) => buckets
             .ranges
@@ -61,7 +61,7 @@ fn gap(map: &ShardMap, keys: &KeySet) -> Defect {
 }
 
 /// Returns a defect for each pair of mappings that have keys in common.
-fn overlaps(map: &ShardMap) -> Vec<Defect> {
+fn overlap_defects(map: &ShardMap) -> Vec<Defect> {
     let mut spans: Vec<_> = map
         .mappings
         .iter()
@@ -74,17 +74,18 @@ fn overlaps(map: &ShardMap) -> Vec<Defect> {
     // The greatest end of the earlier spans, and the index of its mapping.
     let mut furthest: Option<(Option<Vec<u8>>, usize)> = None;
     for ((start, end), index) in spans {
-        if let Some((reach, other)) = &furthest {
-            let apart = matches!((reach, &start), (Some(reach), Some(start)) if reach <= start);
-            if !apart {
+        if let Some((greatest_end, other)) = &furthest {
+            let is_apart =
+                matches!((greatest_end, &start), (Some(end), Some(start)) if end <= start);
+            if !is_apart {
                 pairs.insert((*other.min(&index), *other.max(&index)));
             }
-            let further = match (&end, reach) {
+            let is_further = match (&end, greatest_end) {
                 (_, None) => false,
                 (None, Some(_)) => true,
-                (Some(end), Some(reach)) => end > reach,
+                (Some(end), Some(greatest_end)) => end > greatest_end,
             };
-            if !further {
+            if !is_further {
                 continue;
             }
         }
@@ -92,12 +93,12 @@ fn overlaps(map: &ShardMap) -> Vec<Defect> {
     }
     pairs
         .into_iter()
-        .map(|(a, b)| overlap(map, &map.mappings[a], &map.mappings[b]))
+        .map(|(a, b)| overlap_defect(map, &map.mappings[a], &map.mappings[b]))
         .collect()
 }
 
 /// Returns the defect of two mappings that have keys in common.
-fn overlap(map: &ShardMap, first: &Mapping, second: &Mapping) -> Defect {
+fn overlap_defect(map: &ShardMap, first: &Mapping, second: &Mapping) -> Defect {
     let common = first.keys.intersection(&second.keys);
     let sample = match (&common, map.strategy) {
         (KeySet::List(keys), Strategy::List) => keys.iter().take(20).cloned().collect(),
@@ -152,20 +153,20 @@ mod tests {
     }
 
     #[test]
-    fn buckets_that_nobody_owns_are_gaps_at_the_ends_too() {
+    fn virtual_shards_without_an_owner_are_gaps_also_at_the_ends() {
         let buckets = |from, to| KeySet::buckets(16, from, to);
-        let whole = vec![(buckets(0, 8), "a"), (buckets(8, 16), "b")];
-        assert_eq!(found(Strategy::Hash, whole), []);
-        let holed = vec![(buckets(0, 8), "a"), (buckets(9, 15), "b")];
+        let complete = vec![(buckets(0, 8), "a"), (buckets(8, 16), "b")];
+        assert_eq!(found(Strategy::Hash, complete), []);
+        let with_gaps = vec![(buckets(0, 8), "a"), (buckets(9, 15), "b")];
         let gap = |text: &str| (DefectKind::Gap, text.to_owned());
         assert_eq!(
-            found(Strategy::Hash, holed),
+            found(Strategy::Hash, with_gaps),
             [gap("buckets [8, 9)"), gap("buckets [15, 16)")]
         );
     }
 
     #[test]
-    fn a_mapping_that_lies_within_an_earlier_one_overlaps_it() {
+    fn a_mapping_within_an_earlier_mapping_overlaps_it() {
         let range = |from, to| KeySet::range(Some(Key::Int(from)), Some(Key::Int(to)));
         let mappings = vec![
             (range(0, 100), "a"),
@@ -180,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_two_lists_have_overlaps_and_keys_apart_are_no_gap() {
+    fn a_key_in_two_lists_overlaps_and_lists_have_no_gaps() {
         let list = |keys: &[i64]| KeySet::list(keys.iter().map(|key| Key::Int(*key)));
         let mappings = vec![(list(&[1, 5]), "a"), (list(&[5, 9]), "b")];
         assert_eq!(

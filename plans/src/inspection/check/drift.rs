@@ -1,27 +1,27 @@
 //! Finds reference tables and definitions that differ between shards.
 
-use super::combine::{CheckAnswers, by_hand};
+use super::combine::{CheckResults, by_hand};
 use super::{
-    CheckFinding, Defect, DefectKind, ObservedReference, ObservedTable, Repair, schema_differences,
+    Defect, DefectKind, ObservedReference, ObservedTable, Repair, SubjectResult, schema_differences,
 };
 use crate::id::ShardName;
 use crate::table::TableName;
 use std::collections::BTreeMap;
 
 /// The maximum number of differences in a text.
-const NAMED: usize = 5;
+const MAX_DIFFERENCES: usize = 5;
 
-impl CheckAnswers<'_> {
+impl CheckResults<'_> {
     /// Returns the shards whose rows of a reference table differ from those of most shards.
-    pub(super) fn reference(&self) -> Vec<Defect> {
+    pub(super) fn reference_drift(&self) -> Vec<Defect> {
         let mut tables: BTreeMap<&str, Vec<(&ShardName, &ObservedReference)>> = BTreeMap::new();
-        for part in &self.parts {
-            if let CheckFinding::Reference { tables: observed } = &part.finding {
+        for result in &self.results {
+            if let SubjectResult::Reference { tables: observed } = &result.result {
                 for table in observed {
                     tables
                         .entry(&table.table)
                         .or_default()
-                        .push((&part.shard, table));
+                        .push((&result.shard, table));
                 }
             }
         }
@@ -31,28 +31,30 @@ impl CheckAnswers<'_> {
                 .iter()
                 .map(|(_, observed)| observed.digest.as_str())
                 .collect();
-            let Some(right) = most_common(&digests).map(|index| shards[index]) else {
+            let Some((reference_shard, reference)) =
+                most_common(&digests).map(|index| shards[index])
+            else {
                 continue;
             };
             for (shard, observed) in shards
                 .iter()
-                .filter(|(_, observed)| observed.digest != right.1.digest)
+                .filter(|(_, observed)| observed.digest != reference.digest)
             {
                 found.push(Defect {
                     kind: DefectKind::ReferenceDrift,
-                    shards: vec![(*shard).clone(), right.0.clone()],
+                    shards: vec![(*shard).clone(), reference_shard.clone()],
                     object: format!("shard {shard}, table {table}"),
                     detail: format!(
-                        "{} row(s) here, {} on shard {}, and they differ",
-                        observed.rows, right.1.rows, right.0
+                        "{} row(s) on this shard, {} on shard {}, and they differ",
+                        observed.rows, reference.rows, reference_shard
                     ),
-                    count: observed.rows.abs_diff(right.1.rows).max(1),
+                    count: observed.rows.abs_diff(reference.rows).max(1),
                     sample: Vec::new(),
                     repair: Some(Repair::CopyReference {
                         table: TableName::parse(table),
-                        from: right.0.clone(),
+                        from: reference_shard.clone(),
                         to: (*shard).clone(),
-                        from_digest: right.1.digest.clone(),
+                        from_digest: reference.digest.clone(),
                         to_digest: observed.digest.clone(),
                     }),
                 });
@@ -62,46 +64,47 @@ impl CheckAnswers<'_> {
     }
 
     /// Returns the shards whose definition of a table differs from that of most shards.
-    pub(super) fn schema(&self) -> Vec<Defect> {
+    pub(super) fn schema_drift(&self) -> Vec<Defect> {
         let mut tables: BTreeMap<&str, Vec<(&ShardName, &ObservedTable)>> = BTreeMap::new();
-        for part in &self.parts {
-            if let CheckFinding::Schema { tables: observed } = &part.finding {
+        for result in &self.results {
+            if let SubjectResult::Schema { tables: observed } = &result.result {
                 for table in observed {
                     tables
                         .entry(&table.table)
                         .or_default()
-                        .push((&part.shard, table));
+                        .push((&result.shard, table));
                 }
             }
         }
         let mut found = Vec::new();
         for (table, shards) in tables {
             let facts: Vec<_> = shards.iter().map(|(_, observed)| &observed.facts).collect();
-            let Some((norm, right)) = most_common(&facts).map(|index| shards[index]) else {
+            let Some((reference_shard, reference)) = most_common(&facts).map(|index| shards[index])
+            else {
                 continue;
             };
             for (shard, observed) in shards
                 .iter()
-                .filter(|(_, observed)| observed.facts != right.facts)
+                .filter(|(_, observed)| observed.facts != reference.facts)
             {
                 let differences = schema_differences(
                     (shard.as_str(), observed.facts.as_slice()),
-                    (norm.as_str(), right.facts.as_slice()),
+                    (reference_shard.as_str(), reference.facts.as_slice()),
                 );
                 found.push(Defect {
                     kind: DefectKind::SchemaDrift,
-                    shards: vec![(*shard).clone(), norm.clone()],
+                    shards: vec![(*shard).clone(), reference_shard.clone()],
                     object: format!("shard {shard}, table {table}"),
                     detail: differences
                         .iter()
-                        .take(NAMED)
+                        .take(MAX_DIFFERENCES)
                         .cloned()
                         .collect::<Vec<_>>()
                         .join("; "),
                     count: u64::try_from(differences.len()).unwrap_or(u64::MAX),
                     sample: Vec::new(),
                     repair: Some(by_hand(format!(
-                        "make table {table} on shard {shard} as it is on shard {norm}"
+                        "make table {table} on shard {shard} as it is on shard {reference_shard}"
                     ))),
                 });
             }

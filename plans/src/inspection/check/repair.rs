@@ -101,14 +101,14 @@ pub struct RepairRequest {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RepairError {
     /// The text is not YAML of this form.
-    #[error("the request to mend cannot be read: {message}")]
+    #[error("the list of repairs cannot be read: {message}")]
     Malformed {
         /// The error message of the parser.
         message: String,
     },
     /// The list is for another map, or the map has changed.
     #[error(
-        "the request was made for map {map} version {version}, at hand is {found} version {at}"
+        "the list of repairs is for map {map} version {version}, but the current map is {found} version {at}"
     )]
     Stale {
         /// The map of the list.
@@ -127,7 +127,9 @@ pub enum RepairError {
         shard: ShardName,
     },
     /// The repair would delete rows on the shard that owns their keys, or keep them on a shard that does not.
-    #[error("shard {shard} must not own {key}, and shard {owner} must")]
+    #[error(
+        "rows of key {key} cannot be deleted on shard {shard}: shard {owner} does not own the key, or is the same shard"
+    )]
     Owner {
         /// The shard on which the rows would be deleted.
         shard: ShardName,
@@ -184,14 +186,14 @@ impl RepairRequest {
         }
         let mut tasks = Vec::new();
         for repair in &self.repairs {
-            let named = repair.shards();
-            if named.is_empty() {
+            let names = repair.shards();
+            if names.is_empty() {
                 continue;
             }
-            let mut reached = Vec::with_capacity(named.len());
-            for name in named {
+            let mut refs = Vec::with_capacity(names.len());
+            for name in names {
                 let found = shards.iter().find(|shard| &shard.name == name);
-                reached.push(found.cloned().ok_or_else(|| RepairError::UnknownShard {
+                refs.push(found.cloned().ok_or_else(|| RepairError::UnknownShard {
                     shard: name.clone(),
                 })?);
             }
@@ -200,7 +202,7 @@ impl RepairRequest {
                 map: map.name.clone(),
                 key: map.key.clone(),
                 settings: map.settings.clone(),
-                shards: reached,
+                shards: refs,
                 repair: repair.clone(),
             });
         }
@@ -208,6 +210,7 @@ impl RepairRequest {
     }
 }
 
+/// Checks that the repair deletes rows only on a shard that does not own their keys.
 fn check_owner(repair: &Repair, map: &ShardMap) -> Result<(), RepairError> {
     let Repair::DeleteStray { shard, owner, keys } = repair else {
         return Ok(());

@@ -12,7 +12,8 @@ pub struct SchemaFact {
     pub definition: String,
 }
 
-/// Returns the differences between two definitions of a table. `here` and `there` are the names of the shards.
+/// Returns the differences between two definitions of a table. Each argument is the name of a shard and the definition
+/// on it.
 #[must_use]
 pub fn schema_differences(
     left: (&str, &[SchemaFact]),
@@ -26,8 +27,8 @@ pub fn schema_differences(
         }
         all
     };
-    let (ours, theirs) = (by_name(left.1), by_name(right.1));
-    let names: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
+    let (left_facts, right_facts) = (by_name(left.1), by_name(right.1));
+    let names: BTreeSet<&String> = left_facts.keys().chain(right_facts.keys()).collect();
     let described = |definitions: Option<&BTreeSet<String>>| {
         definitions.map_or_else(
             || "missing".to_owned(),
@@ -41,14 +42,14 @@ pub fn schema_differences(
     };
     names
         .into_iter()
-        .filter(|name| ours.get(*name) != theirs.get(*name))
+        .filter(|name| left_facts.get(*name) != right_facts.get(*name))
         .map(|name| {
             format!(
                 "{name}: on {} {}, on {} {}",
                 left.0,
-                described(ours.get(name)),
+                described(left_facts.get(name)),
                 right.0,
-                described(theirs.get(name))
+                described(right_facts.get(name))
             )
         })
         .collect()

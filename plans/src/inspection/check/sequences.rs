@@ -28,7 +28,7 @@ impl ObservedSequence {
 
     /// Returns the future values, in ascending order: first, last and the step between them; `None` if the sequence is
     /// exhausted.
-    fn to_come(&self) -> Option<(i128, i128, i128)> {
+    fn future_values(&self) -> Option<(i128, i128, i128)> {
         let step = i128::from(self.increment);
         let next = self.next();
         let end = i128::from(if step > 0 { self.max } else { self.min });
@@ -43,21 +43,22 @@ impl ObservedSequence {
 /// Returns the first value that both sequences will issue. Cycles are not considered.
 #[must_use]
 pub fn overlap(a: &ObservedSequence, b: &ObservedSequence) -> Option<i64> {
-    let (first_a, last_a, step_a) = a.to_come()?;
-    let (first_b, last_b, step_b) = b.to_come()?;
+    let (first_a, last_a, step_a) = a.future_values()?;
+    let (first_b, last_b, step_b) = b.future_values()?;
     let (gcd, inverse) = extended_gcd(step_a, step_b);
-    let apart = first_b - first_a;
-    if apart % gcd != 0 {
+    let distance = first_b - first_a;
+    if distance % gcd != 0 {
         return None;
     }
-    // First the smallest common value from `first_a` on, then the smallest one that both sequences have reached.
+    // Common values repeat every `common_step`. First this computes the smallest common value from `first_a` on, then
+    // the smallest common value that is not before the beginning of either sequence.
     let period = step_b / gcd;
-    let turns = ((apart / gcd % period) * (inverse % period)).rem_euclid(period);
-    let together = step_a / gcd * step_b;
-    let mut value = first_a + turns * step_a;
-    let begun = first_a.max(first_b);
-    if value < begun {
-        value += (begun - value + together - 1) / together * together;
+    let steps = ((distance / gcd % period) * (inverse % period)).rem_euclid(period);
+    let common_step = step_a / gcd * step_b;
+    let mut value = first_a + steps * step_a;
+    let both_begun = first_a.max(first_b);
+    if value < both_begun {
+        value += (both_begun - value + common_step - 1) / common_step * common_step;
     }
     let value = (value <= last_a.min(last_b)).then_some(value)?;
     i64::try_from(value).ok()
@@ -91,25 +92,25 @@ mod tests {
     }
 
     #[test]
-    fn residues_of_one_stride_never_meet() {
+    fn sequences_with_different_remainders_never_overlap() {
         assert_eq!(overlap(&sequence(65, 64), &sequence(2, 64)), None);
     }
 
     #[test]
-    fn plain_sequences_meet_where_the_slower_one_is_overtaken() {
+    fn sequences_with_common_values_overlap_at_the_first_common_future_value() {
         assert_eq!(overlap(&sequence(5, 1), &sequence(100, 1)), Some(101));
         assert_eq!(overlap(&sequence(65, 64), &sequence(3, 1)), Some(129));
     }
 
     #[test]
-    fn blocks_that_end_before_the_next_do_not_meet() {
+    fn disjoint_blocks_do_not_overlap() {
         let mut low = sequence(5, 1);
         low.max = 1000;
         assert_eq!(overlap(&low, &sequence(1000, 1)), None);
     }
 
     #[test]
-    fn every_small_pair_agrees_with_what_is_issued() {
+    fn the_result_equals_that_of_a_search_among_issued_values() {
         for (a, s, b, t) in (0..400).map(|n| (n % 7, 1 + n % 5, n % 11, 1 + n % 4)) {
             let (mut one, mut two) = (sequence(a, s), sequence(b, t));
             (one.max, two.max) = (60, 45);

@@ -1,7 +1,7 @@
 //! Finds sequences of which two shards would issue the same values.
 
-use super::combine::CheckAnswers;
-use super::{CheckFinding, Defect, DefectKind, ObservedSequence, Repair, overlap};
+use super::combine::CheckResults;
+use super::{Defect, DefectKind, ObservedSequence, Repair, SubjectResult, overlap};
 use crate::fleet::ShardInfo;
 use crate::id::ShardName;
 use crate::shard_map::Sequences;
@@ -12,21 +12,21 @@ const STRIDE: i64 = 64;
 /// A shard's block of values begins at its number, shifted by this many bits.
 const BLOCK_BITS: u32 = 40;
 
-impl CheckAnswers<'_> {
+impl CheckResults<'_> {
     /// Returns pairs of shards that would issue the same value, with a repair.
-    pub(super) fn sequences(&self, fleet: &[ShardInfo]) -> Vec<Defect> {
+    pub(super) fn sequence_overlaps(&self, fleet: &[ShardInfo]) -> Vec<Defect> {
         if self.map.settings.sequences == Sequences::Keep {
             return Vec::new();
         }
         let mut sequences: BTreeMap<&str, Vec<(&ShardName, &ObservedSequence)>> = BTreeMap::new();
-        for part in &self.parts {
-            if let CheckFinding::Sequences {
+        for result in &self.results {
+            if let SubjectResult::Sequences {
                 sequences: observed,
-            } = &part.finding
+            } = &result.result
             {
                 for sequence in observed {
                     let all = sequences.entry(&sequence.name).or_default();
-                    all.push((&part.shard, sequence));
+                    all.push((&result.shard, sequence));
                 }
             }
         }
@@ -36,23 +36,25 @@ impl CheckAnswers<'_> {
             .collect();
         let mut found = Vec::new();
         for shards in sequences.values() {
-            for (index, (shard, one)) in shards.iter().enumerate() {
-                for (other, two) in &shards[index + 1..] {
-                    let first = self.bounded(one, numbers.get(shard));
-                    let second = self.bounded(two, numbers.get(other));
+            for (index, (shard, sequence)) in shards.iter().enumerate() {
+                for (other, other_sequence) in &shards[index + 1..] {
+                    let first = self.within_block(sequence, numbers.get(shard));
+                    let second = self.within_block(other_sequence, numbers.get(other));
                     let Some(value) = overlap(&first, &second) else {
                         continue;
                     };
-                    let pair = [(*shard, *one), (*other, *two)];
-                    let mut culprits: Vec<_> = pair
+                    let pair = [(*shard, *sequence), (*other, *other_sequence)];
+                    let mut to_repair: Vec<_> = pair
                         .into_iter()
-                        .filter(|(shard, observed)| self.astray(observed, numbers.get(shard)))
+                        .filter(|(shard, observed)| {
+                            self.issues_foreign_values(observed, numbers.get(shard))
+                        })
                         .collect();
-                    if culprits.is_empty() {
-                        culprits.push(pair[1]);
+                    if to_repair.is_empty() {
+                        to_repair.push(pair[1]);
                     }
-                    for culprit in culprits {
-                        found.push(shared(value, (*shard, *other), culprit, shards));
+                    for repaired in to_repair {
+                        found.push(overlap_defect(value, (*shard, *other), repaired, shards));
                     }
                 }
             }
@@ -61,9 +63,11 @@ impl CheckAnswers<'_> {
     }
 
     /// Returns the sequence with the end of its shard's block as its limit.
-    fn bounded(&self, sequence: &ObservedSequence, number: Option<&i32>) -> ObservedSequence {
+    fn within_block(&self, sequence: &ObservedSequence, number: Option<&i32>) -> ObservedSequence {
         let mut bounded = sequence.clone();
-        if self.map.settings.sequences == Sequences::Block && !self.astray(sequence, number) {
+        if self.map.settings.sequences == Sequences::Block
+            && !self.issues_foreign_values(sequence, number)
+        {
             let next = (sequence.last >> BLOCK_BITS) + 1;
             bounded.max = bounded.max.min((next << BLOCK_BITS) - 1);
         }
@@ -71,7 +75,7 @@ impl CheckAnswers<'_> {
     }
 
     /// Returns whether the sequence issues values that do not belong to its shard.
-    fn astray(&self, sequence: &ObservedSequence, number: Option<&i32>) -> bool {
+    fn issues_foreign_values(&self, sequence: &ObservedSequence, number: Option<&i32>) -> bool {
         let Some(number) = number.copied().map(i64::from) else {
             return true;
         };
@@ -86,10 +90,11 @@ impl CheckAnswers<'_> {
     }
 }
 
-fn shared(
+/// Returns the defect of two shards that would issue `value`, with the repair of one sequence.
+fn overlap_defect(
     value: i64,
     (shard, other): (&ShardName, &ShardName),
-    (culprit, sequence): (&ShardName, &ObservedSequence),
+    (repaired_shard, sequence): (&ShardName, &ObservedSequence),
     all: &[(&ShardName, &ObservedSequence)],
 ) -> Defect {
     let issued = all.iter().map(|(_, observed)| observed.last);
@@ -106,7 +111,7 @@ fn shared(
         count: 1,
         sample: Vec::new(),
         repair: Some(Repair::Restride {
-            shard: culprit.clone(),
+            shard: repaired_shard.clone(),
             sequence: sequence.name.clone(),
             increment: sequence.increment,
             past: past.unwrap_or(sequence.last),

@@ -1,7 +1,8 @@
-//! Compares what the shards show with what the control store knows. No I/O.
+//! Compares the inventories of the shards with the control store. No I/O.
 //!
-//! Each shard is probed between two reads of the control store. The store is older than the fleet if the later read
-//! lacks what the shards prove. A shard is older than the map if both reads agree on this, which the caller checks.
+//! The caller reads the control store before and after it probes the shards. The store is older than the fleet if the
+//! later read lacks a flip that the shards prove. A shard is older than the map only if both reads show this, which the
+//! caller checks.
 
 use super::super::inventory::{CLOSED, Inventory, ObservedMove, ObservedServer};
 use super::older;
@@ -15,7 +16,7 @@ use crate::table::MovingTable;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What the control store knows.
+/// The data of the control store with which the shards are compared.
 #[derive(Debug, Clone, Default)]
 pub struct StoreKnowledge {
     /// The maps in force.
@@ -45,15 +46,15 @@ pub struct KnownMove {
     pub ownership: Ownership,
     /// The current epoch.
     pub epoch: i64,
-    /// True if it has ended.
+    /// True if the migration has ended.
     pub finished: bool,
     /// True if the cutover is complete and no attempt to roll back is in progress: the target is open.
     pub opened: bool,
     /// The newest map version that the migration's flip has created.
     pub version: Option<i64>,
-    /// The newest map version in the migration's row of the store: that of its last flip, or that before its last
-    /// attempt.
-    pub aware: i64,
+    /// The newest map version in the migration's row of the store: the version that its last flip created, or the
+    /// version before its last attempt.
+    pub recorded_version: i64,
 }
 
 /// Returns all contradictions, by shard.
@@ -61,10 +62,10 @@ pub struct KnownMove {
 pub fn compare(known: &StoreKnowledge, inventories: &[Inventory]) -> Vec<Contradiction> {
     let mut findings: Vec<Contradiction> = inventories
         .iter()
-        .filter_map(|one| server(known, one))
+        .filter_map(|inventory| check_server(known, inventory))
         .collect();
     // The content of another database proves nothing about the shard, and nothing is closed there.
-    let inventories = &known.of_shards(inventories);
+    let inventories = &known.from_own_databases(inventories);
     findings.extend(older::store_older(known, inventories));
     for inventory in inventories {
         for m in known.moves.iter().filter(|m| !m.finished) {
@@ -72,7 +73,7 @@ pub fn compare(known: &StoreKnowledge, inventories: &[Inventory]) -> Vec<Contrad
             findings.extend(check_new_owner(m, inventory));
         }
         findings.extend(check_released_keys(known, inventory));
-        findings.extend(ended(known, inventory));
+        findings.extend(check_completed_targets(known, inventory));
     }
     findings
 }
@@ -96,7 +97,7 @@ impl StoreKnowledge {
 
     /// Returns the inventories that come from the shards' own databases.
     #[must_use]
-    pub fn of_shards(&self, inventories: &[Inventory]) -> Vec<Inventory> {
+    pub fn from_own_databases(&self, inventories: &[Inventory]) -> Vec<Inventory> {
         let is_own = |inventory: &&Inventory| {
             let known = self.servers.get(&inventory.shard);
             known.is_none_or(|known| known.server.is_same_database(&inventory.server))
@@ -106,11 +107,11 @@ impl StoreKnowledge {
 
     /// Returns the flips that the shards prove and the store does not have, by version.
     #[must_use]
-    pub fn lost(&self, inventories: &[Inventory]) -> Vec<FlipProof> {
+    pub fn lost_flips(&self, inventories: &[Inventory]) -> Vec<FlipProof> {
         let proofs = proofs(inventories);
         let is_lost = |proof: &&FlipProof| {
             if let Some(m) = self.known(&proof.migration) {
-                return m.aware < proof.version;
+                return m.recorded_version < proof.version;
             }
             let Some(map) = self.map(&proof.map) else {
                 return false;
@@ -121,17 +122,17 @@ impl StoreKnowledge {
             let moves = moves
                 .filter(|m| m.version > Some(proof.version))
                 .map(|m| &m.keys);
-            let still = later
+            let keys_since = later
                 .chain(moves)
                 .fold(proof.keys.clone(), |keys, released| keys.minus(released));
-            !map.owned_by(&proof.owner).covers(&still)
+            !map.owned_by(&proof.owner).covers(&keys_since)
         };
         proofs.iter().filter(is_lost).cloned().collect()
     }
 
     /// Returns the highest version of a map that any shard has recorded.
     #[must_use]
-    pub fn highest(map: &MapName, inventories: &[Inventory]) -> i64 {
+    pub fn highest_version(map: &MapName, inventories: &[Inventory]) -> i64 {
         let rows = inventories.iter().flat_map(|inventory| &inventory.moves);
         let rows = rows.filter(|row| &row.map == map);
         let flipped_versions = rows.map(|row| row.flipped.unwrap_or(0).max(row.map_version));
@@ -172,40 +173,44 @@ pub(super) fn finding(
     }
 }
 
-fn server(known: &StoreKnowledge, inventory: &Inventory) -> Option<Contradiction> {
+/// Checks that the server is the one that was last observed under the name of this shard, with all of its log.
+fn check_server(known: &StoreKnowledge, inventory: &Inventory) -> Option<Contradiction> {
     let shard = &inventory.shard;
     let before = known.servers.get(shard)?;
-    let (then, now) = (&before.server, &inventory.server);
+    let (expected, found) = (&before.server, &inventory.server);
     let accept = match known.uses(shard) {
         true => format!(
-            "find out what it lacks; `shardwright reconcile --accept {shard}` says that it is the right server"
+            "find out which changes are missing; `shardwright reconcile --accept {shard}` states that this is the right server"
         ),
         false => format!(
-            "no map names the shard, so no key is missing; `shardwright reconcile --accept {shard}` says that it is the right server"
+            "no map names the shard, so no keys are affected; `shardwright reconcile --accept {shard}` states that this is the right server"
         ),
     };
-    if then.system != now.system {
-        let message = format!("server {} answers, it was {}", now.system, then.system);
-        return Some(finding(
-            ContradictionKind::OtherServer,
-            shard,
-            message,
-            &accept,
-        ));
-    }
-    if !then.is_same_database(now) {
-        let message = format!("another database answers, {now}; it was {then}");
-        return Some(finding(
-            ContradictionKind::OtherServer,
-            shard,
-            message,
-            &accept,
-        ));
-    }
-    if then.timeline != now.timeline {
+    if expected.system != found.system {
         let message = format!(
-            "it is on timeline {}, and was on {}: a standby was promoted, or it was restored to a point in time; what was not replicated is missing",
-            now.timeline, then.timeline
+            "the server has the system identifier {}, but it was {}",
+            found.system, expected.system
+        );
+        return Some(finding(
+            ContradictionKind::OtherServer,
+            shard,
+            message,
+            &accept,
+        ));
+    }
+    if !expected.is_same_database(found) {
+        let message = format!("another database is at this address: {found}; it was {expected}");
+        return Some(finding(
+            ContradictionKind::OtherServer,
+            shard,
+            message,
+            &accept,
+        ));
+    }
+    if expected.timeline != found.timeline {
+        let message = format!(
+            "the server is on timeline {}, and was on {}: a standby was promoted, or the server was restored to a point in time; changes that were not replicated are missing",
+            found.timeline, expected.timeline
         );
         return Some(finding(
             ContradictionKind::FailedOver,
@@ -214,10 +219,10 @@ fn server(known: &StoreKnowledge, inventory: &Inventory) -> Option<Contradiction
             &accept,
         ));
     }
-    let missing = before.lacks(inventory.flushed);
+    let missing = before.missing_bytes(inventory.flushed);
     (missing > 0).then(|| {
         let message = format!(
-            "its log ended {missing} bytes before the place where it had ended: it was restored from a copy; what was written since is missing"
+            "the log of the server ended {missing} bytes before an end that was observed earlier: the server was restored from a copy; later changes are missing"
         );
         finding(ContradictionKind::WentBack, shard, message, &accept)
     })
@@ -232,10 +237,10 @@ fn check_old_owner(
     let shard = &inventory.shard;
     let row = inventory.moves.iter().find(|row| row.migration == m.id);
     // If a shard has recorded a later version than the store has, the store is the older one.
-    if row.is_some_and(|row| row.flipped > Some(m.aware)) {
+    if row.is_some_and(|row| row.flipped > Some(m.recorded_version)) {
         return None;
     }
-    let (loser, must) = match m.ownership {
+    let (old_owner, required) = match m.ownership {
         Ownership::Flipped | Ownership::RollbackFencing => (&m.source, RefusalProof::Refuse),
         Ownership::Completed => (&m.source, RefusalProof::RefuseRegister),
         // Before the flip and after a rollback, the target has a register while any object of the migration is on it.
@@ -243,30 +248,33 @@ fn check_old_owner(
             (&m.target, RefusalProof::NotOpen)
         }
     };
-    if loser != shard || refuses(m, row, inventory, must) {
+    if old_owner != shard || refuses(m, row, inventory, required) {
         return None;
     }
-    let was = row.map_or("it knows nothing of the migration".to_owned(), |row| {
-        format!(
-            "register {:?}, {} guard triggers, told of version {:?}",
-            row.register, row.guards, row.flipped
-        )
-    });
-    let owner = if loser == &m.source {
+    let record = row.map_or(
+        "the shard has no record of the migration".to_owned(),
+        |row| {
+            format!(
+                "register {:?}, {} guard triggers, recorded map version {:?}",
+                row.register, row.guards, row.flipped
+            )
+        },
+    );
+    let owner = if old_owner == &m.source {
         &m.target
     } else {
         &m.source
     };
-    let found = open(
+    let found = keys_open(
         m,
         inventory,
         format!(
-            "it takes writes for {} of map {}, which shard {owner} owns ({was}): it is older than the map",
+            "the shard accepts writes to {} of map {}, which shard {owner} owns ({record}): the shard was restored to a state older than the map",
             m.keys, m.map
         ),
     );
     Some(if row.is_none() {
-        in_doubt(m, found, inventories)
+        without_record(m, found, inventories)
     } else {
         found
     })
@@ -274,21 +282,22 @@ fn check_old_owner(
 
 /// A source without any record of the migration is closed only if the target has a record. If the target has none
 /// either, the migration has ended (it was rolled back), and the store is the older one.
-fn in_doubt(m: &KnownMove, found: Contradiction, inventories: &[Inventory]) -> Contradiction {
+fn without_record(m: &KnownMove, found: Contradiction, inventories: &[Inventory]) -> Contradiction {
     let target = inventories
         .iter()
         .find(|inventory| inventory.shard == m.target);
-    let knows = |target: &Inventory| target.moves.iter().any(|row| row.migration == m.id);
+    let has_record = |target: &Inventory| target.moves.iter().any(|row| row.migration == m.id);
     match target {
-        Some(target) if knows(target) => found,
+        Some(target) if has_record(target) => found,
         Some(_) => Contradiction {
             kind: ContradictionKind::StoreOlder,
             message: format!(
-                "neither shard {} nor shard {} knows of migration {}, which the control store holds for under way: it has ended since",
+                "neither shard {} nor shard {} has a record of migration {}, which is unfinished in the control store: the migration has ended since",
                 m.source, m.target, m.id
             ),
-            hint: "the shards cannot tell how it ended: restore a newer copy of the store"
-                .to_owned(),
+            hint:
+                "the shards do not show how the migration ended: restore a newer copy of the store"
+                    .to_owned(),
             close: None,
             ..found
         },
@@ -314,13 +323,13 @@ fn refuses(
     m: &KnownMove,
     row: Option<&ObservedMove>,
     inventory: &Inventory,
-    must: RefusalProof,
+    required: RefusalProof,
 ) -> bool {
     let mut released = inventory
         .released_keys
         .iter()
         .filter(|released| released.map == m.map);
-    match must {
+    match required {
         RefusalProof::NotOpen => {
             row.is_none_or(|row| row.register.is_none_or(|value| value == CLOSED))
         }
@@ -334,9 +343,10 @@ fn refuses(
     }
 }
 
-const AT_ONCE: &str = "its keys are closed at once; what was written there meanwhile is not on the owner: find it with `shardwright map check`";
+const CLOSED_AUTOMATICALLY: &str = "the keys are closed on this shard automatically; rows that were written there meanwhile are missing on the owner: find them with `shardwright map check`";
 
-fn open(m: &KnownMove, inventory: &Inventory, message: String) -> Contradiction {
+/// Returns the contradiction that the shard accepts writes to keys of another shard, with the task to close them.
+fn keys_open(m: &KnownMove, inventory: &Inventory, message: String) -> Contradiction {
     let role = if inventory.shard == m.source {
         "source"
     } else {
@@ -350,7 +360,7 @@ fn open(m: &KnownMove, inventory: &Inventory, message: String) -> Contradiction 
             epoch: m.epoch,
             role: role.to_owned(),
             map: m.map.clone(),
-            version: m.aware,
+            version: m.recorded_version,
             keys: m.keys.clone(),
             tables: m.tables.clone(),
             for_good: m.finished,
@@ -362,7 +372,7 @@ fn open(m: &KnownMove, inventory: &Inventory, message: String) -> Contradiction 
             ContradictionKind::KeysOpen,
             &inventory.shard,
             message,
-            AT_ONCE,
+            CLOSED_AUTOMATICALLY,
         )
     }
 }
@@ -373,7 +383,7 @@ fn check_new_owner(m: &KnownMove, inventory: &Inventory) -> Option<Contradiction
     if !owns {
         return None;
     }
-    let about = |finding: Contradiction| Contradiction {
+    let of_migration = |finding: Contradiction| Contradiction {
         migration: Some(m.id.clone()),
         map: Some(m.map.clone()),
         ..finding
@@ -381,28 +391,28 @@ fn check_new_owner(m: &KnownMove, inventory: &Inventory) -> Option<Contradiction
     let row = inventory.moves.iter().find(|row| row.migration == m.id);
     let flipped = row.and_then(|row| row.flipped);
     if flipped < m.version {
-        return Some(about(finding(
+        return Some(of_migration(finding(
             ContradictionKind::DataMissing,
             &inventory.shard,
             format!(
-                "the map names it the owner of {} since version {}, and it was never told: it was restored from before that; rows are missing, and nothing is opened",
+                "by the map the shard owns {} since version {}, but it has no record of this: it was restored to an earlier time; rows are missing, so its register stays closed",
                 m.keys,
                 m.version.unwrap_or(0)
             ),
-            "restore it to its newest state, or roll the keys back by hand from the source, whose copy is as new as the stream back was",
+            "restore the shard to its newest state; or return the keys to the source yourself, whose rows are as new as the reverse stream was",
         )));
     }
     let closed = row.is_some_and(|row| row.register == Some(CLOSED));
     closed.then(|| {
-        about(finding(
+        of_migration(finding(
             ContradictionKind::KeysRefused,
             &inventory.shard,
             format!(
-                "it owns {} since version {} and refuses them: its register was lost",
+                "the shard owns {} since version {}, but refuses writes to them: the opening of its register was lost",
                 m.keys,
                 m.version.unwrap_or(0)
             ),
-            "a standby that lacked the opening may lack writes too: restore it to its newest state",
+            "a standby that did not receive the opening may lack writes too: restore the shard to its newest state",
         ))
     })
 }
@@ -415,27 +425,28 @@ fn check_released_keys(known: &StoreKnowledge, inventory: &Inventory) -> Vec<Con
         let mut moves: Vec<&KnownMove> = known.moves.iter().filter(|m| m.map == map.name).collect();
         moves.sort_by_key(|m| m.version);
         let incoming = moves.iter().filter(|m| !m.finished && &m.target == shard);
-        let mine = incoming.fold(map.owned_by(shard), |all, m| all.union(&m.keys));
+        let own_keys = incoming.fold(map.owned_by(shard), |all, m| all.union(&m.keys));
         let released = inventory
             .released_keys
             .iter()
             .find(|released| released.map == map.name);
-        let refused = released.map_or_else(|| map.no_keys(), |released| released.keys.clone());
+        let refused =
+            released.map_or_else(|| map.empty_key_set(), |released| released.keys.clone());
         for m in moves.iter().filter(|m| m.finished && &m.source == shard) {
             if m.ownership != Ownership::Completed {
                 continue;
             }
-            let must = m.keys.minus(&mine).minus(&refused);
+            let not_refused = m.keys.minus(&own_keys).minus(&refused);
             let row = inventory.moves.iter().find(|row| row.migration == m.id);
-            if must.is_empty() || row.is_some_and(ObservedMove::refuses) {
+            if not_refused.is_empty() || row.is_some_and(ObservedMove::refuses) {
                 continue;
             }
             let part = KnownMove {
-                keys: must.clone(),
+                keys: not_refused.clone(),
                 ..(*m).clone()
             };
-            findings.push(open(&part, inventory, format!(
-                "it takes writes for {must} of map {}, which it gave away with version {}: it is older than the map",
+            findings.push(keys_open(&part, inventory, format!(
+                "the shard accepts writes to {not_refused} of map {}, which it released with version {}: the shard was restored to a state older than the map",
                 map.name, m.version.unwrap_or(0)
             )));
         }
@@ -446,8 +457,8 @@ fn check_released_keys(known: &StoreKnowledge, inventory: &Inventory) -> Vec<Con
                 ..finding(
                     ContradictionKind::DataMissing,
                     shard,
-                    format!("it owns {owned} of map {}, and refuses them as given away: it was restored from before they came back; rows are missing", map.name),
-                    "restore it to its newest state; nothing is opened",
+                    format!("the shard owns {owned} of map {}, but refuses them as released keys: it was restored to a time before it received them again; rows are missing", map.name),
+                    "restore the shard to its newest state; its register stays closed",
                 )
             });
         }
@@ -456,7 +467,7 @@ fn check_released_keys(known: &StoreKnowledge, inventory: &Inventory) -> Vec<Con
 }
 
 /// Finds closed registers of completed migrations: the target was restored to a time before its opening.
-fn ended(known: &StoreKnowledge, inventory: &Inventory) -> Vec<Contradiction> {
+fn check_completed_targets(known: &StoreKnowledge, inventory: &Inventory) -> Vec<Contradiction> {
     let rows = inventory
         .moves
         .iter()
@@ -470,8 +481,8 @@ fn ended(known: &StoreKnowledge, inventory: &Inventory) -> Vec<Contradiction> {
             ..finding(
                 ContradictionKind::DataMissing,
                 &inventory.shard,
-                format!("it refuses {} of map {}, which came here for good: it was restored from before that; rows are missing", m.keys, m.map),
-                "restore it to its newest state; nothing is opened",
+                format!("the shard refuses {} of map {}, which it has owned since the migration completed: it was restored to an earlier time; rows are missing", m.keys, m.map),
+                "restore the shard to its newest state; its register stays closed",
             )
         })
     });

@@ -1,4 +1,4 @@
-//! Adds lost flips to a map. A lost version gets its old number, unless another version has it.
+//! Adds lost flips to a map. A lost version gets its old number, unless another version of the store has that number.
 
 use super::proofs::FlipProof;
 use crate::id::ShardName;
@@ -10,7 +10,7 @@ use crate::shard_map::{MapError, Mapping, MappingState, ShardMap};
 pub struct MissingVersion {
     /// The map with the version.
     pub map: ShardMap,
-    /// The flip of this version; `None`: a version number that a shard has recorded, and of which no more is known.
+    /// The flip of this version; `None`: only the number of the version is known, which a shard has recorded.
     pub proof: Option<FlipProof>,
 }
 
@@ -27,27 +27,27 @@ pub fn forward(
     at_least: i64,
 ) -> Result<Vec<MissingVersion>, MapError> {
     let mut versions: Vec<MissingVersion> = Vec::new();
-    let mut now = map.clone();
+    let mut newest = map.clone();
     for proof in lost {
-        fill(&mut versions, &mut now, proof.version - 1);
-        now = with_owner(&now, &proof.keys, &proof.owner)?;
-        now.migration = Some(proof.migration.clone());
+        add_repeated_versions(&mut versions, &mut newest, proof.version - 1);
+        newest = with_owner(&newest, &proof.keys, &proof.owner)?;
+        newest.migration = Some(proof.migration.clone());
         versions.push(MissingVersion {
-            map: now.clone(),
+            map: newest.clone(),
             proof: Some(proof.clone()),
         });
     }
-    fill(&mut versions, &mut now, at_least);
+    add_repeated_versions(&mut versions, &mut newest, at_least);
     Ok(versions)
 }
 
 /// Repeats the map under the numbers up to `number`.
-fn fill(versions: &mut Vec<MissingVersion>, now: &mut ShardMap, number: i64) {
-    while now.version.0 < number {
-        now.version = now.version.next();
-        now.migration = None;
+fn add_repeated_versions(versions: &mut Vec<MissingVersion>, newest: &mut ShardMap, number: i64) {
+    while newest.version.0 < number {
+        newest.version = newest.version.next();
+        newest.migration = None;
         versions.push(MissingVersion {
-            map: now.clone(),
+            map: newest.clone(),
             proof: None,
         });
     }

@@ -6,10 +6,10 @@ use super::proofs::FlipProof;
 use super::{Contradiction, ContradictionKind};
 use crate::id::{MapName, MigrationId, ShardName};
 
-const REPAIR_STORE: &str = "nothing is moved until the store is repaired: read what `shardwright reconcile` reports, then `shardwright reconcile --apply` moves it forward to what the shards prove";
+const REPAIR_STORE: &str = "no migration continues until the store is repaired: read the report of `shardwright reconcile`, then run `shardwright reconcile --apply`, which adds the flips that the shards prove";
 
 pub(super) fn store_older(known: &StoreKnowledge, inventories: &[Inventory]) -> Vec<Contradiction> {
-    let lost = known.lost(inventories);
+    let lost = known.lost_flips(inventories);
     let mut findings = Vec::new();
     for inventory in inventories {
         let shard = &inventory.shard;
@@ -26,7 +26,7 @@ pub(super) fn store_older(known: &StoreKnowledge, inventories: &[Inventory]) -> 
                     id,
                     &row.map,
                     format!(
-                        "migration {} gave {} to shard {} with version {} of map {}, which the control store does not know",
+                        "migration {} moved {} to shard {} with version {} of map {}, which the control store does not have",
                         row.migration, proof.keys, proof.owner, proof.version, row.map
                     ),
                 );
@@ -35,7 +35,7 @@ pub(super) fn store_older(known: &StoreKnowledge, inventories: &[Inventory]) -> 
                     id,
                     &row.map,
                     format!(
-                        "migration {} began at version {} of map {}, the control store is at version {}",
+                        "migration {} began at version {} of map {}, but the control store is at version {}",
                         row.migration, row.map_version, row.map, map.version
                     ),
                 );
@@ -49,7 +49,7 @@ pub(super) fn store_older(known: &StoreKnowledge, inventories: &[Inventory]) -> 
                     id,
                     &row.map,
                     format!(
-                        "migration {} had an owner of epoch {}, the control store knows of epoch {} only",
+                        "migration {} has epoch {} on this shard, but only epoch {} in the control store",
                         row.migration, row.epoch, m.epoch
                     ),
                 );
@@ -61,6 +61,7 @@ pub(super) fn store_older(known: &StoreKnowledge, inventories: &[Inventory]) -> 
     findings
 }
 
+/// Returns the contradiction that the store is older than a record on the shard.
 fn older(
     shard: &ShardName,
     migration: Option<&MigrationId>,
@@ -76,14 +77,14 @@ fn older(
 
 /// Returns completed moves that the store does not have.
 fn unknown_released_moves(lost: &[FlipProof], inventory: &Inventory) -> Vec<Contradiction> {
-    let lost = lost.iter().filter(|proof| proof.completed);
-    let unreported = lost.filter(|proof| {
+    let completed = lost.iter().filter(|proof| proof.completed);
+    let on_this_shard = completed.filter(|proof| {
         let mut released = inventory.released_moves.iter();
         released.any(|released| released.migration == proof.migration)
     });
-    unreported.map(|proof| {
+    on_this_shard.map(|proof| {
         older(&inventory.shard, Some(&proof.migration), &proof.map, format!(
-            "this shard gave {} to shard {} with version {} of map {}, which the control store does not know",
+            "this shard released {} to shard {} with version {} of map {}, which the control store does not have",
             proof.keys, proof.owner, proof.version, proof.map
         ))
     })
@@ -92,14 +93,14 @@ fn unknown_released_moves(lost: &[FlipProof], inventory: &Inventory) -> Vec<Cont
 
 /// Returns map versions that released keys and that the store has not reached.
 fn unknown_released_keys(known: &StoreKnowledge, inventory: &Inventory) -> Vec<Contradiction> {
-    let beyond = inventory.released_keys.iter().filter_map(|released| {
+    let unknown = inventory.released_keys.iter().filter_map(|released| {
         let map = known.map(&released.map)?;
         (map.version.0 < released.version).then(|| {
             older(&inventory.shard, None, &released.map, format!(
-                "this shard gave keys away with version {} of map {}, the control store is at version {}",
+                "this shard released keys with version {} of map {}, but the control store is at version {}",
                 released.version, released.map, map.version
             ))
         })
     });
-    beyond.collect()
+    unknown.collect()
 }

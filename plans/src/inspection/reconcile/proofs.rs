@@ -39,7 +39,7 @@ pub fn proofs(inventories: &[Inventory]) -> Vec<FlipProof> {
                 .push((&inventory.shard, row));
         }
     }
-    let mut proofs: Vec<FlipProof> = rows.values().filter_map(|rows| of_rows(rows)).collect();
+    let mut proofs: Vec<FlipProof> = rows.values().filter_map(|rows| newest_flip(rows)).collect();
     for released in inventories
         .iter()
         .flat_map(|inventory| &inventory.released_moves)
@@ -62,7 +62,8 @@ pub fn proofs(inventories: &[Inventory]) -> Vec<FlipProof> {
     proofs
 }
 
-fn of_rows(rows: &ObservedMoves<'_>) -> Option<FlipProof> {
+/// Returns the newest flip that these rows of one migration prove.
+fn newest_flip(rows: &ObservedMoves<'_>) -> Option<FlipProof> {
     let version = rows.iter().filter_map(|(_, row)| row.flipped).max()?;
     let flipped_rows: ObservedMoves<'_> = rows
         .iter()
@@ -71,7 +72,8 @@ fn of_rows(rows: &ObservedMoves<'_>) -> Option<FlipProof> {
         .collect();
     let (_, first) = flipped_rows.first()?;
     let about = rows.iter().find_map(|(_, row)| row.about.as_ref())?;
-    // The owner is the shard that was opened last, or else the open one. The new owner records a flip before it opens.
+    // The owner is the shard that an agent opened last, or else the open one. If there is none, and only one shard has
+    // recorded the flip, this shard is the owner, because the new owner records a flip before it opens.
     let opened = flipped_rows.iter().find(|(_, row)| row.owns);
     let opened = opened.or_else(|| {
         flipped_rows

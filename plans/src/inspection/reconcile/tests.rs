@@ -93,7 +93,7 @@ fn known(
             finished: false,
             opened: true,
             version,
-            aware: version.unwrap_or(1),
+            recorded_version: version.unwrap_or(1),
         }],
         ..StoreKnowledge::default()
     }
@@ -118,7 +118,7 @@ fn held() -> [Inventory; 2] {
 }
 
 #[test]
-fn a_hold_as_it_should_be_contradicts_nothing() {
+fn a_correct_hold_contradicts_nothing() {
     assert_eq!(
         kinds(&known(Ownership::Flipped, Some(2), AFTER), &held()),
         []
@@ -126,7 +126,7 @@ fn a_hold_as_it_should_be_contradicts_nothing() {
 }
 
 #[test]
-fn a_store_without_the_flip_is_older_and_the_source_is_not_called_open() {
+fn a_store_without_the_flip_is_older_and_the_source_is_not_reported_as_open() {
     let known = known(Ownership::Fencing, None, BEFORE);
     let found = kinds(&known, &held());
     assert_eq!(
@@ -136,7 +136,7 @@ fn a_store_without_the_flip_is_older_and_the_source_is_not_called_open() {
             (ContradictionKind::StoreOlder, "b".to_owned())
         ]
     );
-    let [proof] = known.lost(&held()).try_into().unwrap();
+    let [proof] = known.lost_flips(&held()).try_into().unwrap();
     assert_eq!((proof.owner.as_str(), proof.version), ("b", 2));
     assert_eq!((proof.epoch, proof.attempt), (3, 2));
 }
@@ -156,7 +156,7 @@ fn an_epoch_that_the_store_does_not_know_proves_it_older_unless_a_sweep_raised_i
 }
 
 #[test]
-fn a_flip_that_only_the_gaining_shard_was_told_of_is_proved_by_it() {
+fn a_flip_that_only_the_new_owner_has_recorded_is_proved() {
     let inventories = [
         shard("a", vec![row("source", None, CLOSED, false)]),
         shard("b", vec![row("target", Some(2), CLOSED, false)]),
@@ -166,7 +166,7 @@ fn a_flip_that_only_the_gaining_shard_was_told_of_is_proved_by_it() {
 }
 
 #[test]
-fn of_two_closed_shards_the_owner_is_the_one_that_we_opened_last() {
+fn of_two_closed_shards_the_owner_is_the_one_that_was_opened_last() {
     // After a rollback, a second attempt to release the keys was sealed.
     let inventories = [
         shard("a", vec![row("source", Some(3), CLOSED, true)]),
@@ -177,7 +177,7 @@ fn of_two_closed_shards_the_owner_is_the_one_that_we_opened_last() {
 }
 
 #[test]
-fn a_source_that_is_open_or_knows_nothing_after_the_flip_is_closed() {
+fn a_source_that_is_open_or_has_no_record_after_the_flip_is_closed() {
     let known = known(Ownership::Flipped, Some(2), AFTER);
     for rows in [vec![row("source", None, 0, false)], Vec::new()] {
         let inventories = [shard("a", rows), held()[1].clone()];
@@ -190,7 +190,7 @@ fn a_source_that_is_open_or_knows_nothing_after_the_flip_is_closed() {
 }
 
 #[test]
-fn a_source_is_not_told_of_the_flip_before_the_target_is_open() {
+fn the_source_records_the_flip_only_after_the_target_is_open() {
     let mut known = known(Ownership::Flipped, Some(2), AFTER);
     known.moves[0].opened = false;
     let target = row("target", None, CLOSED, false);
@@ -204,7 +204,7 @@ fn a_source_is_not_told_of_the_flip_before_the_target_is_open() {
 }
 
 #[test]
-fn a_migration_that_neither_shard_knows_has_ended_since() {
+fn a_migration_of_which_no_shard_has_a_record_has_ended() {
     let known = known(Ownership::Flipped, Some(2), AFTER);
     let inventories = [shard("a", Vec::new()), shard("b", Vec::new())];
     let found = compare(&known, &inventories);
@@ -219,7 +219,7 @@ fn a_migration_that_neither_shard_knows_has_ended_since() {
 }
 
 #[test]
-fn a_source_that_was_told_more_than_the_store_knows_is_not_closed() {
+fn a_source_with_a_newer_record_than_the_store_is_not_closed() {
     // Version 3 is a rollback, which the store has lost.
     let inventories = [
         shard("a", vec![row("source", Some(3), 0, true)]),
@@ -231,11 +231,11 @@ fn a_source_that_was_told_more_than_the_store_knows_is_not_closed() {
         found.iter().all(|finding| finding.close.is_none()),
         "{found:?}"
     );
-    assert_eq!(known.lost(&inventories)[0].owner.as_str(), "a");
+    assert_eq!(known.lost_flips(&inventories)[0].owner.as_str(), "a");
 }
 
 #[test]
-fn a_target_that_was_never_told_lacks_data_and_nothing_is_opened() {
+fn a_target_without_a_record_of_the_flip_lacks_data_and_is_not_opened() {
     let inventories = [
         held()[0].clone(),
         shard("b", vec![row("target", None, CLOSED, false)]),
@@ -263,7 +263,7 @@ fn keys_of_a_completed_move_stay_refused() {
 }
 
 #[test]
-fn the_line_of_who_took_the_keys_proves_a_move_that_left_nothing_else() {
+fn the_record_of_released_keys_alone_proves_a_move() {
     let mut source = shard("a", Vec::new());
     source.released_moves.push(ReleasedMove {
         map: MapName::from("m"),
@@ -277,7 +277,7 @@ fn the_line_of_who_took_the_keys_proves_a_move_that_left_nothing_else() {
         ..StoreKnowledge::default()
     };
     let inventories = [source];
-    let lost = known.lost(&inventories);
+    let lost = known.lost_flips(&inventories);
     let [version] = forward(&known.maps[0], &lost, 2)
         .unwrap()
         .try_into()
@@ -288,11 +288,11 @@ fn the_line_of_who_took_the_keys_proves_a_move_that_left_nothing_else() {
         maps: vec![Arc::new(version.map)],
         ..StoreKnowledge::default()
     };
-    assert_eq!(repaired.lost(&inventories), []);
+    assert_eq!(repaired.lost_flips(&inventories), []);
 }
 
 #[test]
-fn numbers_that_nobody_knows_more_of_repeat_the_version_before() {
+fn a_version_number_without_a_known_flip_repeats_the_version_before_it() {
     let lost = [FlipProof {
         map: MapName::from("m"),
         version: 4,
@@ -307,11 +307,14 @@ fn numbers_that_nobody_knows_more_of_repeat_the_version_before() {
     let numbers: Vec<i64> = versions.iter().map(|v| v.map.version.0).collect();
     assert_eq!(numbers, [2, 3, 4, 5]);
     let owned = |index: usize| versions[index].map.owned_by(&ShardName::from("b"));
-    assert_eq!((owned(1), owned(2)), (keys(50, 100).none(), keys(50, 100)));
+    assert_eq!(
+        (owned(1), owned(2)),
+        (keys(50, 100).empty_set(), keys(50, 100))
+    );
 }
 
 #[test]
-fn a_server_is_told_apart_by_its_identity_and_by_where_its_log_ends() {
+fn a_server_is_recognized_by_its_identity_and_the_end_of_its_log() {
     let mut known = known(Ownership::Flipped, Some(2), AFTER);
     let mut inventories = held();
     let before = |system: &str, timeline, flushed| ObservedServer {
@@ -344,8 +347,8 @@ fn a_server_is_told_apart_by_its_identity_and_by_where_its_log_ends() {
 }
 
 #[test]
-fn where_no_map_names_the_shard_nobody_is_sent_to_look_for_missing_keys() {
-    let seen = held();
+fn if_no_map_names_the_shard_the_hint_says_that_no_keys_are_affected() {
+    let inventories = held();
     let hint = |known: &mut StoreKnowledge| {
         let before = ObservedServer {
             number: 1,
@@ -358,16 +361,16 @@ fn where_no_map_names_the_shard_nobody_is_sent_to_look_for_missing_keys() {
             missing: 0,
         };
         known.servers.insert(ShardName::from("a"), before);
-        compare(known, &seen)[0].hint.clone()
+        compare(known, &inventories)[0].hint.clone()
     };
     let mut used = known(Ownership::Flipped, Some(2), AFTER);
-    assert!(hint(&mut used).starts_with("find out what it lacks"));
+    assert!(hint(&mut used).starts_with("find out which changes are missing"));
     let mut unused = StoreKnowledge::default();
     assert!(hint(&mut unused).starts_with("no map names the shard"));
 }
 
 #[test]
-fn another_database_under_a_shards_name_is_told_of_and_nothing_is_closed_there() {
+fn another_database_under_a_shards_name_is_reported_and_not_closed() {
     let mut known = known(Ownership::Flipped, Some(2), AFTER);
     let mut inventories = held();
     let identity = |database, id: &str| DatabaseIdentity {

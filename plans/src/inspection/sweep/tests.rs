@@ -4,7 +4,7 @@ use super::*;
 use crate::id::MapVersion;
 use crate::identity::DatabaseIdentity;
 use crate::inspection::inventory::{
-    About, CLOSED, Inventory, Object, ObjectKind, ObservedMove, ReleasedKeys, Whose,
+    About, CLOSED, Inventory, Object, ObjectKind, ObjectOwner, ObservedMove, ReleasedKeys,
 };
 use crate::key::{Key, KeyType};
 use crate::shard_map::{MapSettings, Mapping, MappingState, Strategy};
@@ -19,7 +19,7 @@ fn inventory(shard: &str, role: &str, flipped: Option<i64>, register: i64) -> In
         kind,
         name: name.to_owned(),
         on: None,
-        whose: Whose::Migration(id.clone()),
+        whose: ObjectOwner::Migration(id.clone()),
     };
     Inventory {
         shard: ShardName::from(shard),
@@ -90,11 +90,11 @@ fn owner(shard: &str) -> SweepInput {
 }
 
 /// Returns the decisions about slot and register, and about the guards.
-fn judged(
-    ground: &SweepInput,
+fn decisions(
+    input: &SweepInput,
     inventories: &[Inventory],
 ) -> (SweepVerdict, SweepVerdict, Option<Guards>) {
-    let (leftovers, mut sweeps) = judge(ground, inventories).remove(0);
+    let (leftovers, mut sweeps) = decide_sweeps(input, inventories).remove(0);
     let guards = match sweeps.pop() {
         Some(Sweep::Migration { guards, .. }) => guards,
         Some(Sweep::ReleasedKeys { .. } | Sweep::Probes) | None => None,
@@ -103,18 +103,18 @@ fn judged(
 }
 
 #[test]
-fn streams_go_and_a_refusal_waits_for_who_owns_the_keys() {
+fn streams_are_removed_and_a_refusal_stays_until_the_owner_is_known() {
     let closed = [inventory("a", "source", Some(2), CLOSED)];
-    let (slot, register, guards) = judged(&own_store(), &closed);
+    let (slot, register, guards) = decisions(&own_store(), &closed);
     assert_eq!(
         (slot, register),
         (SweepVerdict::Remove, SweepVerdict::Decide)
     );
     assert_eq!(guards, None);
-    let (_, register, guards) = judged(&owner("b"), &closed);
+    let (_, register, guards) = decisions(&owner("b"), &closed);
     assert_eq!(register, SweepVerdict::Close);
     assert_eq!(guards.unwrap().refuse, Some(keys()));
-    let (_, register, guards) = judged(&owner("a"), &closed);
+    let (_, register, guards) = decisions(&owner("a"), &closed);
     assert_eq!(
         (register, guards.unwrap().refuse),
         (SweepVerdict::Remove, None)
@@ -122,37 +122,37 @@ fn streams_go_and_a_refusal_waits_for_who_owns_the_keys() {
 }
 
 #[test]
-fn an_open_shard_is_closed_where_another_one_is_named() {
+fn an_open_shard_is_closed_if_the_operator_names_another_owner() {
     let open = [inventory("b", "target", Some(2), 0)];
-    assert_eq!(judged(&own_store(), &open).1, SweepVerdict::Remove);
-    let (_, register, guards) = judged(&owner("a"), &open);
+    assert_eq!(decisions(&own_store(), &open).1, SweepVerdict::Remove);
+    let (_, register, guards) = decisions(&owner("a"), &open);
     assert_eq!(register, SweepVerdict::Close);
     assert_eq!(guards.unwrap().refuse, Some(keys()));
 }
 
 #[test]
-fn a_target_that_was_never_open_is_no_owner_and_gives_its_copy_up() {
+fn the_copied_rows_of_a_target_that_was_never_open_are_removed() {
     let closed = [inventory("b", "target", None, CLOSED)];
-    let (_, register, guards) = judged(&owner("a"), &closed);
+    let (_, register, guards) = decisions(&owner("a"), &closed);
     assert_eq!(register, SweepVerdict::Remove);
     assert!(guards.unwrap().copied);
 }
 
 #[test]
-fn a_target_that_was_never_open_is_opened_where_it_is_named_and_nobody_else_takes_writes() {
+fn a_target_that_was_never_open_is_opened_if_it_is_named_and_no_other_shard_accepts_writes() {
     let closed = inventory("b", "target", None, CLOSED);
     let named = SweepInput {
         maps: vec![Arc::new(map("b"))],
         ..SweepInput::default()
     };
     assert_eq!(
-        judged(&named, std::slice::from_ref(&closed)).1,
+        decisions(&named, std::slice::from_ref(&closed)).1,
         SweepVerdict::Decide
     );
     let mut source = inventory("a", "source", None, 0);
     let inventories = [closed.clone(), source.clone()];
     assert_eq!(
-        judged(&owner("b"), &inventories).1,
+        decisions(&owner("b"), &inventories).1,
         SweepVerdict::Decide,
         "a is open"
     );
@@ -162,22 +162,25 @@ fn a_target_that_was_never_open_is_opened_where_it_is_named_and_nobody_else_take
         version: 2,
         guards: 3,
     }];
-    let (_, register, guards) = judged(&owner("b"), &[closed, source]);
+    let (_, register, guards) = decisions(&owner("b"), &[closed, source]);
     assert_eq!(register, SweepVerdict::Remove);
-    assert!(!guards.unwrap().copied, "its rows are the owner's");
+    assert!(
+        !guards.unwrap().copied,
+        "its rows belong to the owner of the keys"
+    );
 }
 
 #[test]
-fn what_was_brought_stays_while_a_live_migration_brings_the_same_keys() {
+fn copied_rows_stay_while_an_unfinished_migration_copies_the_same_keys() {
     let mut inventories = [inventory("b", "target", None, CLOSED)];
     let mut other = inventories[0].moves[0].clone();
     other.migration = MigrationId::from("y");
-    let copied = |inventories: &[Inventory], ground: &SweepInput| {
-        let (_, register, guards) = judged(ground, inventories);
+    let copied = |inventories: &[Inventory], input: &SweepInput| {
+        let (_, register, guards) = decisions(input, inventories);
         (register, guards.is_some_and(|guards| guards.copied))
     };
     let live = SweepInput {
-        live: BTreeSet::from([MigrationId::from("y")]),
+        unfinished: BTreeSet::from([MigrationId::from("y")]),
         ..owner("a")
     };
     inventories[0].moves.push(other.clone());
@@ -187,7 +190,7 @@ fn what_was_brought_stays_while_a_live_migration_brings_the_same_keys() {
         copied(&inventories, &owner("a")),
         (SweepVerdict::Remove, true)
     );
-    let (_, _, guards) = judged(&owner("a"), &inventories);
+    let (_, _, guards) = decisions(&owner("a"), &inventories);
     assert_eq!(guards.unwrap().left_too, [MigrationId::from("y")]);
     // The shard was opened for the other migration, so clients have written there.
     inventories[0].moves[1].flipped = Some(5);
@@ -205,22 +208,22 @@ fn what_was_brought_stays_while_a_live_migration_brings_the_same_keys() {
 }
 
 #[test]
-fn a_map_that_may_have_lost_the_flip_opens_no_source() {
+fn a_source_stays_closed_if_the_map_may_have_lost_the_flip() {
     let source = inventory("a", "source", Some(2), CLOSED);
     let named = SweepInput {
         maps: vec![Arc::new(map("a"))],
         ..SweepInput::default()
     };
-    let with = |target: Inventory| judged(&named, &[source.clone(), target]).1;
+    let with = |target: Inventory| decisions(&named, &[source.clone(), target]).1;
     // Both shards have recorded the same flip, and the target is open.
     assert_eq!(
         with(inventory("b", "target", Some(2), 0)),
         SweepVerdict::Decide
     );
     assert_eq!(
-        judged(&named, std::slice::from_ref(&source)).1,
+        decisions(&named, std::slice::from_ref(&source)).1,
         SweepVerdict::Decide,
-        "b was not seen"
+        "b was not observed"
     );
     assert_eq!(
         with(inventory("b", "target", None, CLOSED)),
@@ -229,14 +232,14 @@ fn a_map_that_may_have_lost_the_flip_opens_no_source() {
 }
 
 #[test]
-fn a_live_migration_and_one_that_somebody_works_for_are_left_alone() {
+fn objects_of_a_migration_that_is_unfinished_or_has_an_agent_are_kept() {
     let mut inventories = [inventory("a", "source", None, 0)];
     let live = SweepInput {
-        live: BTreeSet::from([MigrationId::from("x")]),
+        unfinished: BTreeSet::from([MigrationId::from("x")]),
         ..SweepInput::default()
     };
-    let keeps = |ground: &SweepInput, inventories: &[Inventory]| {
-        let (leftovers, sweeps) = judge(ground, inventories).remove(0);
+    let keeps = |input: &SweepInput, inventories: &[Inventory]| {
+        let (leftovers, sweeps) = decide_sweeps(input, inventories).remove(0);
         sweeps.is_empty()
             && leftovers
                 .iter()
@@ -248,14 +251,14 @@ fn a_live_migration_and_one_that_somebody_works_for_are_left_alone() {
         kind: ObjectKind::Session,
         name: "shardwright/x/apply/1".to_owned(),
         on: None,
-        whose: Whose::Migration(MigrationId::from("x")),
+        whose: ObjectOwner::Migration(MigrationId::from("x")),
     });
     assert!(keeps(&SweepInput::default(), &inventories));
 }
 
 /// Two control stores have shards in one database. Neither sweeps what the other one moves.
 #[test]
-fn what_another_store_ordered_about_a_map_of_its_own_is_left_alone() {
+fn objects_of_another_stores_migration_and_map_are_left_to_the_operator() {
     for (role, flipped, register) in [
         ("source", None, 0),
         ("source", Some(2), CLOSED),
@@ -270,7 +273,7 @@ fn what_another_store_ordered_about_a_map_of_its_own_is_left_alone() {
             })],
             ..SweepInput::default()
         };
-        let (leftovers, sweeps) = judge(&other, &inventories).remove(0);
+        let (leftovers, sweeps) = decide_sweeps(&other, &inventories).remove(0);
         assert!(
             leftovers
                 .iter()
@@ -280,20 +283,20 @@ fn what_another_store_ordered_about_a_map_of_its_own_is_left_alone() {
         // An operator's decision about another map does not affect this one.
         let (map, shard) = (MapName::from("other"), ShardName::from("a"));
         other.owners = BTreeMap::from([(map, shard)]);
-        assert_eq!(judge(&other, &inventories).remove(0).1, []);
-        assert_ne!(judge(&owner("a"), &inventories).remove(0).1, []);
+        assert_eq!(decide_sweeps(&other, &inventories).remove(0).1, []);
+        assert_ne!(decide_sweeps(&owner("a"), &inventories).remove(0).1, []);
     }
 }
 
 /// The setting belongs to the whole server. The migration is in another database, of this controller or of another one.
 #[test]
-fn a_name_that_commits_of_another_database_wait_for_is_left_alone() {
+fn a_standby_name_of_a_migration_in_another_database_is_left_to_the_operator() {
     let mut inventories = [inventory("a", "source", None, 0)];
     inventories[0].moves.clear();
     for object in &mut inventories[0].objects {
         object.kind = ObjectKind::StandbyName;
     }
-    let (leftovers, sweeps) = judge(&own_store(), &inventories).remove(0);
+    let (leftovers, sweeps) = decide_sweeps(&own_store(), &inventories).remove(0);
     assert!(
         leftovers
             .iter()

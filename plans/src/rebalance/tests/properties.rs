@@ -1,7 +1,7 @@
 //! Properties that hold for any fleet. The tests carry the moves out in their order.
 
 use super::{LIMITS, everywhere};
-use crate::rebalance::board::at;
+use crate::rebalance::state::to_index;
 use crate::rebalance::*;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ impl Case {
             .sum()
     }
 
-    fn held(&self, shard: u32) -> u64 {
+    fn shard_bytes(&self, shard: u32) -> u64 {
         self.items
             .iter()
             .filter(|item| item.shard == shard)
@@ -140,7 +140,7 @@ proptest! {
     #[test]
     fn items_move_once_from_their_owner_to_a_shard_that_may_have_them(case in cases()) {
         let outcome = case.run();
-        let mut place: Vec<u32> = case.items.iter().map(|item| item.shard).collect();
+        let mut shard_of_item: Vec<u32> = case.items.iter().map(|item| item.shard).collect();
         for made in &outcome.moves {
             prop_assert!(made.from != made.to);
             let (mut cost, mut bytes) = (0, 0);
@@ -149,24 +149,24 @@ proptest! {
                 prop_assert!(range.start < range.end && last.is_none_or(|last| last < range.start));
                 last = Some(range.end);
                 for index in range.clone() {
-                    let item = &case.items[at(index)];
-                    prop_assert_eq!(place[at(index)], item.shard, "moved twice");
+                    let item = &case.items[to_index(index)];
+                    prop_assert_eq!(shard_of_item[to_index(index)], item.shard, "moved twice");
                     prop_assert_eq!(item.shard, made.from);
-                    prop_assert!(case.allowed[at(item.allowed.0)].contains(made.to));
-                    place[at(index)] = made.to;
+                    prop_assert!(case.allowed[to_index(item.allowed.0)].contains(made.to));
+                    shard_of_item[to_index(index)] = made.to;
                     cost += item.cost;
                     bytes += item.bytes;
                 }
             }
             prop_assert_eq!((cost, bytes), (made.cost, made.bytes));
-            let to = &case.shards[at(made.to)];
+            let to = &case.shards[to_index(made.to)];
             prop_assert!(to.accepts && to.capacity > 0);
         }
         let pairs: std::collections::BTreeSet<_> =
             outcome.moves.iter().map(|made| (made.from, made.to)).collect();
         prop_assert_eq!(pairs.len(), outcome.moves.len(), "one move per pair");
         for balance in &outcome.after {
-            let items_here = || case.items.iter().zip(&place).filter(|(_, p)| **p == balance.shard);
+            let items_here = || case.items.iter().zip(&shard_of_item).filter(|(_, p)| **p == balance.shard);
             prop_assert_eq!(balance.cost, items_here().map(|(item, _)| item.cost).sum::<u64>());
             prop_assert_eq!(balance.bytes, items_here().map(|(item, _)| item.bytes).sum::<u64>());
         }
@@ -175,13 +175,13 @@ proptest! {
     #[test]
     fn every_move_that_is_not_forced_improves_the_balance(case in cases()) {
         let weight = |shard: u32| {
-            let shard = &case.shards[at(shard)];
+            let shard = &case.shards[to_index(shard)];
             if shard.accepts { shard.capacity } else { 0 }
         };
         let count = u32::try_from(case.shards.len()).unwrap();
         let mut load: Vec<u64> = (0..count).map(|shard| case.load(shard)).collect();
         for made in case.run().moves {
-            let (from, to) = (at(made.from), at(made.to));
+            let (from, to) = (to_index(made.from), to_index(made.to));
             let (weight_from, weight_to) = (weight(made.from), weight(made.to));
             let before = [(load[from], weight_from), (load[to], weight_to)];
             load[from] -= made.cost;
@@ -203,21 +203,21 @@ proptest! {
         prop_assert!(waves.clone().is_sorted());
         for wave in waves {
             let now = || outcome.moves.iter().filter(|made| made.wave == wave);
-            prop_assert!(now().count() <= at(case.limits.total.max(1)));
+            prop_assert!(now().count() <= to_index(case.limits.total.max(1)));
             for shard in (0..).zip(&case.shards).map(|(shard, _)| shard) {
                 let lanes = now().filter(|made| made.from == shard || made.to == shard).count();
-                prop_assert!(lanes <= at(case.limits.per_shard.max(1)));
+                prop_assert!(lanes <= to_index(case.limits.per_shard.max(1)));
             }
         }
         for (index, made) in outcome.moves.iter().enumerate() {
-            let Some(space) = case.shards[at(made.to)].space else { continue };
+            let Some(space) = case.shards[to_index(made.to)].space else { continue };
             let comes: u64 = outcome.moves[..=index]
                 .iter()
                 .filter(|other| other.to == made.to)
                 .map(|other| other.bytes)
                 .sum();
             let leaves: u64 = made.after.iter().map(|other| outcome.moves[*other].bytes).sum();
-            prop_assert!(case.held(made.to) + comes <= space + leaves);
+            prop_assert!(case.shard_bytes(made.to) + comes <= space + leaves);
             for other in &made.after {
                 prop_assert_eq!(outcome.moves[*other].from, made.to);
                 prop_assert!(outcome.moves[*other].wave < made.wave);

@@ -21,26 +21,26 @@ pub(super) fn read(
     form: ImportForm,
     shape: &ShardMap,
 ) -> Result<Vec<ImportEntry>, ImportError> {
-    let written: Vec<DocumentEntry> = match form {
+    let document: Vec<DocumentEntry> = match form {
         ImportForm::Json => serde_json::from_str(text).map_err(|error| {
             let line = u64::try_from(error.line()).unwrap_or(u64::MAX);
-            ImportError::one(InputPosition::Line(line), error.to_string())
+            ImportError::of_one(InputPosition::Line(line), error.to_string())
         })?,
         ImportForm::Yaml | ImportForm::Csv => {
-            serde_saphyr::from_str_with_options(text, options(text)).map_err(|error| {
-                let place = error
+            serde_saphyr::from_str_with_options(text, parser_options(text)).map_err(|error| {
+                let position = error
                     .location()
-                    .map(|place| InputPosition::Line(place.line()));
+                    .map(|position| InputPosition::Line(position.line()));
                 let reason = error.without_snippet().to_string();
-                ImportError::one(place.unwrap_or(InputPosition::Whole), reason)
+                ImportError::of_one(position.unwrap_or(InputPosition::Whole), reason)
             })?
         }
     };
-    let entries = written.into_iter().zip(1..);
+    let entries = document.into_iter().zip(1..);
     Ok(entries
         .map(|(DocumentEntry { keys, shard }, number)| ImportEntry {
-            place: InputPosition::Entry(number),
-            read: keys
+            position: InputPosition::Entry(number),
+            result: keys
                 .resolve(shape)
                 .map(|keys| (keys, shard))
                 .map_err(|error| error.to_string()),
@@ -51,23 +51,23 @@ pub(super) fn read(
 /// Replaces the entry numbers in problems by lines. This parses the text again, so it is done only after an error.
 pub(super) fn with_lines(mut error: ImportError, text: &str) -> ImportError {
     // A few characters of JSON are not valid YAML. Then the problems keep their entry numbers.
-    let found =
-        serde_saphyr::from_str_with_options::<Vec<Spanned<IgnoredAny>>>(text, options(text));
-    let Ok(spans) = found else { return error };
+    let parsed =
+        serde_saphyr::from_str_with_options::<Vec<Spanned<IgnoredAny>>>(text, parser_options(text));
+    let Ok(spans) = parsed else { return error };
     for problem in &mut error.problems {
-        let InputPosition::Entry(number) = problem.place else {
+        let InputPosition::Entry(number) = problem.position else {
             continue;
         };
         let index = usize::try_from(number - 1).unwrap_or(usize::MAX);
         if let Some(span) = spans.get(index) {
-            problem.place = InputPosition::Line(span.referenced.line());
+            problem.position = InputPosition::Line(span.referenced.line());
         }
     }
     error
 }
 
-/// A file of mappings may be long, so the parser may produce as many events as the file has bytes.
-fn options(text: &str) -> Options {
+/// Returns options with which the parser accepts long files: as many events and nodes as the file has bytes.
+fn parser_options(text: &str) -> Options {
     let mut options = Options::default();
     if let Some(budget) = &mut options.budget {
         budget.max_events = budget.max_events.max(text.len());

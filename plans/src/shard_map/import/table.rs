@@ -6,16 +6,20 @@ use crate::key::{self, Key, KeyType};
 use crate::key_set::KeySet;
 use crate::shard_map::{ShardMap, Strategy, cell};
 
-/// The meaning of each column.
+/// The indexes of the columns.
 struct TableLayout {
     shard: usize,
     keys: KeyColumnIndexes,
 }
 
 enum KeyColumnIndexes {
+    /// The key of a list map.
     Key(usize),
+    /// One virtual shard.
     Bucket(usize),
+    /// The first virtual shard, and the one after the last.
     Buckets(usize, usize),
+    /// The bounds of a range. A composite key may have one column for each of its values.
     Bounds { from: Vec<usize>, to: Vec<usize> },
 }
 
@@ -24,35 +28,35 @@ pub(super) fn read_csv(text: &str, shape: &ShardMap) -> Result<Vec<ImportEntry>,
         .flexible(true)
         .from_reader(text.as_bytes());
     let malformed = |error: &csv::Error| {
-        let place = error
+        let position = error
             .position()
             .map_or(InputPosition::Whole, |at| InputPosition::Line(at.line()));
-        ImportError::one(place, error.to_string())
+        ImportError::of_one(position, error.to_string())
     };
     let header = reader.headers().map_err(|error| malformed(&error))?;
     let names: Vec<String> = header.iter().map(|name| name.trim().to_owned()).collect();
-    let layout = by_name(&names, shape)
-        .map_err(|reason| ImportError::one(InputPosition::Line(1), reason))?;
+    let layout = layout_by_names(&names, shape)
+        .map_err(|reason| ImportError::of_one(InputPosition::Line(1), reason))?;
     let mut entries = Vec::new();
     for record in reader.records() {
         let record = record.map_err(|error| malformed(&error))?;
-        let place = record
+        let position = record
             .position()
             .map_or(InputPosition::Whole, |at| InputPosition::Line(at.line()));
-        let read = if record.len() == names.len() {
-            let bounds = matches!(layout.keys, KeyColumnIndexes::Bounds { .. });
+        let result = if record.len() == names.len() {
+            let has_bounds = matches!(layout.keys, KeyColumnIndexes::Bounds { .. });
             // An empty cell is a missing bound, but a valid key.
             let cell = |index: usize| {
                 let cell = record.get(index);
                 let cell =
-                    cell.filter(|text| !(bounds && text.is_empty() && index != layout.shard));
-                cell.map(cell::bare)
+                    cell.filter(|text| !(has_bounds && text.is_empty() && index != layout.shard));
+                cell.map(cell::unescape_cell)
             };
             entry(&layout, &cell, shape)
         } else {
             Err(columns_differ(record.len(), names.len()))
         };
-        entries.push(ImportEntry { place, read });
+        entries.push(ImportEntry { position, result });
     }
     Ok(entries)
 }
@@ -62,19 +66,19 @@ pub(super) fn read_rows(
     rows: &[Vec<Option<String>>],
     shape: &ShardMap,
 ) -> Result<Vec<ImportEntry>, ImportError> {
-    let layout = by_name(columns, shape)
-        .or_else(|_| by_position(columns, shape))
-        .map_err(|reason| ImportError::one(InputPosition::Whole, reason))?;
+    let layout = layout_by_names(columns, shape)
+        .or_else(|_| layout_by_positions(columns, shape))
+        .map_err(|reason| ImportError::of_one(InputPosition::Whole, reason))?;
     let entries = rows.iter().zip(1..).map(|(row, number)| {
         let cell = |index: usize| row.get(index).and_then(Option::as_deref);
-        let read = if row.len() == columns.len() {
+        let result = if row.len() == columns.len() {
             entry(&layout, &cell, shape)
         } else {
             Err(columns_differ(row.len(), columns.len()))
         };
         ImportEntry {
-            place: InputPosition::Row(number),
-            read,
+            position: InputPosition::Row(number),
+            result,
         }
     });
     Ok(entries.collect())
@@ -93,49 +97,53 @@ pub(in crate::shard_map) fn header(shape: &ShardMap) -> Vec<&'static str> {
     }
 }
 
-fn by_name(columns: &[String], shape: &ShardMap) -> Result<TableLayout, String> {
+fn layout_by_names(columns: &[String], shape: &ShardMap) -> Result<TableLayout, String> {
     let numbered = |end: &str| {
         (1..=shape.key.len())
             .map(|nth| format!("{end}_{nth}"))
             .collect()
     };
-    let wide: Vec<String> = [numbered("from"), numbered("to"), vec!["shard".to_owned()]].concat();
-    let plain: Vec<String> = header(shape)
+    let numbered_columns: Vec<String> =
+        [numbered("from"), numbered("to"), vec!["shard".to_owned()]].concat();
+    let plain_columns: Vec<String> = header(shape)
         .iter()
         .map(|name| (*name).to_owned())
         .collect();
     let find = |names: &[String]| -> Option<Vec<usize>> {
-        let places = names
+        let positions = names
             .iter()
             .map(|name| columns.iter().position(|c| c == name));
-        places
+        positions
             .collect::<Option<Vec<_>>>()
             .filter(|_| names.len() == columns.len())
     };
-    let found = find(&plain).or_else(|| {
-        let wide = Some(&wide).filter(|_| shape.strategy == Strategy::Range);
-        wide.and_then(|wide| find(wide))
+    let found = find(&plain_columns).or_else(|| {
+        let numbered_columns =
+            Some(&numbered_columns).filter(|_| shape.strategy == Strategy::Range);
+        numbered_columns.and_then(|numbered_columns| find(numbered_columns))
     });
-    let layout = found.as_deref().and_then(|places| laid_out(places, shape));
+    let layout = found
+        .as_deref()
+        .and_then(|positions| layout_of_columns(positions, shape));
     layout.ok_or_else(|| {
         format!(
             "the columns of a {} map are {}; found {}",
             shape.strategy,
-            plain.join(","),
+            plain_columns.join(","),
             columns.join(",")
         )
     })
 }
 
-fn by_position(columns: &[String], shape: &ShardMap) -> Result<TableLayout, String> {
+fn layout_by_positions(columns: &[String], shape: &ShardMap) -> Result<TableLayout, String> {
     let last = columns.len().saturating_sub(1);
     let shard = columns
         .iter()
         .position(|name| name == "shard")
         .unwrap_or(last);
-    let mut places: Vec<usize> = (0..columns.len()).filter(|index| *index != shard).collect();
-    places.push(shard);
-    laid_out(&places, shape).ok_or_else(|| {
+    let mut positions: Vec<usize> = (0..columns.len()).filter(|index| *index != shard).collect();
+    positions.push(shard);
+    layout_of_columns(&positions, shape).ok_or_else(|| {
         format!(
             "{} column(s) cannot be the mappings of a {} map with a key of {} column(s)",
             columns.len(),
@@ -145,9 +153,9 @@ fn by_position(columns: &[String], shape: &ShardMap) -> Result<TableLayout, Stri
     })
 }
 
-/// Returns the layout with the columns `places`: those of the keys, then that of the shard.
-fn laid_out(places: &[usize], shape: &ShardMap) -> Option<TableLayout> {
-    let (shard, keys) = places.split_last()?;
+/// Returns the layout with the columns `positions`: those of the keys, then that of the shard.
+fn layout_of_columns(positions: &[usize], shape: &ShardMap) -> Option<TableLayout> {
+    let (shard, keys) = positions.split_last()?;
     let keys = match (shape.strategy, keys) {
         (Strategy::List, [key]) => KeyColumnIndexes::Key(*key),
         (Strategy::Hash, [bucket]) => KeyColumnIndexes::Bucket(*bucket),
@@ -177,7 +185,7 @@ fn entry<'a>(
         KeyColumnIndexes::Key(index) => {
             let text = cell(*index).ok_or("the key is null")?;
             let kind = shape.key.first().copied().unwrap_or(KeyType::Text);
-            KeySet::list([read(kind, text)?])
+            KeySet::list([read_key(kind, text)?])
         }
         KeyColumnIndexes::Bucket(index) => {
             let bucket = bucket(cell(*index), shape)?;
@@ -218,11 +226,11 @@ fn bucket(cell: Option<&str>, shape: &ShardMap) -> Result<u32, String> {
     number.ok_or_else(|| format!("{text:?} is no virtual shard of {}", shape.buckets))
 }
 
-/// Reads one end of a range. Without any value the bound is missing.
+/// Reads one end of a range from its cells. If all cells are empty, the bound is missing.
 fn bound(cells: &[Option<&str>], types: &[KeyType]) -> Result<Option<Key>, String> {
     match (cells, types) {
         ([None], _) => Ok(None),
-        ([Some(text)], [kind]) => read(*kind, text).map(Some),
+        ([Some(text)], [kind]) => read_key(*kind, text).map(Some),
         ([Some(text)], _) => {
             let key: Key = serde_json::from_str(text)
                 .map_err(|_| format!("{text:?} is not a JSON array of the key's columns"))?;
@@ -233,7 +241,7 @@ fn bound(cells: &[Option<&str>], types: &[KeyType]) -> Result<Option<Key>, Strin
         (cells, _) if cells.iter().all(Option::is_none) => Ok(None),
         (cells, _) => {
             let values = cells.iter().zip(types).map(|(cell, kind)| match cell {
-                Some(text) => read(*kind, text),
+                Some(text) => read_key(*kind, text),
                 None => Err("some columns of the bound are empty, others are not".to_owned()),
             });
             values
@@ -243,7 +251,7 @@ fn bound(cells: &[Option<&str>], types: &[KeyType]) -> Result<Option<Key>, Strin
     }
 }
 
-fn read(kind: KeyType, text: &str) -> Result<Key, String> {
+fn read_key(kind: KeyType, text: &str) -> Result<Key, String> {
     kind.read(text)
         .ok_or_else(|| format!("{text:?} is not a {kind}"))
 }

@@ -1,6 +1,6 @@
 //! Drains: every key finds another shard, and nothing else moves.
 
-use super::{four, four_loads, outlined, pin};
+use super::{loads_of_four, map_of_four, outlined, pin};
 use crate::fixture::{accounts, brief, fleet, load, map, range, try_outline, users};
 use plans::key::Key;
 use plans::key_set::KeySet;
@@ -13,7 +13,12 @@ const DRAIN: &str = "{operation: drain, map: m, source: d, drop_tables: true}";
 fn a_drained_shard_is_emptied_and_nothing_else_moves() {
     let fleet = fleet(&["a", "b", "c", "d"]);
     // Shard a is far above its share, but that is not what was asked for.
-    let outline = outlined(DRAIN, &four(), &fleet, &four_loads([90, 30, 30, 80]));
+    let outline = outlined(
+        DRAIN,
+        &map_of_four(),
+        &fleet,
+        &loads_of_four([90, 30, 30, 80]),
+    );
     let moved = outline
         .moves
         .iter()
@@ -36,7 +41,7 @@ fn a_drained_shard_is_emptied_and_nothing_else_moves() {
         outline
             .notes
             .iter()
-            .any(|n| n.contains("dropped once nothing is left"))
+            .any(|n| n.contains("dropped once they have no rows"))
     );
 }
 
@@ -54,7 +59,7 @@ fn a_drain_to_one_shard_needs_no_measurement() {
 }
 
 #[test]
-fn a_drain_of_a_list_map_takes_what_was_not_measured_along() {
+fn a_drain_of_a_list_map_also_moves_keys_that_were_not_measured() {
     let mut map = accounts();
     map.mappings[1].shard = "shard-b".into();
     let name = |name: &str, rows| (KeySet::list([Key::from(name)]), rows, 0);
@@ -72,19 +77,19 @@ fn a_drain_of_a_list_map_takes_what_was_not_measured_along() {
 }
 
 #[test]
-fn a_drain_with_nowhere_to_go_is_refused() {
+fn a_drain_without_a_target_is_refused() {
     let abcd = fleet(&["a", "b", "c", "d"]);
     let only = map("m", &[(None, None, "d")]);
     assert_eq!(
         try_outline(DRAIN, &only, &abcd, &[]).unwrap_err(),
-        ["map m has no shard besides d; name the shards that take its keys under `targets`"]
+        ["map m has no shard besides d; name the shards that receive its keys under `targets`"]
     );
     let (idle, empty) = (
         fleet(&["a", "b", "c", "d", "e"]),
         "{operation: drain, map: m, source: e}",
     );
     assert_eq!(
-        try_outline(empty, &four(), &idle, &[]).unwrap_err(),
+        try_outline(empty, &map_of_four(), &idle, &[]).unwrap_err(),
         ["shard e owns no keys in map m version 7"]
     );
 }
@@ -92,18 +97,18 @@ fn a_drain_with_nowhere_to_go_is_refused() {
 #[test]
 fn a_drain_that_a_pin_forbids_is_refused_by_its_name() {
     let abcd = fleet(&["a", "b", "c", "d"]);
-    let mut map = four();
+    let mut map = map_of_four();
     map.settings.rules = vec![pin("vip", range(Some(310), Some(315)), "d")];
-    let problems = try_outline(DRAIN, &map, &abcd, &four_loads([10; 4])).unwrap_err();
+    let problems = try_outline(DRAIN, &map, &abcd, &loads_of_four([10; 4])).unwrap_err();
     assert!(
-        problems[0].ends_with("of rules vip, [310, 320) may go nowhere else"),
+        problems[0].ends_with("the rules vip allow [310, 320) on no other shard"),
         "{problems:?}"
     );
     let reason = DRAIN.replace(
         "source: d",
         "source: d, options: {override_rules: shard d is broken}",
     );
-    let outline = outlined(&reason, &map, &abcd, &four_loads([10; 4]));
+    let outline = outlined(&reason, &map, &abcd, &loads_of_four([10; 4]));
     let note = outline
         .notes
         .iter()

@@ -1,6 +1,6 @@
-//! Even splits: where the shard is cut, and what cannot be cut evenly.
+//! Splits by load: the split points, and loads that cannot be split as requested.
 
-use super::{outlined, pieces};
+use super::{load_in_pieces, outlined};
 use crate::fixture::{accounts, brief, fleet, load, map, range, try_outline, users};
 use plans::inspection::Load;
 use plans::key::Key;
@@ -15,9 +15,9 @@ fn one_shard(keys: i64) -> ShardMap {
 }
 
 #[test]
-fn an_even_split_cuts_where_the_shares_ask() {
+fn an_even_split_divides_by_the_requested_shares() {
     let abc = fleet(&["a", "b", "c"]);
-    let loads = [pieces("a", 0, &[10, 10, 10, 10, 10, 10])];
+    let loads = [load_in_pieces("a", 0, &[10, 10, 10, 10, 10, 10])];
     let outline = outlined(EVEN, &one_shard(60), &abc, &loads);
     assert_eq!(
         brief(&outline),
@@ -25,7 +25,7 @@ fn an_even_split_cuts_where_the_shares_ask() {
     );
     assert_eq!(
         outline.notes[0],
-        "part a: [0, 20), about 20 rows (33 % of the whole, 33 % asked for)"
+        "part a: [0, 20), about 20 rows (33 % of the load; the request wants 33 %)"
     );
     let shares = EVEN.replace("{shard: a}", "{shard: a, share: 4}");
     let outline = outlined(&shares, &one_shard(60), &abc, &loads);
@@ -33,7 +33,7 @@ fn an_even_split_cuts_where_the_shares_ask() {
         brief(&outline),
         ["m1 a > b: [40, 50)", "m2 a > c: [50, 60)"]
     );
-    // The part that stays may be any.
+    // Any part may stay on the split shard.
     let last = EVEN.replace(
         "[{shard: a}, {shard: b}, {shard: c}]",
         "[{shard: b}, {shard: a}]",
@@ -45,7 +45,7 @@ fn an_even_split_cuts_where_the_shares_ask() {
 #[test]
 fn no_part_of_an_even_split_is_empty() {
     let abc = fleet(&["a", "b", "c"]);
-    let loads = [pieces("a", 0, &[0, 0, 30, 31, 32, 0, 0])];
+    let loads = [load_in_pieces("a", 0, &[0, 0, 30, 31, 32, 0, 0])];
     let outline = outlined(EVEN, &one_shard(70), &abc, &loads);
     assert_eq!(
         brief(&outline),
@@ -84,11 +84,11 @@ fn an_even_split_of_virtual_shards_and_of_listed_keys() {
 #[test]
 fn an_even_split_with_an_item_that_outweighs_a_part_is_refused() {
     let abc = fleet(&["a", "b", "c"]);
-    let mut heavy = pieces("a", 0, &[10, 10, 90, 10]);
+    let mut heavy = load_in_pieces("a", 0, &[10, 10, 90, 10]);
     let problems = try_outline(EVEN, &one_shard(40), &abc, &[heavy.clone()]).unwrap_err();
     assert!(
         problems[0].starts_with(
-            "[20, 30) on shard a carry 90 rows, more than the share of part b; split [20, 30)"
+            "[20, 30) on shard a have 90 rows, more than the share of part b; split [20, 30)"
         ),
         "{problems:?}"
     );
@@ -104,14 +104,14 @@ fn an_even_split_without_figures_is_refused() {
     let refused = |loads: &[Load]| try_outline(EVEN, &one_shard(30), &abc, loads).unwrap_err();
     assert_eq!(refused(&[]), ["the load of shard a was not measured"]);
     assert_eq!(
-        refused(&[pieces("a", 0, &[0, 0, 0])]),
+        refused(&[load_in_pieces("a", 0, &[0, 0, 0])]),
         [
-            "nothing is measured on shard a by rows; name the keys of the parts, or count by something else"
+            "nothing is measured on shard a by rows; name the keys of the parts, or measure by something else"
         ]
     );
     let all = [load("a", &[(range(Some(0), Some(30)), 5, 0)], &[])];
     assert_eq!(
         refused(&all),
-        ["shard a has 1 item(s) that could be parted, fewer than the 3 parts"]
+        ["shard a has 1 item(s) between which it can be split, fewer than the 3 parts"]
     );
 }

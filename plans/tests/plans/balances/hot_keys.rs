@@ -1,6 +1,6 @@
-//! What no move can balance: the plan proposes to isolate the key or to split the item.
+//! Loads that no move can balance: the plan proposes to isolate the key or to split the item.
 
-use super::{REBALANCE, outlined, pieces};
+use super::{REBALANCE, load_in_pieces, outlined};
 use crate::fixture::{accounts, brief, fleet, load, map, map_of_kind, try_outline};
 use plans::key::{Key, KeyType};
 use plans::key_set::{KeySet, bucket_of};
@@ -9,7 +9,7 @@ use plans::request::Measure;
 use plans::shard_map::Strategy as Division;
 
 #[test]
-fn a_key_beyond_a_fair_share_is_proposed_to_be_isolated() {
+fn a_key_above_a_fair_share_is_proposed_to_be_isolated() {
     let shards = ["shard-a", "shard-b"];
     let name = |name: &str, rows| (KeySet::list([Key::from(name)]), rows, 0);
     let loads = [
@@ -45,18 +45,18 @@ fn a_key_beyond_a_fair_share_is_proposed_to_be_isolated() {
     assert_eq!(
         proposals,
         [
-            "key \"acme\" alone carries 900 rows, 1.8x the fair share of shard shard-a; isolate it: `shardwright plan isolate accounts acme --to NEW-SHARD`"
+            "key \"acme\" alone has 900 rows, 1.8x the fair share of shard shard-a; isolate it: `shardwright plan isolate accounts acme --to NEW-SHARD`"
         ]
     );
 }
 
 #[test]
-fn an_item_beyond_a_fair_share_is_proposed_to_be_split() {
+fn an_item_above_a_fair_share_is_proposed_to_be_split() {
     let ab = fleet(&["a", "b"]);
     let two = map("m", &[(Some(0), Some(30), "a"), (Some(30), Some(60), "b")]);
     let loads = [
-        pieces("a", 0, &[900, 10, 10]),
-        pieces("b", 30, &[10, 10, 10]),
+        load_in_pieces("a", 0, &[900, 10, 10]),
+        load_in_pieces("b", 30, &[10, 10, 10]),
     ];
     let problems = match try_outline(REBALANCE, &two, &ab, &loads) {
         Ok(outline) => outline.notes,
@@ -67,7 +67,7 @@ fn an_item_beyond_a_fair_share_is_proposed_to_be_split() {
         .find(|p| p.starts_with("[0, 10) on shard a"))
         .unwrap();
     assert!(
-        proposal.contains("carry 900 rows, 1.89x the fair share of shard a; split [0, 10)"),
+        proposal.contains("have 900 rows, 1.89x the fair share of shard a; split [0, 10)"),
         "{proposal}"
     );
 }
@@ -90,14 +90,14 @@ fn a_hot_virtual_shard_names_its_hot_key() {
     );
     let loads = [load("a", &first, &[(hot, 880)])];
     let text = "{operation: rebalance, map: u, by: writes, onto: [b]}";
-    let said = match try_outline(text, &map, &fleet(&["a", "b"]), &loads) {
+    let notes = match try_outline(text, &map, &fleet(&["a", "b"]), &loads) {
         Ok(outline) => outline.notes,
         Err(problems) => problems,
     };
-    let proposals: Vec<&String> = said.iter().filter(|n| n.contains("isolate")).collect();
-    assert_eq!(proposals.len(), 1, "{said:?}");
+    let proposals: Vec<&String> = notes.iter().filter(|n| n.contains("isolate")).collect();
+    assert_eq!(proposals.len(), 1, "{notes:?}");
     assert!(
-        proposals[0].starts_with("key 42 alone carries 880 writes"),
+        proposals[0].starts_with("key 42 alone has 880 writes"),
         "{proposals:?}"
     );
 }

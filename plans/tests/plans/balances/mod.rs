@@ -1,4 +1,4 @@
-//! Operations that work out which keys move: even splits, drains, rebalances.
+//! Operations that determine from the load which keys move: even splits, drains, rebalances.
 
 mod drains;
 mod even_splits;
@@ -17,7 +17,7 @@ use proptest::prelude::*;
 const REBALANCE: &str = "{operation: rebalance, map: m}";
 
 /// The load of a range shard in pieces of ten keys from `from` on.
-fn pieces(shard: &str, from: i64, rows: &[u64]) -> Load {
+fn load_in_pieces(shard: &str, from: i64, rows: &[u64]) -> Load {
     let items: Vec<_> = rows
         .iter()
         .zip(0..)
@@ -34,7 +34,7 @@ fn outlined(text: &str, map: &ShardMap, fleet: &[ShardInfo], loads: &[Load]) -> 
 }
 
 /// Four range shards of a hundred keys each.
-fn four() -> ShardMap {
+fn map_of_four() -> ShardMap {
     map(
         "m",
         &[
@@ -46,12 +46,12 @@ fn four() -> ShardMap {
     )
 }
 
-/// The load of these: ten pieces each.
-fn four_loads(rows: [u64; 4]) -> Vec<Load> {
+/// Returns the loads of these shards, each in ten equal pieces.
+fn loads_of_four(rows: [u64; 4]) -> Vec<Load> {
     let shards = ["a", "b", "c", "d"].into_iter().zip([0, 100, 200, 300]);
     shards
         .zip(rows)
-        .map(|((shard, from), rows)| pieces(shard, from, &[rows; 10]))
+        .map(|((shard, from), rows)| load_in_pieces(shard, from, &[rows; 10]))
         .collect()
 }
 
@@ -66,8 +66,8 @@ fn pin(name: &str, keys: KeySet, shard: &str) -> PlacementRule {
 }
 
 #[test]
-fn what_must_be_measured_is_known_before() {
-    let need = |text: &str| needs(&Request::parse(text).unwrap(), &four());
+fn the_planner_says_what_must_be_measured() {
+    let need = |text: &str| needs(&Request::parse(text).unwrap(), &map_of_four());
     let even = need(even_splits::EVEN).unwrap();
     assert_eq!(
         (even.shards.len(), even.by, even.watch_seconds),
@@ -108,12 +108,12 @@ proptest! {
         };
         let Ok(outline) = try_outline(&text, &map, &fleet, &loads) else { return Ok(()) };
         let mut after = map.clone();
-        for (index, one) in outline.moves.iter().enumerate() {
-            after = after.with_moved(&one.keys, &one.source, &one.target, &"m1".into()).unwrap();
-            let target = fleet.iter().find(|s| s.name == one.target).unwrap();
-            prop_assert!(map.settings.rules[0].allows(&one.keys, target));
+        for (index, m) in outline.moves.iter().enumerate() {
+            after = after.with_moved(&m.keys, &m.source, &m.target, &"m1".into()).unwrap();
+            let target = fleet.iter().find(|s| s.name == m.target).unwrap();
+            prop_assert!(map.settings.rules[0].allows(&m.keys, target));
             let earlier: Vec<&str> = outline.moves[..index].iter().map(|m| m.id.as_str()).collect();
-            prop_assert!(one.after.iter().all(|a| earlier.contains(&a.id.as_str())));
+            prop_assert!(m.after.iter().all(|a| earlier.contains(&a.id.as_str())));
         }
         if let Some(shard) = drained {
             prop_assert!(after.owned_by(&names[shard].into()).is_empty());

@@ -1,6 +1,6 @@
 //! Rebalances: the load evens out within capacity, rules and limits.
 
-use super::{REBALANCE, four, four_loads, outlined, pin};
+use super::{REBALANCE, loads_of_four, map_of_four, outlined, pin};
 use crate::fixture::{brief, fleet, load, map, range, try_outline, users};
 use plans::inspection::Load;
 use plans::key_set::KeySet;
@@ -8,9 +8,14 @@ use plans::plan::Until;
 use plans::shard_map::{Effect, PlacementRule};
 
 #[test]
-fn a_rebalance_says_why_each_move_is_made() {
+fn each_move_of_a_rebalance_has_a_reason() {
     let abcd = fleet(&["a", "b", "c", "d"]);
-    let outline = outlined(REBALANCE, &four(), &abcd, &four_loads([90, 50, 40, 20]));
+    let outline = outlined(
+        REBALANCE,
+        &map_of_four(),
+        &abcd,
+        &loads_of_four([90, 50, 40, 20]),
+    );
     assert!(!outline.moves.is_empty());
     let first = &outline.moves[0];
     assert_eq!(first.source.as_str(), "a");
@@ -61,10 +66,15 @@ fn a_rebalance_evens_out_a_skewed_fleet() {
 }
 
 #[test]
-fn a_balanced_map_is_left_alone_with_the_figures() {
+fn a_rebalance_of_a_balanced_map_is_refused_with_the_loads() {
     let abcd = fleet(&["a", "b", "c", "d"]);
-    let problems =
-        try_outline(REBALANCE, &four(), &abcd, &four_loads([50, 52, 49, 50])).unwrap_err();
+    let problems = try_outline(
+        REBALANCE,
+        &map_of_four(),
+        &abcd,
+        &loads_of_four([50, 52, 49, 50]),
+    )
+    .unwrap_err();
     assert_eq!(
         problems[0],
         "every shard is already within the threshold of 10 %"
@@ -76,10 +86,10 @@ fn a_balanced_map_is_left_alone_with_the_figures() {
 }
 
 #[test]
-fn new_shards_take_part_by_name_and_only_the_first_move_to_one_creates_tables() {
+fn new_shards_receive_keys_and_their_first_move_creates_the_tables() {
     let abcde = fleet(&["a", "b", "c", "d", "e"]);
     let text = "{operation: rebalance, map: m, onto: [e]}";
-    let outline = outlined(text, &four(), &abcde, &four_loads([50; 4]));
+    let outline = outlined(text, &map_of_four(), &abcde, &loads_of_four([50; 4]));
     assert!(outline.moves.len() > 1);
     assert!(outline.moves.iter().all(|m| m.target.as_str() == "e"));
     for pair in outline.moves.windows(2) {
@@ -91,7 +101,7 @@ fn new_shards_take_part_by_name_and_only_the_first_move_to_one_creates_tables() 
     }
     let unknown = "{operation: rebalance, map: m, onto: [z]}";
     assert_eq!(
-        try_outline(unknown, &four(), &abcde, &four_loads([50; 4])).unwrap_err(),
+        try_outline(unknown, &map_of_four(), &abcde, &loads_of_four([50; 4])).unwrap_err(),
         ["there is no shard z; `shardwright shard add` registers it"]
     );
 }
@@ -101,7 +111,7 @@ fn capacity_labels_and_rules_are_kept_by_a_rebalance() {
     let mut abcd = fleet(&["a", "b", "c", "d"]);
     abcd[1].capacity = 0;
     abcd[2].labels = [("tier".to_owned(), "slow".to_owned())].into();
-    let mut map = four();
+    let mut map = map_of_four();
     map.settings.rules = vec![PlacementRule {
         name: "not-slow".to_owned(),
         effect: Effect::Exclude,
@@ -109,14 +119,14 @@ fn capacity_labels_and_rules_are_kept_by_a_rebalance() {
         shard: None,
         labels: [("tier".to_owned(), "slow".to_owned())].into(),
     }];
-    let outline = outlined(REBALANCE, &map, &abcd, &four_loads([100, 0, 10, 10]));
+    let outline = outlined(REBALANCE, &map, &abcd, &loads_of_four([100, 0, 10, 10]));
     assert!(!outline.moves.is_empty());
     for one in outline.moves.iter().filter(|m| m.source.as_str() == "a") {
         assert_eq!(one.target.as_str(), "d", "{:?}", brief(&outline));
     }
-    // What is where a rule forbids it leaves, however well it is balanced.
+    // Keys leave a shard that a rule forbids, even if the load is balanced.
     map.settings.rules = vec![pin("home", range(Some(200), Some(210)), "d")];
-    let outline = outlined(REBALANCE, &map, &abcd, &four_loads([10, 0, 10, 10]));
+    let outline = outlined(REBALANCE, &map, &abcd, &loads_of_four([10, 0, 10, 10]));
     let home = outline
         .moves
         .iter()
@@ -128,7 +138,12 @@ fn capacity_labels_and_rules_are_kept_by_a_rebalance() {
 fn bytes_that_move_can_be_limited() {
     let abcd = fleet(&["a", "b", "c", "d"]);
     let text = "{operation: rebalance, map: m, max_bytes: 9000}";
-    let outline = outlined(text, &four(), &abcd, &four_loads([90, 10, 10, 10]));
+    let outline = outlined(
+        text,
+        &map_of_four(),
+        &abcd,
+        &loads_of_four([90, 10, 10, 10]),
+    );
     // A piece of shard a has 9,000 bytes.
     assert_eq!(brief(&outline).len(), 1);
     assert!(
@@ -146,7 +161,7 @@ fn a_move_that_needs_space_waits_until_the_old_rows_are_gone() {
         "m",
         &[(Some(0), Some(100), "a"), (Some(100), Some(200), "b")],
     );
-    // Shard b is full of cold bytes that may only live on a; the hot keys of a come for them.
+    // Shard b is full of bytes with few writes that a rule allows only on a. Keys of a with many writes move to b.
     let hot: Vec<_> = (0..10)
         .map(|n| (range(Some(n * 10), Some(n * 10 + 10)), 1, 100))
         .collect();

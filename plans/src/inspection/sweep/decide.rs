@@ -1,7 +1,7 @@
-//! Decides what happens to each object, and why this is safe. No I/O.
+//! Decides what a sweep does with each object, and why this is safe. No I/O.
 
 use super::super::inventory::{
-    About, CLOSED, Inventory, Object, ObjectKind, ObservedMove, ReleasedKeys, Whose,
+    About, CLOSED, Inventory, Object, ObjectKind, ObjectOwner, ObservedMove, ReleasedKeys,
 };
 use super::{Guards, Leftover, Sweep, SweepInput, SweepVerdict};
 use crate::id::{MapName, MigrationId, ShardName};
@@ -17,16 +17,19 @@ struct MoveVerdict {
     why: String,
     guards: Option<Guards>,
     /// True if the decision also applies to objects that refuse no writes: slots, publications, sessions.
-    of_all: bool,
+    for_all_objects: bool,
 }
 
 /// Returns all objects of Shardwright on the observed shards, each with a decision, and the sweeps that carry the
 /// decisions out.
 #[must_use]
-pub fn judge(ground: &SweepInput, inventories: &[Inventory]) -> Vec<(Vec<Leftover>, Vec<Sweep>)> {
+pub fn decide_sweeps(
+    input: &SweepInput,
+    inventories: &[Inventory],
+) -> Vec<(Vec<Leftover>, Vec<Sweep>)> {
     inventories
         .iter()
-        .map(|inventory| judge_shard(ground, inventories, inventory))
+        .map(|inventory| decide_shard(input, inventories, inventory))
         .collect()
 }
 
@@ -41,17 +44,17 @@ impl ShardVerdicts<'_> {
     fn add(&mut self, object: &Object, verdict: SweepVerdict, why: &str) {
         self.leftovers.push(Leftover {
             shard: self.inventory.shard.clone(),
-            object: named(object),
+            object: object_text(object),
             verdict,
             why: why.to_owned(),
         });
     }
 
-    /// Adds all objects of a migration that is not unfinished in this store.
-    fn add_orphan(&mut self, id: &MigrationId, judged: MoveVerdict) {
+    /// Adds all objects of a migration that has ended or that this store does not have.
+    fn add_migration(&mut self, id: &MigrationId, decision: MoveVerdict) {
         let is_on_shard = self.inventory.moves.iter().any(|m| &m.migration == id);
-        let mut goes = judged.guards.is_some();
-        let whose = Whose::Migration(id.clone());
+        let mut is_swept = decision.guards.is_some();
+        let whose = ObjectOwner::Migration(id.clone());
         let objects = self.inventory.objects.iter();
         for object in objects.filter(|object| object.whose == whose) {
             match object.kind {
@@ -64,10 +67,10 @@ impl ShardVerdicts<'_> {
                 | ObjectKind::Publication
                 | ObjectKind::StandbyName
                 | ObjectKind::Session
-                    if !judged.of_all =>
+                    if !decision.for_all_objects =>
                 {
-                    goes = true;
-                    self.add(object, SweepVerdict::Remove, STREAM);
+                    is_swept = true;
+                    self.add(object, SweepVerdict::Remove, NOT_NEEDED);
                 }
                 ObjectKind::Slot
                 | ObjectKind::Publication
@@ -79,29 +82,29 @@ impl ShardVerdicts<'_> {
                 | ObjectKind::Register
                 | ObjectKind::Refusals
                 | ObjectKind::Rows
-                | ObjectKind::Schema => self.add(object, judged.verdict, &judged.why),
+                | ObjectKind::Schema => self.add(object, decision.verdict, &decision.why),
             }
         }
-        if goes {
+        if is_swept {
             self.sweeps.push(Sweep::Migration {
                 migration: id.clone(),
-                guards: judged.guards,
+                guards: decision.guards,
             });
         }
     }
 
     /// Decides about the guard of one map's released keys.
-    fn judge_released_keys(
+    fn decide_released_keys(
         &mut self,
-        ground: &SweepInput,
+        input: &SweepInput,
         released: &ReleasedKeys,
     ) -> (SweepVerdict, String) {
-        let (verdict, mut why) = judge_released_keys(ground, &self.inventory.shard, released);
+        let (verdict, mut why) = decide_released_keys(input, &self.inventory.shard, released);
         let released_moves = self.inventory.released_moves.iter();
         let mut moved = released_moves.filter(|moved| moved.map == released.map);
         if let Some(moved) = moved.next_back().filter(|_| verdict != SweepVerdict::Keep) {
             why += &format!(
-                "; shard {} took {} with version {}: nobody may write them there then",
+                "; shard {} received {} with version {}: make sure that no application writes these keys there",
                 moved.to, moved.keys, moved.version
             );
         }
@@ -114,8 +117,8 @@ impl ShardVerdicts<'_> {
     }
 }
 
-fn judge_shard(
-    ground: &SweepInput,
+fn decide_shard(
+    input: &SweepInput,
     inventories: &[Inventory],
     inventory: &Inventory,
 ) -> (Vec<Leftover>, Vec<Sweep>) {
@@ -124,128 +127,128 @@ fn judge_shard(
         leftovers: Vec::new(),
         sweeps: Vec::new(),
     };
-    for id in orphans(ground, inventory) {
+    for id in migrations_to_sweep(input, inventory) {
         let own = inventory.moves.iter().find(|m| &m.migration == id);
-        let judged = in_use(ground, inventory, own, id)
-            .or_else(|| unexplained(ground, own))
-            .unwrap_or_else(|| judge_move(ground, inventories, inventory, own));
-        shard.add_orphan(id, judged);
+        let decision = used_by_other_store(input, inventory, own, id)
+            .or_else(|| started_by_other_store(input, own))
+            .unwrap_or_else(|| decide_move(input, inventories, inventory, own));
+        shard.add_migration(id, decision);
     }
     let released: Vec<(&ReleasedKeys, (SweepVerdict, String))> = inventory
         .released_keys
         .iter()
-        .map(|released| (released, shard.judge_released_keys(ground, released)))
+        .map(|released| (released, shard.decide_released_keys(input, released)))
         .collect();
     for object in &inventory.objects {
         match &object.whose {
-            Whose::Migration(id) if ground.live.contains(id) => {
+            ObjectOwner::Migration(id) if input.unfinished.contains(id) => {
                 shard.add(object, SweepVerdict::Keep, "its migration has not ended");
             }
-            Whose::Migration(_) => {}
-            Whose::ReleasedKeys => match released
+            ObjectOwner::Migration(_) => {}
+            ObjectOwner::ReleasedKeys => match released
                 .iter()
-                .find(|(released, _)| is_of(object, released))
+                .find(|(released, _)| guards_released_keys(object, released))
             {
                 Some((_, (verdict, why))) => shard.add(object, *verdict, why),
                 None => shard.add(object, SweepVerdict::Decide, NO_ROW),
             },
-            Whose::Probe => shard.add(
+            ObjectOwner::Probe => shard.add(
                 object,
                 SweepVerdict::Remove,
-                "the look that made it has ended",
+                "the measurement that created it has ended",
             ),
-            Whose::LiveProbe => {
-                shard.add(
-                    object,
-                    SweepVerdict::Keep,
-                    "somebody looks at the shard right now",
-                );
+            ObjectOwner::LiveProbe => {
+                shard.add(object, SweepVerdict::Keep, "a running inspection uses it");
             }
-            Whose::Shared => shard.add(object, SweepVerdict::Keep, SHARED),
+            ObjectOwner::Shared => shard.add(object, SweepVerdict::Keep, SHARED),
         }
     }
     let mut objects = inventory.objects.iter();
-    if objects.any(|object| object.whose == Whose::Probe) {
+    if objects.any(|object| object.whose == ObjectOwner::Probe) {
         shard.sweeps.push(Sweep::Probes);
     }
     let similar = inventory.similar.iter().map(|similar| Leftover {
         shard: inventory.shard.clone(),
         object: similar.object.clone(),
         verdict: SweepVerdict::Keep,
-        why: format!("not made by Shardwright: {}", similar.why),
+        why: format!("Shardwright did not create it: {}", similar.why),
     });
     shard.leftovers.extend(similar);
     (shard.leftovers, shard.sweeps)
 }
 
-/// Returns the migrations that left objects on this shard and are not unfinished.
-fn orphans<'a>(ground: &SweepInput, inventory: &'a Inventory) -> BTreeSet<&'a MigrationId> {
+/// Returns the migrations that have objects on this shard and are not among the unfinished migrations of this store.
+fn migrations_to_sweep<'a>(
+    input: &SweepInput,
+    inventory: &'a Inventory,
+) -> BTreeSet<&'a MigrationId> {
     let objects = inventory.objects.iter();
     let ids = objects.filter_map(|object| match &object.whose {
-        Whose::Migration(id) if !ground.live.contains(id) => Some(id),
-        Whose::Migration(_)
-        | Whose::ReleasedKeys
-        | Whose::Probe
-        | Whose::LiveProbe
-        | Whose::Shared => None,
+        ObjectOwner::Migration(id) if !input.unfinished.contains(id) => Some(id),
+        ObjectOwner::Migration(_)
+        | ObjectOwner::ReleasedKeys
+        | ObjectOwner::Probe
+        | ObjectOwner::LiveProbe
+        | ObjectOwner::Shared => None,
     });
     ids.collect()
 }
 
-const STREAM: &str = "no live migration reads it, and it refuses no write";
-const NAME_OF_SERVER: &str = "commits on all databases of the server wait for it, and no migration that is known in this one needs it: a sweep of the database of its migration removes it; if that is lost, take the name out of synchronous_standby_names by hand";
-const SHARED: &str = "goes with the last thing that needs it";
-const NO_ROW: &str = "shardwright.away has no row for it: find out which keys it refuses, and drop it by hand if this shard owns them";
+const NOT_NEEDED: &str = "no unfinished migration needs it, and it refuses no writes";
+const NAME_OF_SERVER: &str = "commits in all databases of the server wait for this name, and no known migration of this database needs it: a sweep of the database of its migration removes the name; if that database is lost, remove the name from synchronous_standby_names yourself";
+const SHARED: &str = "it is removed together with the last object that needs it";
+const NO_ROW: &str = "shardwright.away has no row for it: find out which keys it refuses, and drop it yourself if this shard owns these keys";
 
-fn named(object: &Object) -> String {
+fn object_text(object: &Object) -> String {
     match &object.on {
         Some(table) => format!("{} {} on {table}", object.kind, object.name),
         None => format!("{} {}", object.kind, object.name),
     }
 }
 
-fn is_of(object: &Object, released: &ReleasedKeys) -> bool {
+fn guards_released_keys(object: &Object, released: &ReleasedKeys) -> bool {
     // The names are guard_away_<map> for the function, and shardwright_guard_away_<map>_<event> for the triggers.
     object.name.contains(&released_keys_function(&released.map))
         || object.name == released.map.as_str()
 }
 
-/// Checks for another store's migration with a live agent. It is not leftover: this may be the wrong controller.
-fn in_use(
-    ground: &SweepInput,
+/// Returns the decision to keep the objects if another store started the migration and an agent works on it: the
+/// operator may have run the command at the wrong controller.
+fn used_by_other_store(
+    input: &SweepInput,
     inventory: &Inventory,
     own: Option<&ObservedMove>,
     id: &MigrationId,
 ) -> Option<MoveVerdict> {
     let about = own.and_then(|own| own.about.as_ref())?;
-    let foreign = about.incarnation != ground.incarnation;
-    let busy = inventory.objects.iter().any(|object| {
+    let is_of_other_store = about.incarnation != input.incarnation;
+    let has_agent_session = inventory.objects.iter().any(|object| {
         object.kind == ObjectKind::Session
-            && object.whose == Whose::Migration(id.clone())
+            && object.whose == ObjectOwner::Migration(id.clone())
             && !object.name.contains("/holder/")
     });
-    (foreign && busy).then(|| MoveVerdict {
+    (is_of_other_store && has_agent_session).then(|| MoveVerdict {
         verdict: SweepVerdict::Keep,
         why: format!(
-            "another control store ({}) ordered it and an agent works for it right now; if that store is lost, end that agent and look again",
+            "another control store ({}) started the migration, and an agent works on it now; if that store is lost, end the agent and repeat the cleanup",
             about.incarnation
         ),
         guards: None,
-        of_all: true,
+        for_all_objects: true,
     })
 }
 
-/// Checks for another store's migration of a map that this store does not have. It is not leftover, even without a live
-/// agent: its controller may be stopped.
-fn unexplained(ground: &SweepInput, own: Option<&ObservedMove>) -> Option<MoveVerdict> {
+/// Leaves the decision to an operator if another store started the migration and this store does not have its map: that
+/// store may still need the objects, even if no agent works on the migration now.
+fn started_by_other_store(input: &SweepInput, own: Option<&ObservedMove>) -> Option<MoveVerdict> {
     let own = own?;
     let about = own.about.as_ref()?;
-    let mut maps = ground.maps.iter();
-    let known = maps.any(|map| map.name == own.map) || ground.owners.contains_key(&own.map);
-    (about.incarnation != ground.incarnation && !known).then(|| MoveVerdict {
-        of_all: true,
+    let mut maps = input.maps.iter();
+    let known = maps.any(|map| map.name == own.map) || input.owners.contains_key(&own.map);
+    (about.incarnation != input.incarnation && !known).then(|| MoveVerdict {
+        for_all_objects: true,
         ..MoveVerdict::decide(format!(
-            "another control store ({}) ordered it, about map {}, which this one does not know; if that store is lost, say who owns the keys: --owner {}={} or --owner {}={}",
+            "another control store ({}) started the migration, of map {}, which this store does not have; if that store is lost, name the owner of the keys: --owner {}={} or --owner {}={}",
             about.incarnation, own.map, own.map, about.source, own.map, about.target
         ))
     })
@@ -257,7 +260,7 @@ impl MoveVerdict {
             verdict: SweepVerdict::Remove,
             why: why.to_owned(),
             guards: Some(guards),
-            of_all: false,
+            for_all_objects: false,
         }
     }
 
@@ -266,7 +269,7 @@ impl MoveVerdict {
             verdict: SweepVerdict::Decide,
             why,
             guards: None,
-            of_all: false,
+            for_all_objects: false,
         }
     }
 }
@@ -287,86 +290,86 @@ impl Guards {
     }
 }
 
-fn judge_move(
-    ground: &SweepInput,
+fn decide_move(
+    input: &SweepInput,
     inventories: &[Inventory],
     inventory: &Inventory,
     own: Option<&ObservedMove>,
 ) -> MoveVerdict {
     let Some(own) = own else {
         return MoveVerdict::decide(
-            "shardwright.move has no row for it: find out which keys it refuses, and drop it by hand if this shard owns them".to_owned(),
+            "shardwright.move has no row for its migration: find out which keys it refuses, and drop it yourself if this shard owns these keys".to_owned(),
         );
     };
     if own.register != Some(CLOSED) {
-        return judge_open(ground, inventory, own, Guards::of(own));
+        return decide_open(input, inventory, own, Guards::of(own));
     }
     let Some(about) = &own.about else {
         return MoveVerdict::decide(format!(
-            "it refuses keys of map {}, and does not say which: drop it by hand if this shard owns them",
+            "it refuses keys of map {}, but the shard has no record of which keys: drop it yourself if this shard owns them",
             own.map
         ));
     };
-    let Some(owned_keys) = owned_keys_on(ground, &own.map, &inventory.shard, &about.keys) else {
+    let Some(owned_keys) = owned_keys_on(input, &own.map, &inventory.shard, &about.keys) else {
         return MoveVerdict::decide(format!(
-            "it refuses {} of map {}, which this store does not know; say who owns them: --owner {}={} or --owner {}={}",
+            "it refuses {} of map {}, which this store does not have; name the owner of the keys: --owner {}={} or --owner {}={}",
             about.keys, own.map, own.map, about.source, own.map, about.target
         ));
     };
     if own.role == "target" && own.flipped.is_none() {
-        return never_open::judge(ground, inventories, inventory, (own, about), &owned_keys);
+        return never_open::decide(input, inventories, inventory, (own, about), &owned_keys);
     }
     let elsewhere = about.keys.minus(&owned_keys);
     if !elsewhere.is_empty() {
         return MoveVerdict {
             verdict: SweepVerdict::Close,
             why: format!(
-                "another shard owns {elsewhere}: they stay refused here for good; `map check` finds their rows"
+                "another shard owns {elsewhere}: this shard refuses them permanently; `map check` finds their rows"
             ),
             guards: Some(Guards {
                 refuse: Some(elsewhere),
                 version: own.flipped.unwrap_or(own.map_version),
                 ..Guards::of(own)
             }),
-            of_all: false,
+            for_all_objects: false,
         };
     }
-    if !ground.owners.contains_key(&own.map)
-        && let Some(doubt) = doubt(inventories, inventory, own, about)
+    if !input.owners.contains_key(&own.map)
+        && let Some(doubt) = reason_for_doubt(inventories, inventory, own, about)
     {
         return MoveVerdict::decide(format!(
-            "the map names this shard for {}, but {doubt}; say who owns them: --owner {}=SHARD",
+            "by the map this shard owns {}, but {doubt}; name the owner of the keys: --owner {}=SHARD",
             about.keys, own.map
         ));
     }
     MoveVerdict::remove(
-        "this shard owns the keys: it takes writes for them again",
+        "this shard owns the keys: it accepts writes to them again",
         Guards::of(own),
     )
 }
 
 /// Returns a reason why the map may be older than the fleet.
-fn doubt(
+fn reason_for_doubt(
     inventories: &[Inventory],
     inventory: &Inventory,
     own: &ObservedMove,
     about: &About,
 ) -> Option<String> {
-    if let Some(rival) = rival(inventories, inventory, own) {
+    if let Some(rival) = rival_owner(inventories, inventory, own) {
         return Some(format!(
-            "shard {rival} was told that it owns them, and takes writes for them"
+            "shard {rival} has recorded that it owns them, and accepts writes to them"
         ));
     }
     let mut ends = [&about.source, &about.target].into_iter();
-    let unseen = ends.find(|end| !inventories.iter().any(|other| &other.shard == *end))?;
+    let not_observed = ends.find(|end| !inventories.iter().any(|other| &other.shard == *end))?;
     Some(format!(
-        "shard {unseen}, which may own them, was not looked at"
+        "shard {not_observed}, which may own them, was not observed"
     ))
 }
 
 /// Returns another shard that accepts writes to the keys, and that has recorded the same flip as this shard or a later
 /// one.
-fn rival<'a>(
+fn rival_owner<'a>(
     inventories: &'a [Inventory],
     inventory: &Inventory,
     own: &ObservedMove,
@@ -374,116 +377,116 @@ fn rival<'a>(
     let mut others = inventories
         .iter()
         .filter(|other| other.shard != inventory.shard);
-    let flipped_to = |row: &ObservedMove| {
+    let is_open_since_flip = |row: &ObservedMove| {
         row.migration == own.migration
             && row.flipped.is_some()
             && row.flipped >= own.flipped
             && row.register != Some(CLOSED)
     };
-    let rival = others.find(|other| other.moves.iter().any(flipped_to))?;
+    let rival = others.find(|other| other.moves.iter().any(is_open_since_flip))?;
     Some(&rival.shard)
 }
 
 /// Decides about a shard that accepts writes to the keys. It continues to accept them, unless another shard is known to
 /// own them.
-fn judge_open(
-    ground: &SweepInput,
+fn decide_open(
+    input: &SweepInput,
     inventory: &Inventory,
     own: &ObservedMove,
-    plain: Guards,
+    guards: Guards,
 ) -> MoveVerdict {
     let recorded = own.about.as_ref().zip(own.flipped);
     let owned_keys = recorded
-        .and_then(|(about, _)| owned_keys_on(ground, &own.map, &inventory.shard, &about.keys));
+        .and_then(|(about, _)| owned_keys_on(input, &own.map, &inventory.shard, &about.keys));
     let (Some((about, version)), Some(owned_keys)) = (recorded, owned_keys) else {
         return MoveVerdict {
             verdict: SweepVerdict::Remove,
-            why: "it refuses no write: the keys are open here".to_owned(),
-            guards: Some(plain),
-            of_all: false,
+            why: "it refuses no writes: the register of this shard is open".to_owned(),
+            guards: Some(guards),
+            for_all_objects: false,
         };
     };
     let elsewhere = about.keys.minus(&owned_keys);
     if elsewhere.is_empty() {
         return MoveVerdict {
             verdict: SweepVerdict::Remove,
-            why: "this shard owns the keys and takes writes for them".to_owned(),
-            guards: Some(plain),
-            of_all: false,
+            why: "this shard owns the keys, and accepts writes to them".to_owned(),
+            guards: Some(guards),
+            for_all_objects: false,
         };
     }
-    if ground.owners.contains_key(&own.map) {
+    if input.owners.contains_key(&own.map) {
         return MoveVerdict {
             verdict: SweepVerdict::Close,
             why: format!(
-                "another shard owns {elsewhere}, as you say: they are refused here for good"
+                "another shard owns {elsewhere}, by your option --owner: this shard refuses them permanently"
             ),
             guards: Some(Guards {
                 refuse: Some(elsewhere),
                 version,
-                ..plain
+                ..guards
             }),
-            of_all: false,
+            for_all_objects: false,
         };
     }
     MoveVerdict {
         verdict: SweepVerdict::Decide,
         why: format!(
-            "this shard takes writes for {elsewhere} since version {version}, but the map names another: `reconcile`, or say who owns them: --owner {}=SHARD",
+            "this shard accepts writes to {elsewhere} since version {version}, but by the map another shard owns them: run `shardwright reconcile`, or name the owner of the keys: --owner {}=SHARD",
             own.map
         ),
         guards: None,
-        of_all: false,
+        for_all_objects: false,
     }
 }
 
 /// Returns those of `keys` that `shard` owns; `None`: the owner is unknown.
 fn owned_keys_on(
-    ground: &SweepInput,
+    input: &SweepInput,
     map: &MapName,
     shard: &ShardName,
     keys: &KeySet,
 ) -> Option<KeySet> {
-    if let Some(owner) = ground.owners.get(map) {
+    if let Some(owner) = input.owners.get(map) {
         return Some(if owner == shard {
             keys.clone()
         } else {
-            keys.none()
+            keys.empty_set()
         });
     }
-    let map = ground.maps.iter().find(|known| &known.name == map)?;
+    let map = input.maps.iter().find(|known| &known.name == map)?;
     Some(map.owned_by(shard).intersection(keys))
 }
 
-fn judge_released_keys(
-    ground: &SweepInput,
+fn decide_released_keys(
+    input: &SweepInput,
     shard: &ShardName,
     released: &ReleasedKeys,
 ) -> (SweepVerdict, String) {
-    let stated = ground.owners.contains_key(&released.map);
-    match owned_keys_on(ground, &released.map, shard, &released.keys) {
+    let owner_is_given = input.owners.contains_key(&released.map);
+    match owned_keys_on(input, &released.map, shard, &released.keys) {
         None => (
             SweepVerdict::Decide,
             format!(
-                "it refuses {} of map {}, which this store does not know, for good; if this shard owns them: --owner {}={shard}",
+                "it permanently refuses {} of map {}, which this store does not have; if this shard owns the keys: --owner {}={shard}",
                 released.keys, released.map, released.map
             ),
         ),
         Some(owned_keys) if owned_keys.is_empty() => (
             SweepVerdict::Keep,
             format!(
-                "another shard owns {}: they are refused here for good",
+                "another shard owns {}: this shard refuses them permanently",
                 released.keys
             ),
         ),
-        Some(_) if stated => (
+        Some(_) if owner_is_given => (
             SweepVerdict::Remove,
-            "this shard owns the keys: it takes writes for them again".to_owned(),
+            "this shard owns the keys: it accepts writes to them again".to_owned(),
         ),
         Some(owned_keys) => (
             SweepVerdict::Decide,
             format!(
-                "the map names this shard for {owned_keys}, which it gave away with version {}; if it owns all of them: --owner {}={shard}",
+                "by the map this shard owns {owned_keys}, but it released them with version {}; if it owns all of these keys: --owner {}={shard}",
                 released.version, released.map
             ),
         ),

@@ -1,6 +1,6 @@
 //! Determines the tasks of a check for each shard, and the further tasks after the first results.
 
-use super::{CheckFinding, CheckSubject, CheckTask, Checked, SAMPLE};
+use super::{CheckSubject, CheckTask, CheckTaskResult, MAX_SAMPLE_KEYS, SubjectResult};
 use crate::fleet::ShardRef;
 use crate::id::ShardName;
 use crate::key::Key;
@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 ///
 /// `moving_keys`: the keys of unfinished migrations.
 #[must_use]
-pub fn questions(map: &ShardMap, shards: &[ShardRef], moving_keys: &KeySet) -> Vec<CheckTask> {
+pub fn first_tasks(map: &ShardMap, shards: &[ShardRef], moving_keys: &KeySet) -> Vec<CheckTask> {
     let settings = &map.settings;
     let owners = map.shards();
     let mut tasks = Vec::new();
@@ -42,32 +42,35 @@ pub fn questions(map: &ShardMap, shards: &[ShardRef], moving_keys: &KeySet) -> V
 }
 
 /// Returns the tasks by which the owners of keys check whether they have rows of these keys, too. The keys are those
-/// that `parts`, the results of the first tasks, contain from other shards.
+/// that `results`, the results of the first tasks, contain from other shards.
 #[must_use]
 pub fn follow_up(
     map: &ShardMap,
     shards: &[ShardRef],
     moving_keys: &KeySet,
-    parts: &[Checked],
+    results: &[CheckTaskResult],
 ) -> Vec<CheckTask> {
-    let mut wanted: BTreeMap<&ShardName, BTreeSet<&Key>> = BTreeMap::new();
-    for part in parts {
-        let CheckFinding::Rows(rows) = &part.finding else {
+    let mut keys_by_owner: BTreeMap<&ShardName, BTreeSet<&Key>> = BTreeMap::new();
+    for result in results {
+        let SubjectResult::Rows(rows) = &result.result else {
             continue;
         };
         for found in &rows.stray_keys {
             if let Some(mapping) = map.locate(&found.key) {
-                wanted.entry(&mapping.shard).or_default().insert(&found.key);
+                keys_by_owner
+                    .entry(&mapping.shard)
+                    .or_default()
+                    .insert(&found.key);
             }
         }
     }
     let mut tasks = Vec::new();
-    for (owner, keys) in wanted {
+    for (owner, keys) in keys_by_owner {
         let Some(shard) = shards.iter().find(|shard| &shard.name == owner) else {
             continue;
         };
         let keys: Vec<Key> = keys.into_iter().cloned().collect();
-        for chunk in keys.chunks(SAMPLE) {
+        for chunk in keys.chunks(MAX_SAMPLE_KEYS) {
             let subject = CheckSubject::Present {
                 keys: chunk.to_vec(),
             };

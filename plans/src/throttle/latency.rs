@@ -1,28 +1,29 @@
 //! Keeps the application's p99 latency at its set point by integral control.
 //!
 //! The error is the logarithm of p99 divided by the set point, so that the loop does not depend on the absolute
-//! latency. The throttle ratio is multiplied by the exponential of the error. Noise is smoothed, steps are limited, and
-//! only a new report changes the ratio.
+//! latency. Each report multiplies the throttle ratio by the exponential of a step, which is the smoothed error times a
+//! gain. Steps are limited. Only a new report changes the ratio.
 
 use super::governor::LatencyReading;
 use super::{MIN_RATIO, Millis};
 
 /// The initial throttle ratio, which is then increased.
-const FIRST: f64 = 0.05;
-/// The part of the error that is corrected per second. The loop stays damped even with twice the delay of a report and
-/// its smoothing.
+const FIRST_RATIO: f64 = 0.05;
+/// The part of the error that is corrected per second. The loop stays stable even if reports and their smoothing take
+/// twice as long as expected.
 const GAIN: f64 = 0.6;
-/// The same if the p99 exceeds twice its set point: then requests queue up, and a slow reaction would prolong this.
-const HASTE: f64 = 1.6;
-const FAR: f64 = std::f64::consts::LN_2;
+/// The gain if the error exceeds [`FAST_GAIN_ABOVE`]: requests then queue up, and a slow reaction would prolong this.
+const FAST_GAIN: f64 = 1.6;
+/// The error of a p99 of twice the set point.
+const FAST_GAIN_ABOVE: f64 = std::f64::consts::LN_2;
 /// The time in seconds over which reports are smoothed.
 const SMOOTH_S: f64 = 0.5;
-/// The greatest error that counts: a factor of four and a half.
-const MOST_ERROR: f64 = 1.5;
-/// The greatest steps of the ratio's logarithm for one report, down and up. A step down can reduce it to a tenth,
-/// because a few sessions that run for a third of the time can still take everything that the application needs.
-const DOWN: f64 = -2.3;
-const UP: f64 = 0.25;
+/// Greater errors count as this one: a p99 of four and a half times the set point.
+const MAX_ERROR: f64 = 1.5;
+/// The greatest steps of the ratio's logarithm for one report, down and up. One step down can reduce the ratio to a
+/// tenth: a reduction to a third may not suffice, if a few sessions take everything that the application needs.
+const MAX_STEP_DOWN: f64 = -2.3;
+const MAX_STEP_UP: f64 = 0.25;
 /// The least and the greatest time in seconds that one report represents.
 const REPORT_S: (f64, f64) = (0.05, 2.0);
 /// The age in milliseconds above which a report no longer counts. It is also the longest wait for the first report.
@@ -30,41 +31,42 @@ const STALE_MS: i64 = 10_000;
 
 /// The state of the loop.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct HoldLoop {
+pub(super) struct LatencyLoop {
     ratio: f64,
-    smoothed: Option<f64>,
+    smoothed_error: Option<f64>,
+    /// When the last report was made, in milliseconds since 1970.
     last_ms: Option<i64>,
     /// When the loop began, in milliseconds since 1970.
     since_ms: Option<i64>,
 }
 
-impl Default for HoldLoop {
+impl Default for LatencyLoop {
     fn default() -> Self {
         Self {
-            ratio: FIRST,
-            smoothed: None,
+            ratio: FIRST_RATIO,
+            smoothed_error: None,
             last_ms: None,
             since_ms: None,
         }
     }
 }
 
-impl HoldLoop {
-    /// Returns the ratio that keeps `set_point` milliseconds, and the reason. Without a recent report it is 1, after
-    /// the wait for the first report.
+impl LatencyLoop {
+    /// Returns the ratio that keeps the p99 at `set_point`, and the reason. Without a recent report the ratio is 1;
+    /// while the loop waits for the first report, the ratio is small.
     pub(super) fn observe(
         &mut self,
         set_point: Millis,
         reading: Option<LatencyReading>,
         now_ms: i64,
     ) -> (f64, Option<String>) {
-        let known = reading.filter(|reading| reading.p99_ms.is_finite() && reading.p99_ms > 0.0);
+        let valid = reading.filter(|reading| reading.p99_ms.is_finite() && reading.p99_ms > 0.0);
         let since = *self.since_ms.get_or_insert(now_ms);
-        let Some(reading) = known else {
+        let Some(reading) = valid else {
             if (0..STALE_MS).contains(&now_ms.saturating_sub(since)) {
                 let why =
                     format!("waiting for the application's first p99, set point {set_point} ms");
-                return (FIRST, Some(why));
+                return (FIRST_RATIO, Some(why));
             }
             return (
                 1.0,
@@ -83,16 +85,16 @@ impl HoldLoop {
                 )),
             );
         }
-        self.learn(set_point, reading);
+        self.apply_report(set_point, reading);
         let reason = format!(
             "application p99 {} ms, set point {set_point} ms",
-            with_digits_of(reading.p99_ms, set_point)
+            with_decimals_of(reading.p99_ms, set_point)
         );
         (self.ratio, (self.ratio < 1.0).then_some(reason))
     }
 
     /// Changes the ratio for one report.
-    fn learn(&mut self, set_point: Millis, reading: LatencyReading) {
+    fn apply_report(&mut self, set_point: Millis, reading: LatencyReading) {
         let since = self
             .last_ms
             .map_or(1000, |last| reading.at_ms.saturating_sub(last));
@@ -103,36 +105,36 @@ impl HoldLoop {
         let since = f64::from(i32::try_from(since).unwrap_or(i32::MAX)) / 1000.0;
         let seconds = since.clamp(REPORT_S.0, REPORT_S.1);
         let error = (reading.p99_ms / set_point.get()).ln();
-        let error = error.clamp(-MOST_ERROR, MOST_ERROR);
+        let error = error.clamp(-MAX_ERROR, MAX_ERROR);
         let weight = 1.0 - (-seconds / SMOOTH_S).exp();
         let smoothed = self
-            .smoothed
+            .smoothed_error
             .map_or(error, |old| old + weight * (error - old));
-        self.smoothed = Some(smoothed);
-        let step = if error > FAR {
-            -HASTE * error * seconds
+        self.smoothed_error = Some(smoothed);
+        let step = if error > FAST_GAIN_ABOVE {
+            -FAST_GAIN * error * seconds
         } else {
             -GAIN * smoothed * seconds
         };
-        let step = step.clamp(DOWN, UP);
+        let step = step.clamp(MAX_STEP_DOWN, MAX_STEP_UP);
         self.ratio = (self.ratio * step.exp()).clamp(MIN_RATIO, 1.0);
     }
 }
 
-/// Formats a latency with as many digits as the set point.
-fn with_digits_of(ms: f64, set_point: Millis) -> String {
+/// Formats a latency with one decimal if the set point has decimals.
+fn with_decimals_of(ms: f64, set_point: Millis) -> String {
     if set_point.get().fract() == 0.0 {
-        brief(ms)
+        short_number(ms)
     } else {
         format!("{ms:.1}")
     }
 }
 
-/// Formats milliseconds with the significant digits.
-pub(super) fn brief(ms: f64) -> String {
-    if ms < 10.0 {
-        format!("{ms:.1}")
+/// Formats a number with one decimal if it is below 10, otherwise without decimals.
+pub(super) fn short_number(number: f64) -> String {
+    if number < 10.0 {
+        format!("{number:.1}")
     } else {
-        format!("{ms:.0}")
+        format!("{number:.0}")
     }
 }

@@ -1,7 +1,7 @@
 //! Converts the shards and items of a map to the input of [`crate::rebalance`], and its result to wanted moves.
 
+use super::draft::{PlanDraft, PlannerInput, WantedMove};
 use super::items;
-use super::wish::{PlanDraft, PlannerInput, WantedMove};
 use crate::fleet::ShardInfo;
 use crate::id::ShardName;
 use crate::key_set::KeySet;
@@ -12,10 +12,9 @@ use crate::rebalance::{
 use crate::request::Measure;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// All inputs of a rebalance or a drain. Shards and items are identified by their indexes in the lists.
+/// The input of a rebalance or a drain. Shards and items are identified by their indexes in the lists.
 pub(super) struct BalanceInput<'a> {
-    /// The planner's input.
-    ground: PlannerInput<'a>,
+    input: PlannerInput<'a>,
     pub(super) shards: Vec<RebalanceShard>,
     /// The registered shards, in the order of `shards`.
     infos: Vec<&'a ShardInfo>,
@@ -37,12 +36,12 @@ impl<'a> BalanceInput<'a> {
     /// Collects shards, items and rules, or returns what is missing.
     pub(super) fn new(
         roles: &ShardRoles<'a>,
-        by: &Measure,
-        ground: PlannerInput<'a>,
+        measure: &Measure,
+        input: PlannerInput<'a>,
     ) -> Result<Self, Vec<String>> {
         let mut problems = Vec::new();
-        let mut field = Self {
-            ground,
+        let mut balance_input = Self {
+            input,
             shards: Vec::new(),
             infos: Vec::new(),
             items: Vec::new(),
@@ -50,20 +49,20 @@ impl<'a> BalanceInput<'a> {
             allowed: AllowedTable::default(),
         };
         for name in &roles.all {
-            match ground.shard(name) {
-                Some(info) => field.add_shard(info, roles),
-                None => problems.push(ground.unknown_shard(name)),
+            match input.shard(name) {
+                Some(info) => balance_input.add_shard(info, roles),
+                None => problems.push(input.unknown_shard_problem(name)),
             }
         }
         if problems.is_empty() {
-            for index in 0..field.infos.len() {
-                field
-                    .add_items(index, roles, by)
+            for index in 0..balance_input.infos.len() {
+                balance_input
+                    .add_items(index, roles, measure)
                     .unwrap_or_else(|problem| problems.push(problem));
             }
         }
         if problems.is_empty() {
-            Ok(field)
+            Ok(balance_input)
         } else {
             Err(problems)
         }
@@ -86,13 +85,13 @@ impl<'a> BalanceInput<'a> {
         &mut self,
         index: usize,
         roles: &ShardRoles<'_>,
-        by: &Measure,
+        measure: &Measure,
     ) -> Result<(), String> {
         let name = &self.infos[index].name;
         let shard = u32::try_from(index).map_err(|_| "too many shards".to_owned())?;
         let stays = roles.drained.is_some_and(|drained| drained != name);
         let mut sets: BTreeMap<Vec<usize>, AllowedId> = BTreeMap::new();
-        for item in items::of_shard(name, by, self.ground)? {
+        for item in items::measured_items(name, measure, self.input)? {
             let allowed = if stays {
                 self.allowed.id(AllowedSet::of([shard]))
             } else {
@@ -100,7 +99,7 @@ impl<'a> BalanceInput<'a> {
                 match sets.get(&rules) {
                     Some(id) => *id,
                     None => {
-                        let id = self.allowed_by(&rules);
+                        let id = self.allowed_shards(&rules);
                         sets.insert(rules, id);
                         id
                     }
@@ -119,90 +118,93 @@ impl<'a> BalanceInput<'a> {
 
     /// Returns the indexes of the rules that apply to `keys`; none if rules are overridden.
     fn rules_of(&self, keys: &KeySet) -> Vec<usize> {
-        if self.ground.options.override_rules.is_some() {
+        if self.input.options.override_rules.is_some() {
             return Vec::new();
         }
-        let rules = self.ground.map.settings.rules.iter().enumerate();
+        let rules = self.input.map.settings.rules.iter().enumerate();
         rules
             .filter(|(_, rule)| rule.keys.as_ref().is_none_or(|own| own.overlaps(keys)))
             .map(|(index, _)| index)
             .collect()
     }
 
-    /// Returns the id of the set of shards that these rules, given by their indexes, allow.
-    fn allowed_by(&mut self, rules: &[usize]) -> AllowedId {
+    /// Returns the id of the set of shards that `rules` allow, which are the indexes of rules.
+    fn allowed_shards(&mut self, rules: &[usize]) -> AllowedId {
         if rules.is_empty() {
             return self.allowed.id(AllowedSet::everywhere());
         }
         let rules: Vec<_> = rules
             .iter()
-            .map(|at| &self.ground.map.settings.rules[*at])
+            .map(|index| &self.input.map.settings.rules[*index])
             .collect();
-        let every = self.ground.map.no_keys();
-        let open = (0_u32..).zip(&self.infos).filter(|(_, info)| {
-            // These rules are known to apply to the keys, so a rule for all keys applies too.
+        let no_keys = self.input.map.empty_key_set();
+        let allowed = (0_u32..).zip(&self.infos).filter(|(_, info)| {
+            // The rules are known to apply to the item's keys. A rule without keys applies to any keys.
             rules.iter().all(|rule| {
-                let keys = rule.keys.as_ref().unwrap_or(&every);
+                let keys = rule.keys.as_ref().unwrap_or(&no_keys);
                 rule.allows(keys, info)
             })
         });
-        let set = AllowedSet::of(open.map(|(index, _)| index));
+        let set = AllowedSet::of(allowed.map(|(index, _)| index));
         self.allowed.id(set)
     }
 
     /// Computes the moves that balance the shards within the limits.
-    pub(super) fn balanced(&self, limits: &RebalanceLimits) -> Result<RebalanceResult, String> {
+    pub(super) fn balance(&self, limits: &RebalanceLimits) -> Result<RebalanceResult, String> {
         rebalance::rebalance(&self.shards, &self.items, self.allowed.sets(), limits)
             .map_err(|error| error.to_string())
     }
 
     pub(super) fn name(&self, shard: u32) -> &ShardName {
-        &self.infos[at(shard)].name
+        &self.infos[to_index(shard)].name
     }
 
     pub(super) fn keys(&self, item: u32) -> &KeySet {
-        &self.keys[at(item)]
+        &self.keys[to_index(item)]
     }
 
     /// Returns the keys of `shard` that no other shard may receive, with the rules that forbid it.
-    pub(super) fn stranded(&self, shard: u32) -> (KeySet, Vec<&'a str>) {
-        let own = self
+    pub(super) fn stranded_keys(&self, shard: u32) -> (KeySet, Vec<&'a str>) {
+        let items_of_shard = self
             .items
             .iter()
             .zip(&self.keys)
             .filter(|(item, _)| item.shard == shard);
-        let nowhere = own.filter(|(item, _)| {
-            let set = &self.allowed.sets()[at(item.allowed.0)];
+        let stranded = items_of_shard.filter(|(item, _)| {
+            let set = &self.allowed.sets()[to_index(item.allowed.0)];
             let mut others = (0_u32..).zip(&self.shards);
             !others.any(|(index, other)| index != shard && other.accepts && set.contains(index))
         });
-        let keys = items::union(&self.ground.map.no_keys(), nowhere.map(|(_, keys)| keys));
+        let keys = items::union(
+            &self.input.map.empty_key_set(),
+            stranded.map(|(_, keys)| keys),
+        );
         let rules = self.rules_of(&keys);
         let rules = rules
             .iter()
-            .map(|at| self.ground.map.settings.rules[*at].name.as_str());
+            .map(|index| self.input.map.settings.rules[*index].name.as_str());
         (keys, rules.collect())
     }
 
     /// Adds the computed moves, in their order, to the wanted moves of `draft`.
-    pub(super) fn wishes(
+    pub(super) fn add_wanted_moves(
         &self,
         outcome: &RebalanceResult,
         drop_tables: bool,
         draft: &mut PlanDraft,
     ) {
-        for one in &outcome.moves {
-            let indices = one.items.iter().cloned().flatten();
+        for computed in &outcome.moves {
+            let indices = computed.items.iter().cloned().flatten();
             let keys = items::union(
-                &self.ground.map.no_keys(),
+                &self.input.map.empty_key_set(),
                 indices.map(|item| self.keys(item)),
             );
-            draft.wishes.push(WantedMove {
-                source: self.name(one.from).clone(),
-                target: self.name(one.to).clone(),
-                mode: self.ground.options.mode,
-                why: one.explain(&self.shards, &keys.to_string()),
-                after: one.after.clone(),
+            draft.moves.push(WantedMove {
+                source: self.name(computed.from).clone(),
+                target: self.name(computed.to).clone(),
+                mode: self.input.options.mode,
+                why: computed.explain(&self.shards, &keys.to_string()),
+                after: computed.after.clone(),
                 drop_tables,
                 keys,
             });
@@ -210,6 +212,6 @@ impl<'a> BalanceInput<'a> {
     }
 }
 
-fn at(index: u32) -> usize {
+fn to_index(index: u32) -> usize {
     usize::try_from(index).unwrap_or(usize::MAX)
 }

@@ -1,38 +1,39 @@
-//! Keeps the shards' health signals within their limits: it reduces the ratio at once by a factor, and increases it
-//! slowly by addition.
+//! Keeps the shards' health signals within their limits: if a signal exceeds its limit, the ratio is reduced at once by
+//! a factor; otherwise it increases slowly.
 
 use super::governor::{HealthSignals, ShardLoad};
-use super::hold::brief;
+use super::latency::short_number;
 use super::{MIN_RATIO, ShardLimits};
 
 /// The factor by which the ratio is reduced when a signal exceeds its limit.
-const CUT: f64 = 0.6;
+const REDUCTION: f64 = 0.6;
 /// The least time between two reductions in milliseconds, because a reduction needs time to have an effect.
-const CUT_EVERY_MS: i64 = 1000;
+const REDUCTION_PAUSE_MS: i64 = 1000;
 /// By how much the ratio increases per second.
-const BACK_PER_S: f64 = 0.03;
+const INCREASE_PER_S: f64 = 0.03;
 
 /// The state of the loop.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct ReserveLoop {
+pub(super) struct HealthLoop {
     ratio: f64,
-    cut_ms: Option<i64>,
-    last_ms: Option<i64>,
+    last_reduction_ms: Option<i64>,
+    last_call_ms: Option<i64>,
+    /// The signal that last exceeded its limit.
     why: String,
 }
 
-impl Default for ReserveLoop {
+impl Default for HealthLoop {
     fn default() -> Self {
         Self {
             ratio: 1.0,
-            cut_ms: None,
-            last_ms: None,
+            last_reduction_ms: None,
+            last_call_ms: None,
             why: String::new(),
         }
     }
 }
 
-impl ReserveLoop {
+impl HealthLoop {
     /// Returns the ratio for the shards' signals, and the reason.
     pub(super) fn observe(
         &mut self,
@@ -41,23 +42,22 @@ impl ReserveLoop {
         now_ms: i64,
     ) -> (f64, Option<String>) {
         let elapsed = self
-            .last_ms
+            .last_call_ms
             .map_or(0, |last| now_ms.saturating_sub(last).clamp(0, 2000));
-        self.last_ms = Some(now_ms);
-        let strained = worst(limits, signals);
-        if let Some(why) = strained {
-            let due = self
-                .cut_ms
-                .is_none_or(|at| !(0..CUT_EVERY_MS).contains(&now_ms.saturating_sub(at)));
-            if due {
-                self.ratio = (self.ratio * CUT).max(MIN_RATIO);
-                self.cut_ms = Some(now_ms);
+        self.last_call_ms = Some(now_ms);
+        if let Some(why) = most_exceeded(limits, signals) {
+            let is_due = self
+                .last_reduction_ms
+                .is_none_or(|last| !(0..REDUCTION_PAUSE_MS).contains(&now_ms.saturating_sub(last)));
+            if is_due {
+                self.ratio = (self.ratio * REDUCTION).max(MIN_RATIO);
+                self.last_reduction_ms = Some(now_ms);
             }
             self.why = why;
             return (self.ratio, Some(self.why.clone()));
         }
         let seconds = f64::from(i32::try_from(elapsed).unwrap_or(0)) / 1000.0;
-        self.ratio = (self.ratio + BACK_PER_S * seconds).min(1.0);
+        self.ratio = (self.ratio + INCREASE_PER_S * seconds).min(1.0);
         let slowed = self.ratio < 1.0;
         (
             self.ratio,
@@ -66,16 +66,18 @@ impl ReserveLoop {
     }
 }
 
-/// Returns the signal that exceeds its limit by the greatest factor.
-fn worst(limits: &ShardLimits, signals: &HealthSignals) -> Option<String> {
-    let beyond = signals.shards.iter().flat_map(|load| of(limits, load));
-    let strained = beyond.filter(|(ratio, _)| *ratio > 1.0);
-    let worst = strained.max_by(|a, b| a.0.total_cmp(&b.0));
-    worst.map(|(_, why)| why)
+/// Returns the description of the signal that exceeds its limit by the greatest factor; `None`: no signal exceeds its
+/// limit.
+fn most_exceeded(limits: &ShardLimits, signals: &HealthSignals) -> Option<String> {
+    let shards = signals.shards.iter();
+    let ratios = shards.flat_map(|load| signal_ratios(limits, load));
+    let exceeded = ratios.filter(|(ratio, _)| *ratio > 1.0);
+    let greatest = exceeded.max_by(|a, b| a.0.total_cmp(&b.0));
+    greatest.map(|(_, why)| why)
 }
 
-/// Returns each signal divided by its limit, with a description.
-fn of(limits: &ShardLimits, load: &ShardLoad) -> Vec<(f64, String)> {
+/// Returns each signal divided by its limit, with a description. Signals without a limit are left out.
+fn signal_ratios(limits: &ShardLimits, load: &ShardLoad) -> Vec<(f64, String)> {
     let shard = &load.shard;
     let mut found = Vec::new();
     if let Some(limit) = limits.replica_lag_s {
@@ -103,16 +105,16 @@ fn of(limits: &ShardLimits, load: &ShardLoad) -> Vec<(f64, String)> {
     if let Some((took, limit)) = load.commit_ms.zip(limits.commit_ms) {
         let reason = format!(
             "a commit on {shard} takes {} ms, limit {limit} ms",
-            brief(took)
+            short_number(took)
         );
         found.push((took / f64::from(limit), reason));
     }
-    found.extend(log(limits, load));
+    found.extend(log_signal_ratios(limits, load));
     found
 }
 
-/// Does the same for signals of the shard's log.
-fn log(limits: &ShardLimits, load: &ShardLoad) -> Vec<(f64, String)> {
+/// Does the same for the signals about the shard's log.
+fn log_signal_ratios(limits: &ShardLimits, load: &ShardLoad) -> Vec<(f64, String)> {
     const MIB: f64 = 1_048_576.0;
     let shard = &load.shard;
     let mut found = Vec::new();
@@ -120,16 +122,16 @@ fn log(limits: &ShardLimits, load: &ShardLoad) -> Vec<(f64, String)> {
         let rate = rate / MIB;
         let reason = format!(
             "shard {shard} writes {} MiB/s of log, limit {limit} MiB/s",
-            brief(rate)
+            short_number(rate)
         );
         found.push((rate / f64::from(limit), reason));
     }
-    if let Some((apart, limit)) = load.checkpoint_s.zip(limits.checkpoint_s) {
+    if let Some((interval, limit)) = load.checkpoint_s.zip(limits.checkpoint_s) {
         let reason = format!(
             "a checkpoint of {shard} began {} s after the one before, limit {limit} s",
-            brief(apart)
+            short_number(interval)
         );
-        found.push((f64::from(limit) / apart.max(1.0), reason));
+        found.push((f64::from(limit) / interval.max(1.0), reason));
     }
     found
 }

@@ -1,5 +1,5 @@
-//! The moves that an operation wants, before they are checked and get their place in the plan. A wish is a
-//! [`WantedMove`]; `ground` in the other files of the planner is a [`PlannerInput`].
+//! The moves that an operation wants, before they are checked and get their ids and dependencies. The other files of
+//! the planner call their [`PlannerInput`] `input`.
 
 use super::{MoveOutline, Outline};
 use crate::fleet::ShardInfo;
@@ -29,8 +29,8 @@ impl<'a> PlannerInput<'a> {
         self.loads.iter().find(|load| &load.shard == shard)
     }
 
-    /// Returns the message for a shard that is not registered.
-    pub(super) fn unknown_shard(&self, shard: &ShardName) -> String {
+    /// Returns the text of the problem that a shard is not registered.
+    pub(super) fn unknown_shard_problem(&self, shard: &ShardName) -> String {
         let known = self.fleet.iter().map(|known| known.name.as_str());
         match nearest_name(shard.as_str(), known) {
             Some(meant) => format!("there is no shard {shard}; did you mean {meant}?"),
@@ -39,9 +39,9 @@ impl<'a> PlannerInput<'a> {
     }
 
     /// Returns the text of the problem that a shard owns no keys, or that it is not registered.
-    pub(super) fn owns_nothing(&self, shard: &ShardName) -> String {
+    pub(super) fn no_keys_problem(&self, shard: &ShardName) -> String {
         if self.shard(shard).is_none() && !self.map.shards().contains(shard) {
-            return self.unknown_shard(shard);
+            return self.unknown_shard_problem(shard);
         }
         format!(
             "shard {shard} owns no keys in map {} version {}",
@@ -50,7 +50,7 @@ impl<'a> PlannerInput<'a> {
     }
 }
 
-/// A move without the parts that depend on its place in the plan.
+/// A move without its id and without the dependency on the move that creates its target's tables.
 #[derive(Debug)]
 pub(super) struct WantedMove {
     pub(super) source: ShardName,
@@ -67,7 +67,7 @@ pub(super) struct WantedMove {
 #[derive(Debug, Default)]
 pub(super) struct PlanDraft {
     /// The wanted moves, in the order in which the plan lists them.
-    pub(super) wishes: Vec<WantedMove>,
+    pub(super) moves: Vec<WantedMove>,
     pub(super) notes: Vec<String>,
     pub(super) problems: Vec<String>,
 }
@@ -83,30 +83,30 @@ impl PlanDraft {
 
     /// Returns the moves with their ids and dependencies.
     pub(super) fn outline(self, map: &ShardMap) -> Outline {
-        let mut moves: Vec<MoveOutline> = Vec::with_capacity(self.wishes.len());
+        let mut moves: Vec<MoveOutline> = Vec::with_capacity(self.moves.len());
         let owners = map.shards();
-        for (index, wish) in self.wishes.into_iter().enumerate() {
-            let mut after: Vec<After> = wish
+        for (index, wanted) in self.moves.into_iter().enumerate() {
+            let mut after: Vec<After> = wanted
                 .after
                 .iter()
-                .map(|before| waits(&move_id(*before), Until::Finished))
+                .map(|earlier| dependency(&move_id(*earlier), Until::Finished))
                 .collect();
             // The first move to a new shard creates its tables, so other moves to it cannot run at the same time.
-            if !owners.contains(&wish.target)
-                && let Some(other) = moves.iter().rev().find(|m| m.target == wish.target)
-                && after.iter().all(|before| before.id != other.id)
+            if !owners.contains(&wanted.target)
+                && let Some(other) = moves.iter().rev().find(|m| m.target == wanted.target)
+                && after.iter().all(|earlier| earlier.id != other.id)
             {
-                after.push(waits(&other.id, Until::Flipped));
+                after.push(dependency(&other.id, Until::Flipped));
             }
             moves.push(MoveOutline {
                 id: move_id(index),
-                source: wish.source,
-                target: wish.target,
-                keys: wish.keys,
-                mode: wish.mode,
+                source: wanted.source,
+                target: wanted.target,
+                keys: wanted.keys,
+                mode: wanted.mode,
                 after,
-                why: wish.why,
-                drop_tables: wish.drop_tables,
+                why: wanted.why,
+                drop_tables: wanted.drop_tables,
             });
         }
         Outline {
@@ -122,7 +122,7 @@ pub(super) fn move_id(index: usize) -> String {
 }
 
 /// Returns the dependency on the move `id`.
-fn waits(id: &str, until: Until) -> After {
+fn dependency(id: &str, until: Until) -> After {
     After {
         id: id.to_owned(),
         until,

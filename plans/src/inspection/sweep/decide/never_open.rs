@@ -1,4 +1,4 @@
-//! Decides about a target that has recorded no flip of the migration. No I/O.
+//! Decides about a target that has recorded no flip of the migration, so that Shardwright has never opened it. No I/O.
 
 use super::super::super::inventory::{About, CLOSED, Inventory, ObservedMove};
 use super::super::{Guards, SweepInput};
@@ -7,20 +7,20 @@ use crate::key_set::KeySet;
 
 /// Decides about a target without a recorded flip. Clients never wrote there, unless another migration moved the keys
 /// to it.
-pub(super) fn judge(
-    ground: &SweepInput,
+pub(super) fn decide(
+    input: &SweepInput,
     inventories: &[Inventory],
     inventory: &Inventory,
     (own, about): (&ObservedMove, &About),
     owned_keys: &KeySet,
 ) -> MoveVerdict {
     if owned_keys.is_empty() {
-        return judge_copied_rows(ground, inventory, own, about);
+        return decide_copied_rows(input, inventory, own, about);
     }
     let source = &about.source;
-    if !ground.owners.contains_key(&own.map) {
+    if !input.owners.contains_key(&own.map) {
         return MoveVerdict::decide(format!(
-            "this shard never took writes for {} by this migration, so its copy may lack rows that shard {source} has; if it owns them since: --owner {}={}",
+            "with this migration this shard never accepted writes to {}, so it may lack rows that shard {source} has; if this shard owns the keys since: --owner {}={}",
             about.keys, own.map, inventory.shard
         ));
     }
@@ -30,48 +30,51 @@ pub(super) fn judge(
         .filter(|open| !open.is_empty())
     {
         return MoveVerdict::decide(format!(
-            "you say that this shard owns them, but shard {source} takes writes for {open}: find out which of the two has all rows, and close the other one"
+            "by your option --owner this shard owns the keys, but shard {source} accepts writes to {open}: find out which of the two shards has all rows, and close the other one"
         ));
     }
     MoveVerdict::remove(
-        "this shard owns the keys, as you say: it takes writes for them, and keeps all rows",
+        "this shard owns the keys, by your option --owner: it accepts writes to them, and keeps all rows",
         Guards::of(own),
     )
 }
 
 /// Decides about the rows and tables of a migration on a shard that never owned its keys.
-fn judge_copied_rows(
-    ground: &SweepInput,
+fn decide_copied_rows(
+    input: &SweepInput,
     inventory: &Inventory,
     own: &ObservedMove,
     about: &About,
 ) -> MoveVerdict {
-    let same = |other: &&ObservedMove| {
+    let is_of_same_keys = |other: &&ObservedMove| {
         let keys = other.about.as_ref().map(|about| &about.keys);
         other.map == own.map
             && other.migration != own.migration
             && keys.is_none_or(|keys| keys.overlaps(&about.keys))
     };
-    let same: Vec<&ObservedMove> = inventory.moves.iter().filter(same).collect();
+    let same_keys: Vec<&ObservedMove> = inventory.moves.iter().filter(is_of_same_keys).collect();
     let never_open = |other: &ObservedMove| {
         other.role == "target"
             && other.flipped.is_none()
             && other.register.is_none_or(|r| r == CLOSED)
     };
-    let mut others = same.iter();
+    let mut others = same_keys.iter();
     let needed_elsewhere =
-        others.find(|other| ground.live.contains(&other.migration) || !never_open(other));
+        others.find(|other| input.unfinished.contains(&other.migration) || !never_open(other));
     if let Some(other) = needed_elsewhere.filter(|_| own.copied) {
         return MoveVerdict::decide(format!(
-            "migration {} is about {} here too, and which rows are whose cannot be told: nothing goes before it has ended",
+            "migration {} has copied rows of {} to this shard too, and the rows of the two migrations cannot be distinguished: nothing is removed before that migration has ended",
             other.migration, about.keys
         ));
     }
     MoveVerdict::remove(
-        "this shard never owned the keys: what was brought here is on the shard that they were to leave",
+        "this shard never owned the keys: the source of the migration still has the rows that were copied to this shard",
         Guards {
             copied: own.copied,
-            left_too: same.iter().map(|other| other.migration.clone()).collect(),
+            left_too: same_keys
+                .iter()
+                .map(|other| other.migration.clone())
+                .collect(),
             ..Guards::of(own)
         },
     )
