@@ -1,14 +1,14 @@
 //! The request of each operation.
 
 use super::pieces::KeyPieces;
-use super::{MAP, PLANNED_PERCENT, SHARDS, WATCH_SECONDS};
+use super::{MAP, OBSERVE_SECONDS, PLANNED_PERCENT, SHARDS};
 use crate::options::{DemoTask, MapOperation};
 use crate::shop::Shop;
 use plans::id::ShardName;
 use plans::key::Key;
 use plans::key_set::KeySet;
 use plans::request::{
-    Drain, Isolate, KeyMove, Measure, Merge, MoveKeys, Options as Behaviour, Part, Rebalance,
+    Drain, Isolate, KeyMove, Measure, Merge, MoveKeys, Options as RequestOptions, Part, Rebalance,
     Request, Split, Tables,
 };
 use plans::shard_map::Selection;
@@ -17,7 +17,7 @@ use plans::shard_map::ShardMap;
 /// The parts that all requests have in common.
 pub(super) struct RequestSettings {
     pub(super) tables: Tables,
-    pub(super) behaviour: Behaviour,
+    pub(super) request_options: RequestOptions,
 }
 
 impl RequestSettings {
@@ -47,7 +47,7 @@ impl RequestSettings {
                 (keys.clone(), self.moves(a, b, &keys))
             }
             MapOperation::Move => {
-                let keys = pieces.of(4).swap_remove(0);
+                let keys = pieces.divide(4).swap_remove(0);
                 (keys.clone(), self.moves(a, b, &keys))
             }
             MapOperation::Isolate => {
@@ -61,7 +61,7 @@ impl RequestSettings {
     }
 
     fn split(self, task: &DemoTask, pieces: &KeyPieces<'_>, map: &ShardMap) -> (KeySet, Request) {
-        let parts = pieces.of(usize::try_from(task.parts).unwrap_or(2));
+        let parts = pieces.divide(usize::try_from(task.parts).unwrap_or(2));
         let others = parts.iter().skip(1);
         let moving = others.fold(map.no_keys(), |all, keys| all.union(keys));
         let part = |(keys, shard): (&KeySet, &str)| Part {
@@ -76,7 +76,7 @@ impl RequestSettings {
             even: None,
             tables: self.tables,
             ignore: Vec::new(),
-            options: self.behaviour,
+            options: self.request_options,
         });
         (moving, request)
     }
@@ -88,7 +88,7 @@ impl RequestSettings {
             into,
             tables: self.tables,
             ignore: Vec::new(),
-            options: self.behaviour,
+            options: self.request_options,
         })
     }
 
@@ -103,7 +103,7 @@ impl RequestSettings {
             }],
             tables: self.tables,
             ignore: Vec::new(),
-            options: self.behaviour,
+            options: self.request_options,
         })
     }
 
@@ -114,7 +114,7 @@ impl RequestSettings {
             target,
             tables: self.tables,
             ignore: Vec::new(),
-            options: self.behaviour,
+            options: self.request_options,
         })
     }
 
@@ -127,7 +127,7 @@ impl RequestSettings {
             drop_tables: false,
             tables: self.tables,
             ignore: Vec::new(),
-            options: self.behaviour,
+            options: self.request_options,
         })
     }
 
@@ -138,10 +138,10 @@ impl RequestSettings {
             onto: Vec::new(),
             threshold_percent: PLANNED_PERCENT,
             max_bytes: None,
-            watch_seconds: WATCH_SECONDS,
+            watch_seconds: OBSERVE_SECONDS,
             tables: self.tables,
             ignore: Vec::new(),
-            options: self.behaviour,
+            options: self.request_options,
         })
     }
 }
