@@ -1,7 +1,7 @@
 //! Measures the time to plan a rebalance of one million items on 1,000 shards, and how many bytes it moves.
 //!
-//! The benchmark fails if the rebalance moves too many bytes. It only reports the time, which depends on the machine. The
-//! goal is 1 s on one core.
+//! The benchmark fails if the rebalance moves too many bytes. It only reports the time, which depends on the machine.
+//! The goal is 1 s on one core.
 
 use bench::{bound, fleet};
 use criterion::{Criterion, SamplingMode};

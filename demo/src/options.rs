@@ -30,7 +30,8 @@ pub struct Options {
     pub history: Option<PathBuf>,
     /// A process to kill, and the step in which it is killed.
     pub kill: Option<Kill>,
-    /// Whether a write is acknowledged before it is on the other shard (asynchronous), or only when it is durable on both.
+    /// Whether a write is acknowledged before it is on the other shard (asynchronous), or only when it is durable on
+    /// both.
     pub dual_write: DualWrite,
     /// True to roll back after the flip.
     pub rollback: bool,

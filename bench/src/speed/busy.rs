@@ -1,8 +1,8 @@
 //! Records how busy the cores were during a measurement, and which processes used them.
 //!
-//! A thread takes a sample of the CPU time several times per second ([`CpuSamples::sample_until_dropped`]). A measurement
-//! takes one more sample when it begins and when it ends. The CPU time at a moment between two samples is interpolated
-//! linearly. A sample takes a few milliseconds of CPU time, the same for every tool that is measured.
+//! A thread takes a sample of the CPU time several times per second ([`CpuSamples::sample_until_dropped`]). A
+//! measurement takes one more sample when it begins and when it ends. The CPU time at a moment between two samples is
+//! interpolated linearly. A sample takes a few milliseconds of CPU time, the same for every tool that is measured.
 
 use super::processes::{CpuTime, read_cpu_time};
 use serde_json::{Value, json};

@@ -159,8 +159,8 @@ impl<'a> Load<'a> {
         self.logged("alone", pid)
     }
 
-    /// Returns the transactions that a pgbench has logged so far, without those of its first half second ([`WARM_UP`]) and
-    /// without an incomplete last line.
+    /// Returns the transactions that a pgbench has logged so far, without those of its first half second ([`WARM_UP`])
+    /// and without an incomplete last line.
     pub(crate) fn logged(&self, name: &str, pid: u32) -> anyhow::Result<Vec<Transaction>> {
         let text = std::fs::read_to_string(self.folder.join(format!("{name}.{pid}")))?;
         let line = |line: &str| {

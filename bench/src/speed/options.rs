@@ -13,8 +13,8 @@ pub struct Options {
     /// Writes every figure and sample to this file
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Rows of the largest table, a multiple of 20,000; all tables together have 1.41 times as many [default: 4000000, quick:
-    /// 600000]
+    /// Rows of the largest table, a multiple of 20,000; all tables together have 1.41 times as many [default: 4000000,
+    /// quick: 600000]
     #[arg(long)]
     pub items: Option<u64>,
     /// The number of rounds [default: 5, quick: 1]

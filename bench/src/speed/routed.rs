@@ -9,7 +9,7 @@ use std::process::{Child, ChildStdin};
 
 /// The length of the header of COPY's binary format: the signature, the flags and the length of the empty extension.
 const HEADER: usize = 19;
-/// The end marker after the last row, in database of the number of columns of a row.
+/// The end marker after the last row, in place of the number of columns of a row.
 const END: i16 = -1;
 
 /// Copies the rows of every table to the targets. `part` is an SQL expression for the number of a row's target, null if

@@ -12,7 +12,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-/// The numbers of keys that a transaction changes. The transaction is open when the agent sets the register to fenced, so its keys are compared inside the write-blocked window.
+/// The numbers of keys that a transaction changes. The transaction is open when the agent sets the register to fenced,
+/// so its keys are compared inside the write-blocked window.
 const KEY_COUNTS: [(&str, u64); 2] = [("check.1000", 1000), ("check.4000", 4000)];
 /// How long a transaction that changes many keys is open, in seconds. The fence waits for its end.
 const SHORT_SECONDS: f64 = 0.5;

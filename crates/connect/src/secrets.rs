@@ -2,7 +2,8 @@
 //!
 //! An application or the command line uses its own connection strings, so every reference is permitted. An agent
 //! receives its connection strings from a controller. A user who registers a shard must not be able to read files of
-//! the agent's host by references in the connection string. Therefore the agent calls [`Secrets::restrict_process`] once at its start.
+//! the agent's host by references in the connection string. Therefore the agent calls [`Secrets::restrict_process`]
+//! once at its start.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -2,8 +2,8 @@
 //! and none of a migration's own counters.
 //!
 //! It reads the file, reads every shard, and compares. It also checks histories of lists for linearizability, and the
-//! sums of the bank. During a hold, the old owner's rows are expected and must equal the new owner's. Run it when no client
-//! writes, because it does not read all shards in one snapshot.
+//! sums of the bank. During a hold, the old owner's rows are expected and must equal the new owner's. Run it when no
+//! client writes, because it does not read all shards in one snapshot.
 
 mod bank;
 mod compare;

@@ -87,7 +87,8 @@ impl ShardReader {
 }
 
 impl ObservedRows {
-    /// Adds the rows of one shard: all rows of keys for which `owned_condition` is true, and only the number of other rows.
+    /// Adds the rows of one shard: all rows of keys for which `owned_condition` is true, and only the number of other
+    /// rows.
     pub(super) async fn read(
         &mut self,
         reader: &ShardReader,

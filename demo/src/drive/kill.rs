@@ -152,8 +152,8 @@ impl ProcessKill {
         })
     }
 
-    /// Waits until the copy writes its next row, which the growth of the target's tables shows. Returns the time since the
-    /// kill in milliseconds, or `None` after `GROWTH_LIMIT`.
+    /// Waits until the copy writes its next row, which the growth of the target's tables shows. Returns the time since
+    /// the kill in milliseconds, or `None` after `GROWTH_LIMIT`.
     async fn time_to_first_row(&self, killed: Instant) -> Result<Option<u64>, DemoError> {
         let target = self.fleet.admins()?.remove(1).1;
         let session = connect::connect(&target, &Session::named("observer")).await;
@@ -205,8 +205,8 @@ fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Kills a server. If it is a shard's server, the ledger records the kill, because it may lose acknowledged commits that
-/// were not flushed.
+/// Kills a server. If it is a shard's server, the ledger records the kill, because it may lose acknowledged commits
+/// that were not flushed.
 pub(crate) async fn crash(
     cluster: &Arc<Cluster>,
     shard: Option<&str>,

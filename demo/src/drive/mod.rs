@@ -41,8 +41,8 @@ use std::sync::Arc;
 use step_action::StepAction;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// The maximum number of migrations that are aborted without a command. After each other one, the driver submits another
-/// migration.
+/// The maximum number of migrations that are aborted without a command. After each other one, the driver submits
+/// another migration.
 const MAX_UNREQUESTED_ABORTS: u32 = 3;
 
 /// The data that the parts of a run share.

@@ -1,7 +1,7 @@
 //! A cutover in which an agent is stopped for longer than the write-blocked window may last.
 //!
-//! The agent waits at the moment. A write that changes nothing is tried on the source until the source accepts it; then the agent
-//! continues. Nothing is killed: the agent must give the attempt up, and the next attempt must succeed.
+//! The agent waits at the moment. A write that changes nothing is tried on the source until the source accepts it; then
+//! the agent continues. Nothing is killed: the agent must give the attempt up, and the next attempt must succeed.
 
 use super::DemoRun;
 use super::follow::Follower;

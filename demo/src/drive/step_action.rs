@@ -21,8 +21,8 @@ pub(super) enum StepAction {
 }
 
 impl StepAction {
-    /// Returns what the driver does in the next migration, in the order of the steps. `aborted` is the number of earlier
-    /// migrations that the driver has aborted.
+    /// Returns what the driver does in the next migration, in the order of the steps. `aborted` is the number of
+    /// earlier migrations that the driver has aborted.
     pub(super) fn for_migration(options: &Options, aborted: usize) -> Vec<Self> {
         let abort = options.abort_at.get(aborted).copied().map(Self::Abort);
         let pauses = options.pause_in.iter().copied().map(Self::Pause);

@@ -20,7 +20,8 @@ use rand::Rng;
 use std::time::{Duration, Instant};
 
 impl DemoRun<'_> {
-    /// Causes the failure, waits until the migration has failed or, for an outage, its duration has passed, and repairs the failure.
+    /// Causes the failure, waits until the migration has failed or, for an outage, its duration has passed, and repairs
+    /// the failure.
     pub(super) async fn trouble(
         &self,
         trouble: Trouble,

@@ -1,7 +1,7 @@
 //! A wall clock of its own for one server, which can be set while the server runs.
 //!
-//! A small library, which is preloaded into the server, replaces the functions that read the system's clock. The C compiler of this machine builds it.
-//! The machine's own clock is never changed.
+//! A small library, which is preloaded into the server, replaces the functions that read the system's clock. The C
+//! compiler of this machine builds it. The machine's own clock is never changed.
 
 use super::Folder;
 use crate::error::DemoError;

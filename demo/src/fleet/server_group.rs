@@ -199,7 +199,8 @@ impl ServerGroup {
         Ok(sum)
     }
 
-    /// Drops the databases of a run that has ended. This fails if a replication slot or a prepared transaction uses one.
+    /// Drops the databases of a run that has ended. This fails if a replication slot or a prepared transaction uses
+    /// one.
     pub(crate) async fn drop_databases(&self, fleet: &Fleet) -> Result<(), DemoError> {
         for server in fleet.shard_servers.iter().chain([&fleet.store]) {
             let drop = format!("drop database {} with (force)", server.database);

@@ -35,7 +35,8 @@ pub struct TroubleReport {
     pub failed_step: Option<StepKind>,
     /// The migration's failure.
     pub failure: Option<Failure>,
-    /// The time from the failure until the migration had failed, or until the target was reachable again, in milliseconds.
+    /// The time from the failure until the migration had failed, or until the target was reachable again, in
+    /// milliseconds.
     pub lasted_ms: u64,
     /// The greatest number of bytes of log that the source retained for the migration while the target was unreachable.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -163,8 +163,8 @@ impl Scenario {
     }
 }
 
-/// Returns the data for the options. For a rebalance the rows belong to many small tenants, so that all virtual shards have
-/// similar loads.
+/// Returns the data for the options. For a rebalance the rows belong to many small tenants, so that all virtual shards
+/// have similar loads.
 fn shop(options: &Options) -> Shop {
     let mut shop = Shop::new(options.scale, options.seed);
     shop.shape = options.task.shape;
@@ -182,7 +182,8 @@ fn shop(options: &Options) -> Shop {
 }
 
 /// Returns the request options of a run that is not a plain split. An offline move needs no approvals. The driver
-/// approves the cutover of an online move and ends its hold, so that it can compare the rows of both shards before the hold ends.
+/// approves the cutover of an online move and ends its hold, so that it can compare the rows of both shards before the
+/// hold ends.
 fn default_request_options(mode: Mode) -> RequestOptions {
     let (cutover, hold) = match mode {
         Mode::Online => (Cutover::Approve, Hold::UntilFinish),

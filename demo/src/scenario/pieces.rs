@@ -22,7 +22,8 @@ pub(super) struct KeyPieces<'p> {
 }
 
 impl<'p> KeyPieces<'p> {
-    /// Creates the pieces. `live_shards` is the number of shards that own keys initially; it determines the number of buckets.
+    /// Creates the pieces. `live_shards` is the number of shards that own keys initially; it determines the number of
+    /// buckets.
     pub(super) fn new(task: &'p DemoTask, shop: &Shop, live_shards: usize) -> Self {
         let mut keys: Vec<Key> = (1..=shop.tenants).map(|tenant| shop.key(tenant)).collect();
         keys.sort();

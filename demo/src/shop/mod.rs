@@ -168,8 +168,8 @@ impl Shop {
         self.event(tenant, index * LONG_TEXT_INTERVAL)
     }
 
-    /// Creates tables, the rows of `owned`, and constraints. Tenants in `most_rows` have more events than others. Loading
-    /// takes a few seconds for each million rows.
+    /// Creates tables, the rows of `owned`, and constraints. Tenants in `most_rows` have more events than others.
+    /// Loading takes a few seconds for each million rows.
     ///
     /// # Errors
     /// [`ShopError`] names the failed action.

@@ -108,8 +108,9 @@ impl KeyShape {
     }
 
     /// Replaces the placeholders in `text`: `{ids}` and `{keys}` are the key's columns in `tenants` and in other
-    /// tables; `{id_columns}` and `{key_columns}` are their definitions; `{key_of_t}` and `{key_of_1}` are the keys of tenants `t` and `$1`; `{is_1}` is the condition for rows
-    /// of tenant `$1`; `{key_name}` is the name of a row's key (alias `t`) as in [`KeyShape::name`].
+    /// tables; `{id_columns}` and `{key_columns}` are their definitions; `{key_of_t}` and `{key_of_1}` are the keys of
+    /// tenants `t` and `$1`; `{is_1}` is the condition for rows of tenant `$1`; `{key_name}` is the name of a row's key
+    /// (alias `t`) as in [`KeyShape::name`].
     #[must_use]
     pub fn fill(self, text: &str) -> String {
         let list = |table: &str, part: &dyn Fn(&str, KeyType) -> String| {

@@ -2,8 +2,8 @@
 //!
 //! While the agents run, it checks every row, and the objects on the shards and in the spools. After all programs have
 //! ended, it checks sessions, slots and temporary files. The comparison of the rows on both shards is in
-//! [`super::equality`], because it is possible only during the hold: a completed migration has removed the old rows, and
-//! rows of an unfinished one need not be equal.
+//! [`super::equality`], because it is possible only during the hold: a completed migration has removed the old rows,
+//! and rows of an unfinished one need not be equal.
 
 use super::place::FaultPlace;
 use super::record::RunRecord;

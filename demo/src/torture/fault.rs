@@ -9,8 +9,8 @@ use std::fmt;
 pub(super) enum Fault {
     /// The process is killed with SIGKILL, and started again 200 ms later.
     Kill,
-    /// The process is stopped (SIGSTOP) for longer than a lease, then continued (SIGCONT). An agent or a controller continues
-    /// after another one has taken over.
+    /// The process is stopped (SIGSTOP) for longer than a lease, then continued (SIGCONT). An agent or a controller
+    /// continues after another one has taken over.
     Stop,
     /// The component's connections end.
     Cut,

@@ -24,7 +24,8 @@ impl MissingEquipment {
         }
     }
 
-    /// Returns the cases that can run on this machine, and for each missing equipment a text with the cases that need it.
+    /// Returns the cases that can run on this machine, and for each missing equipment a text with the cases that need
+    /// it.
     pub(super) fn split_possible(&self, cases: Vec<FaultCase>) -> (Vec<FaultCase>, Vec<String>) {
         let (possible, impossible): (Vec<FaultCase>, Vec<FaultCase>) = cases
             .into_iter()

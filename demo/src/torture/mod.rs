@@ -1,10 +1,10 @@
 //! Fault injection: runs with one fault each, for every component at every place, and counts of the runs that were
 //! survived.
 //!
-//! [`missing_equipment`] omits what the machine does not permit. Servers are started once; then the cases run in an order that
-//! depends on the seed ([`case`]). Each run has its own databases and programs ([`run`]), and its own servers if the
-//! fault needs a special disk or clock. Every result is in the file before the next run begins ([`record`]). A run that
-//! was not survived keeps its folder, and the next run gets new servers.
+//! [`missing_equipment`] omits what the machine does not permit. Servers are started once; then the cases run in an
+//! order that depends on the seed ([`case`]). Each run has its own databases and programs ([`run`]), and its own
+//! servers if the fault needs a special disk or clock. Every result is in the file before the next run begins
+//! ([`record`]). A run that was not survived keeps its folder, and the next run gets new servers.
 
 mod backup;
 mod case;
@@ -163,7 +163,8 @@ impl<'s> InjectionSession<'s> {
             };
             let number = self.started.fetch_add(1, Ordering::Relaxed);
             let record = run::perform(&own, &case, (seed, number), &self.terms).await?;
-            // The next run gets new servers after a failed run, because objects that remain could make the next run fail too.
+            // The next run gets new servers after a failed run, because objects that remain could make the next run
+            // fail too.
             if is_plain {
                 // A failover or a restore of the source replaces a server.
                 let has_same_servers =

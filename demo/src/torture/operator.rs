@@ -44,8 +44,8 @@ pub(super) struct RunOperator<'o> {
 }
 
 impl RunOperator<'_> {
-    /// Submits a migration and sends the commands of the path. Repeats this if the migration is aborted without a command.
-    /// Returns how the last migration ended.
+    /// Submits a migration and sends the commands of the path. Repeats this if the migration is aborted without a
+    /// command. Returns how the last migration ended.
     pub(super) async fn follow_path(
         &mut self,
         follower: &mut MigrationFollower<'_>,
@@ -223,7 +223,8 @@ impl RunOperator<'_> {
         let occurs_in_hold = self.case.place.leg == PathLeg::Flipped;
         let hasty = self.hasty;
         let has_ended = || match *fault_progress.borrow() {
-            // A fault of the hold must occur before the operator finishes the hold: otherwise no agent may reach its place.
+            // A fault of the hold must occur before the operator finishes the hold: otherwise no agent may reach its
+            // place.
             FaultProgress::NotYet => !occurs_in_hold,
             FaultProgress::Now => hasty,
             FaultProgress::Ended => true,
@@ -234,8 +235,8 @@ impl RunOperator<'_> {
             self.wait_for_writes(follower, LedgerPhase::After).await?;
         }
         // The old owner's rows of an offline migration are not updated.
-        // After a failover the promoted server has no slot. A restored source lacks the changes that the reverse stream had
-        // written. In both cases the old owner's rows stay outdated.
+        // After a failover the promoted server has no slot. A restored source lacks the changes that the reverse stream
+        // had written. In both cases the old owner's rows stay outdated.
         let restores_older_state =
             self.case.fault == Fault::Failover || self.case.restores_source();
         if hasty || self.offline || (occurs_in_hold && restores_older_state) {

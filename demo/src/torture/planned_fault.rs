@@ -162,8 +162,9 @@ impl PlannedFault {
             Fault::Terminate => operator_sql::terminate(&self.affected_shard()?).await,
             Fault::SlotDropped => operator_sql::drop_slots(&self.affected_shard()?).await,
             Fault::SlotLost => {
-                // No agent may read the slots while the server removes their log: the server terminates a walsender that
-                // reads such a slot and waits for its end, and a walsender whose client does not read does not end.
+                // No agent may read the slots while the server removes their log: the server terminates a walsender
+                // that reads such a slot and waits for its end, and a walsender whose client does not read does not
+                // end.
                 affected().for_each(Proxy::hold);
                 affected().for_each(Proxy::cut);
                 let lost = operator_sql::lose_slots(&self.affected_shard()?).await;
@@ -237,8 +238,8 @@ impl PlannedFault {
         Ok(())
     }
 
-    /// Resumes the migration if a step failed during the fault, for example because a connection string led to the other
-    /// shard's database. The operator who corrects the connection strings does this too.
+    /// Resumes the migration if a step failed during the fault, for example because a connection string led to the
+    /// other shard's database. The operator who corrects the connection strings does this too.
     async fn resume_failed(&self) {
         let Some(id) = self.context.borrow().id.clone() else {
             return;
@@ -415,8 +416,8 @@ impl PlannedFault {
         Ok(self.fleet.admins()?.remove(index).1)
     }
 
-    /// Returns the affected component. Its agent and its leader are the process that waits at the fail point and, for the
-    /// other one, the agent that owns the migration or the leading controller.
+    /// Returns the affected component. Its agent and its leader are the process that waits at the fail point and, for
+    /// the other one, the agent that owns the migration or the leading controller.
     async fn find_party(&self, arrival: &Arrival) -> NetworkParty {
         let program = self.fleet.program(arrival.pid).await;
         let known_agent = |name: Option<String>| {

@@ -71,8 +71,8 @@ pub struct RunRecord {
     /// offline or never completed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window_ms: Option<f64>,
-    /// 1 if the longest window is longer than its budget because the fault occurred after the seal, when neither shard may
-    /// open without a controller and an agent.
+    /// 1 if the longest window is longer than its budget because the fault occurred after the seal, when neither shard
+    /// may open without a controller and an agent.
     #[serde(default)]
     pub over_budget: u64,
     /// How often the operator had to resume a failed migration.

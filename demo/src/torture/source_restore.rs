@@ -5,9 +5,9 @@
 //! accepts the server, and the application continues with the map from before the flip.
 //!
 //! The application writes nothing between the copy and the restore: otherwise the restore would lose acknowledged
-//! writes to keys that stay on the source, and the operator, not Shardwright, would have caused this. It also does not write before the source refuses: otherwise acknowledged
-//! writes to moved keys would be on the source and not on the owner, a risk that docs/reliability.md describes. A write that is never committed tests whether
-//! the source refuses.
+//! writes to keys that stay on the source, and the operator, not Shardwright, would have caused this. It also does not
+//! write before the source refuses: otherwise acknowledged writes to moved keys would be on the source and not on the
+//! owner, a risk that docs/reliability.md describes. A write that is never committed tests whether the source refuses.
 //!
 //! No run restores a target to a time before its opening: it stays closed, and acknowledged writes are lost with the
 //! copy. The test `a_target_from_before_its_opening_is_left_closed` shows that nothing opens it.

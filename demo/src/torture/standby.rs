@@ -1,7 +1,7 @@
 //! A standby of a shard's server, for a run whose fault is a failover.
 //!
-//! The standby replicates the server, and every synchronous commit waits until both have it. The server is killed and the standby
-//! promoted. All connections to the old address then lead to the new server.
+//! The standby replicates the server, and every synchronous commit waits until both have it. The server is killed and
+//! the standby promoted. All connections to the old address then lead to the new server.
 
 use super::proxy::Proxy;
 use crate::drive::blocking;

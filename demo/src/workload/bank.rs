@@ -218,8 +218,8 @@ impl ClientAction for Auditor {
 }
 
 impl Auditor {
-    /// Reads the accounts in one snapshot. Returns `None` if the read failed, or reached a shard that no longer owns the
-    /// tenant.
+    /// Reads the accounts in one snapshot. Returns `None` if the read failed, or reached a shard that no longer owns
+    /// the tenant.
     async fn read(&self, map: &Map, tenant: i64) -> Option<Vec<i64>> {
         let options = TransactionOptions {
             isolation: Isolation::RepeatableRead,

@@ -106,8 +106,8 @@ impl TransactionJob<'_> {
         give_up_or_commit(plan, effects)
     }
 
-    /// Returns true if the operation's ledger row is on this shard. It first waits until every transaction that may still
-    /// insert the row has ended.
+    /// Returns true if the operation's ledger row is on this shard. It first waits until every transaction that may
+    /// still insert the row has ended.
     pub(super) async fn is_committed(self) -> Result<bool, JobError> {
         let Self { tx, plan, sql } = self;
         // The lock is taken in a separate statement before the search, so that the search has a newer snapshot.

@@ -2,8 +2,8 @@
 //! after it has ended. The sequence of these records is the history of a list.
 //!
 //! Each list gets numbers from 1 upwards, in the order in which they arrive. The demo checks after the run whether each
-//! history is linearizable; so that this stays fast, a new list begins after [`MAX_LENGTH`] appends. Appends wait for the
-//! disk: after a crash their outcome may be unknown, but an acknowledged append is not lost. All clients share one
+//! history is linearizable; so that this stays fast, a new list begins after [`MAX_LENGTH`] appends. Appends wait for
+//! the disk: after a crash their outcome may be unknown, but an acknowledged append is not lost. All clients share one
 //! [`client::Map`], so that no client reads from the old owner after another client has observed a write on the new
 //! owner. Therefore a read without a lock is never stale, and the history contains such reads too.
 
@@ -25,8 +25,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The number of appends to a list before the next list begins.
 const MAX_LENGTH: i64 = 32;
 
-/// The SQL statements. The tenant is `$1`, the list is `$2`. `{keys}` stands for the columns of the shard key, `{key_of_1}` for the shard key of tenant `$1`, and
-/// `{is_1}` for the condition that a row has this key.
+/// The SQL statements. The tenant is `$1`, the list is `$2`. `{keys}` stands for the columns of the shard key,
+/// `{key_of_1}` for the shard key of tenant `$1`, and `{is_1}` for the condition that a row has this key.
 #[derive(Debug)]
 pub(super) struct ListStatements {
     append: String,

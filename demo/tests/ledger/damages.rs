@@ -98,7 +98,8 @@ const DAMAGES: [Damage; 17] = [
         |c| c.histories.not_linearizable,
         1,
     ),
-    // A wrong balance, which also changes the sum; a lost transfer; a transfer with only one leg; a leg without a transfer.
+    // A wrong balance, which also changes the sum; a lost transfer; a transfer with only one leg; a leg without a
+    // transfer.
     (
         1,
         "update bank set balance = balance + 1 where (tenant_id, id) = \

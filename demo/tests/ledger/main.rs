@@ -137,8 +137,8 @@ impl Fleet {
         session.close().await;
     }
 
-    /// Executes a split without Shardwright: refuses writes to the moving keys on the first shard, copies all rows to the
-    /// second shard, removes there the rows that do not move, and publishes the new map.
+    /// Executes a split without Shardwright: refuses writes to the moving keys on the first shard, copies all rows to
+    /// the second shard, removes there the rows that do not move, and publishes the new map.
     async fn split_by_hand(&self) {
         let split = self.shop.first_upper_tenant();
         let function = "create function guard() returns trigger language plpgsql as $$
@@ -287,8 +287,8 @@ async fn after_a_crash_under_load_only_unflushed_commits_are_in_doubt() {
     assert!(checked.in_doubt < 100, "{checked:?}");
 }
 
-/// Counts the tables (lists, transfers) with a session whose commit is on the disk and waits for a standby that does not
-/// exist.
+/// Counts the tables (lists, transfers) with a session whose commit is on the disk and waits for a standby that does
+/// not exist.
 const COUNT_WAITING: &str = "select count(distinct l.relation) from pg_catalog.pg_locks l \
     join pg_catalog.pg_stat_activity a using (pid) \
     where a.wait_event = 'SyncRep' and l.mode = 'RowExclusiveLock' \

@@ -8,7 +8,8 @@ use demo::torture::{self, CaseFilter};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Cause a fault of each component at each step while a shard is split under load, and count the runs without a problem.
+/// Cause a fault of each component at each step while a shard is split under load, and count the runs without a
+/// problem.
 ///
 /// Each run has one fault; its seed decides what the operator does and whether the migration is asynchronous,
 /// synchronous or offline. A session continues after the cases of the last session at the same commit.
@@ -20,8 +21,8 @@ pub(super) struct FaultInjectionArgs {
     /// Begin no run after this number of seconds.
     #[arg(long)]
     seconds: Option<u64>,
-    /// Determines the order of the cases, their modes and the commands of the operator; with --only the seed of the run to
-    /// replay.
+    /// Determines the order of the cases, their modes and the commands of the operator; with --only the seed of the run
+    /// to replay.
     #[arg(long)]
     seed: Option<u64>,
     /// Only these cases, once each: agent, controller, source, target or store, at a step or a place in it, for

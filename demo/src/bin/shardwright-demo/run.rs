@@ -11,7 +11,8 @@ use plans::shard_map::Strategy;
 use plans::step::StepKind;
 use std::path::PathBuf;
 
-/// Split, merge or move live shards on private servers of this machine while an application writes, and check the result.
+/// Split, merge or move live shards on private servers of this machine while an application writes, and check the
+/// result.
 #[derive(Debug, Args)]
 pub(super) struct Demo {
     /// What to do: split, merge, move, isolate, drain or rebalance.
@@ -65,7 +66,8 @@ pub(super) struct Demo {
     /// Write every append and read of the lists to this file as JSON lines, in the format of Jepsen and Elle.
     #[arg(long, value_name = "FILE")]
     history: Option<PathBuf>,
-    /// Kill -9 a process in a step and start it again: agent, controller, source, target or store, for example agent@copy.
+    /// Kill -9 a process in a step and start it again: agent, controller, source, target or store, for example
+    /// agent@copy.
     #[arg(long, value_name = "PROCESS@STEP")]
     kill: Option<Kill>,
     /// Dual-write mode: asynchronous or synchronous. Synchronous is only possible with an online split in two parts.
@@ -80,10 +82,10 @@ pub(super) struct Demo {
     /// Pause and resume in this step; may be given several times.
     #[arg(long, value_name = "STEP", value_parser = parse_step)]
     pause_in: Vec<StepKind>,
-    /// Cause a failure of the target in a step, wait until the migration has failed, and repair the failure: password (it
-    /// is changed), disk (it is full; requires root and the permission to mount), or down (the server is stopped until
-    /// all attempts of the step have failed). Or away: the server is stopped for a while, and nothing fails. For example
-    /// disk@copy. May be given several times.
+    /// Cause a failure of the target in a step, wait until the migration has failed, and repair the failure: password
+    /// (it is changed), disk (it is full; requires root and the permission to mount), or down (the server is stopped
+    /// until all attempts of the step have failed). Or away: the server is stopped for a while, and nothing fails. For
+    /// example disk@copy. May be given several times.
     #[arg(long, value_name = "KIND@STEP", conflicts_with_all = ["kill", "abort_at", "rollback"])]
     trouble: Vec<Trouble>,
     /// The command after the repair of the failure: resume or abort.
@@ -94,11 +96,12 @@ pub(super) struct Demo {
         requires = "trouble"
     )]
     then: AfterRepair,
-    /// With --trouble away: for how many seconds the target is stopped. The demo observes how much log the source retains.
+    /// With --trouble away: for how many seconds the target is stopped. The demo observes how much log the source
+    /// retains.
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     away: u32,
-    /// Kill -9 the controller and both agents at a moment of the cutover, start none of them for some seconds, and report
-    /// which shard accepts writes: fenced, before_check, before_seal, sealed or flipped.
+    /// Kill -9 the controller and both agents at a moment of the cutover, start none of them for some seconds, and
+    /// report which shard accepts writes: fenced, before_check, before_seal, sealed or flipped.
     #[arg(long, value_name = "MOMENT", conflicts_with_all = ["kill", "abort_at", "trouble"])]
     orphan: Option<CutoverMoment>,
     /// Stop an agent at a moment of the cutover until the source accepts writes again: the attempt ends

@@ -1,11 +1,11 @@
 //! Checks a list by its values, which show the order of the appends.
 //!
 //! Each value is appended once, and the list only grows. Therefore every observed list is a prefix of the longest one.
-//! The longest list gives each of its appends a position, and each read the position after the last append whose value it returned.
-//! Successful appends that are in no list came after all of these, in any order. An append with an unknown end whose value no
-//! call returned may not have been executed. The positions must agree with real time: no call may come after one that began
-//! after its end. This suffices: calls with the same position are reads with the same result, or appends whose value no call
-//! returned, and can be ordered by their ends.
+//! The longest list gives each of its appends a position, and each read the position after the last append whose value
+//! it returned. Successful appends that are in no list came after all of these, in any order. An append with an unknown
+//! end whose value no call returned may not have been executed. The positions must agree with real time: no call may
+//! come after one that began after its end. This suffices: calls with the same position are reads with the same result,
+//! or appends whose value no call returned, and can be ordered by their ends.
 
 use super::calls::{CallResult, History, ListCall};
 use std::collections::{HashMap, HashSet};
