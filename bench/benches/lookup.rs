@@ -1,8 +1,8 @@
-//! What it costs an application to find the shard of a key, in maps of a million mappings or keys: `Map::shard_for`,
-//! with its counters, over a map that came from a controller.
+//! Measures how long an application needs to find the shard of a key (`Map::shard_for`) in a map of a million mappings
+//! or keys, which the client has read from a controller.
 //!
-//! Keys come in no order, so that neither the processor's caches nor its predictions know them. The median of batches is
-//! printed, criterion's own figures follow.
+//! The keys are looked up in random order, so that the processor's caches and predictions do not help. The benchmark
+//! prints the median of many batches, and then criterion's own figures.
 
 use axum::Router;
 use axum::routing::get;
@@ -17,12 +17,13 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 
-/// Mappings of a range map, keys of a list map.
+/// The number of mappings of the range map, and of keys of the list map.
 const SIZE: i64 = 1_000_000;
-/// Keys in each range.
+/// The number of keys in each range.
 const WIDTH: i64 = 10;
 const SHARDS: i64 = 64;
-/// Lookups that are timed as one: few enough that most batches run through without another program in between.
+/// The number of lookups that are timed together. It is so small that most batches are not interrupted by another
+/// program.
 const BATCH: usize = 500;
 const BATCHES: usize = 4_000;
 
@@ -38,7 +39,7 @@ fn mapping(keys: KeySet, shard: ShardName) -> Mapping {
     }
 }
 
-/// Neighbouring ranges are on different shards.
+/// Returns the mappings of the range map. Adjacent ranges are on different shards.
 fn ranges() -> Vec<Mapping> {
     let key = |number: i64| Some(Key::Int(number * WIDTH));
     let range = |number| mapping(KeySet::range(key(number), key(number + 1)), shard(number));
@@ -65,8 +66,8 @@ fn map(strategy: Strategy, mappings: Vec<Mapping>) -> ShardMap {
     }
 }
 
-/// The map as an application has it, from a controller that has no changes to tell.
-async fn connected(map: ShardMap) -> anyhow::Result<Map> {
+/// Connects a client to a controller that serves `map` and never reports a change.
+async fn connect_client(map: ShardMap) -> anyhow::Result<Map> {
     let body = axum::body::Bytes::from(serde_json::to_vec(&map)?);
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     let url = format!("http://{}", listener.local_addr()?);
@@ -81,8 +82,8 @@ async fn connected(map: ShardMap) -> anyhow::Result<Map> {
     Ok(Map::connect_with(&url, &map.name, access, Options::default()).await?)
 }
 
-/// Keys below `all`, in no order.
-fn keys(all: i64) -> Vec<i64> {
+/// Returns keys below `all` in random order.
+fn random_keys(all: i64) -> Vec<i64> {
     let mut state = 88_172_645_463_325_252_u64;
     let next = || {
         state ^= state << 13;
@@ -93,8 +94,8 @@ fn keys(all: i64) -> Vec<i64> {
     std::iter::repeat_with(next).take(BATCH * 320).collect()
 }
 
-/// Nanoseconds of one lookup, by batches.
-fn median(map: &Map, keys: &[i64]) -> f64 {
+/// Returns the median duration of one lookup in nanoseconds.
+fn median_ns(map: &Map, keys: &[i64]) -> f64 {
     let mut batches: Vec<Duration> = Vec::with_capacity(BATCHES);
     for batch in keys.chunks_exact(BATCH).cycle().take(BATCHES) {
         let begun = Instant::now();
@@ -116,10 +117,12 @@ fn main() -> anyhow::Result<()> {
         ("list", map(Strategy::List, lists()), SIZE),
     ];
     for (name, map, all) in kinds {
-        let map = runtime.block_on(connected(map))?;
-        let keys = keys(all);
-        let found = median(&map, &keys);
-        println!("{name} of {SIZE}: {found:.0} ns for one lookup, the median of {BATCHES} batches");
+        let map = runtime.block_on(connect_client(map))?;
+        let keys = random_keys(all);
+        let lookup_ns = median_ns(&map, &keys);
+        println!(
+            "{name} of {SIZE}: {lookup_ns:.0} ns for one lookup, the median of {BATCHES} batches"
+        );
         let mut group = criterion.benchmark_group("lookup in a million");
         group.throughput(Throughput::Elements(1));
         let mut next = keys.iter().cycle();

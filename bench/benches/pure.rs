@@ -1,6 +1,7 @@
-//! What is computed for every key, change or plan, without a server: routing, planning, decoding, visibility.
+//! Measures computations for each key, change or plan that need no server: routing, planning, decoding of changes, and
+//! whether a snapshot sees a transaction.
 //!
-//! Rows are hashed by PostgreSQL, so no hash of a row is measured here.
+//! PostgreSQL computes the hashes of rows, so they are not measured here.
 
 use agent::postgres::pgoutput::decode;
 use agent::postgres::visibility::TxSnapshot;
@@ -17,14 +18,14 @@ use plans::shard_map::{MapSettings, Mapping, MappingState, ShardMap, Strategy};
 use std::collections::BTreeMap;
 use std::hint::black_box;
 
-/// Keys that each iteration looks up.
+/// The number of keys that each iteration looks up.
 const KEYS: i64 = 1_000;
-/// Mappings of each map, and keys of each mapping.
+/// The number of mappings of each map, and of keys of each mapping.
 const MAPPINGS: i64 = 1_000;
 const KEYS_OF_EACH: i64 = 100;
-/// Virtual shards of the hash map.
+/// The number of virtual shards of the hash map.
 const BUCKETS: u32 = 4_096;
-/// Pieces of the shard that is split.
+/// The number of measured parts of the shard that is split.
 const PIECES: i64 = 4_096;
 
 fn shard(number: i64) -> ShardName {
@@ -59,7 +60,7 @@ fn range(number: i64, width: i64) -> KeySet {
     KeySet::range(Some(Key::Int(from)), Some(Key::Int(to)))
 }
 
-/// Keys all over the map, in no order.
+/// Returns keys from the whole map in mixed order.
 fn keys() -> Vec<Key> {
     let all = MAPPINGS * KEYS_OF_EACH;
     (0..KEYS).map(|key| Key::Int(key * 7_919 % all)).collect()
@@ -134,7 +135,7 @@ fn planning(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// An insert of a row whose columns are texts of so many bytes.
+/// Returns the message of an insert of a row whose columns are texts of `width` bytes.
 fn insert(columns: u16, width: u32) -> Bytes {
     let mut message = BytesMut::new();
     message.put_u8(b'I');

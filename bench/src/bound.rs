@@ -9,7 +9,7 @@ use plans::rebalance::{AllowedSet, RebalanceItem, RebalanceShard, ShardBalance};
 /// The true minimum can be higher, because this bound treats pinned items as movable and assumes that other shards have
 /// enough space. `before` is the balance of the fleet before the moves, as the rebalance reports it.
 #[must_use]
-pub fn least_bytes(
+pub fn lower_bound_bytes(
     shards: &[RebalanceShard],
     items: &[RebalanceItem],
     allowed: &[AllowedSet],
@@ -33,19 +33,20 @@ pub fn least_bytes(
             forced += u128::from(item.bytes);
         }
     }
-    let shed = excess
-        .iter()
-        .zip(before)
-        .zip(others)
-        .map(|((load, balance), others)| {
-            cheapest(others, load.saturating_sub(u128::from(balance.limit)))
-        });
-    forced + shed.sum::<u128>()
+    let bytes_over_limits =
+        excess
+            .iter()
+            .zip(before)
+            .zip(others)
+            .map(|((load, balance), others)| {
+                fewest_bytes(others, load.saturating_sub(u128::from(balance.limit)))
+            });
+    forced + bytes_over_limits.sum::<u128>()
 }
 
 /// Returns the fewest bytes of items, given as (cost, bytes), whose costs have the sum `excess`. Takes the items with
 /// the most cost per byte first, and a fraction of the last one.
-fn cheapest(mut items: Vec<(u64, u64)>, mut excess: u128) -> u128 {
+fn fewest_bytes(mut items: Vec<(u64, u64)>, mut excess: u128) -> u128 {
     items.sort_by(|(cost, bytes), (other_cost, other_bytes)| {
         let left = u128::from(*bytes) * u128::from(*other_cost);
         left.cmp(&(u128::from(*other_bytes) * u128::from(*cost)))
@@ -69,10 +70,10 @@ mod tests {
 
     #[test]
     fn the_last_item_counts_in_part() {
-        assert_eq!(cheapest(vec![(10, 100), (10, 10), (5, 20)], 0), 0);
-        assert_eq!(cheapest(vec![(10, 100), (10, 10), (5, 20)], 12), 18);
-        assert_eq!(cheapest(vec![(10, 100), (10, 10), (5, 20)], 20), 80);
-        assert_eq!(cheapest(vec![(0, 7), (1, 1)], 9), 8);
+        assert_eq!(fewest_bytes(vec![(10, 100), (10, 10), (5, 20)], 0), 0);
+        assert_eq!(fewest_bytes(vec![(10, 100), (10, 10), (5, 20)], 12), 18);
+        assert_eq!(fewest_bytes(vec![(10, 100), (10, 10), (5, 20)], 20), 80);
+        assert_eq!(fewest_bytes(vec![(0, 7), (1, 1)], 9), 8);
     }
 
     #[test]
@@ -84,7 +85,7 @@ mod tests {
             .iter()
             .map(|made| u128::from(made.bytes))
             .sum();
-        let least = least_bytes(&fleet.shards, &fleet.items, &fleet.allowed, &outcome.before);
+        let least = lower_bound_bytes(&fleet.shards, &fleet.items, &fleet.allowed, &outcome.before);
         assert!(
             least > 0 && least <= moved && moved * 100 <= least * 105,
             "{moved} of {least}"

@@ -26,12 +26,12 @@ impl Fleet {
     /// Plans the fleet's rebalance.
     ///
     /// # Panics
-    /// Never for a generated fleet: its indices are sound.
+    /// Never for a generated fleet: its indices are valid.
     #[must_use]
     pub fn rebalance(&self) -> RebalanceResult {
         match rebalance(&self.shards, &self.items, &self.allowed, &self.limits) {
             Ok(outcome) => outcome,
-            Err(error) => panic!("a generated fleet is sound: {error}"),
+            Err(error) => panic!("a generated fleet has valid indices: {error}"),
         }
     }
 }
@@ -44,17 +44,17 @@ impl Fleet {
 pub fn skewed(shards: u32, items: u32) -> Fleet {
     let fleet: Vec<RebalanceShard> = (0..shards).map(shard).collect();
     let mut table = AllowedTable::default();
-    let everywhere = table.id(AllowedSet::everywhere());
+    let all_shards = table.id(AllowedSet::everywhere());
     let regions = REGIONS.map(|region| {
         let inside = |shard: &RebalanceShard| {
             shard
                 .labels
                 .get("region")
-                .is_some_and(|here| here == region)
+                .is_some_and(|label| label == region)
         };
         table.id(AllowedSet::matching(&fleet, inside))
     });
-    let pins: Vec<AllowedId> = (0..shards)
+    let pinned: Vec<AllowedId> = (0..shards)
         .map(|shard| table.id(AllowedSet::of([shard])))
         .collect();
     let exclusions: Vec<AllowedId> = (0..shards)
@@ -62,9 +62,9 @@ pub fn skewed(shards: u32, items: u32) -> Fleet {
         .collect();
     let mut random = Random(42);
     let item = |_| {
-        let crowded = random.below(100) < 75;
+        let on_first_half = random.below(100) < 75;
         let half = shards.div_ceil(2);
-        let shard = if crowded {
+        let shard = if on_first_half {
             random.below(half)
         } else {
             random.below(shards)
@@ -72,9 +72,9 @@ pub fn skewed(shards: u32, items: u32) -> Fleet {
         let allowed = match random.below(1_000) {
             0..500 => regions[shard as usize % REGIONS.len()],
             500..502 => regions[random.below(4) as usize],
-            502..530 if shard % 100 != 99 => pins[shard as usize],
+            502..530 if shard % 100 != 99 => pinned[shard as usize],
             530..600 => exclusions[((shard + 1 + random.below(shards - 1)) % shards) as usize],
-            _ => everywhere,
+            _ => all_shards,
         };
         let cost = u64::from(1 + random.below(1_000));
         let bytes = u64::from(1_000 + random.below(100_000)) * (1 + cost / 100);

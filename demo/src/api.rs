@@ -50,7 +50,7 @@ pub enum ApiError {
 pub(crate) struct MigrationStatus {
     pub(crate) id: String,
     pub(crate) state: MigrationState,
-    /// What it waits for before it starts.
+    /// What the migration waits for before it starts.
     #[serde(default)]
     pub(crate) waiting_for: Option<String>,
     #[serde(default)]
@@ -94,22 +94,22 @@ impl MigrationStatus {
             .is_some_and(|step| step.state == StepState::Done)
     }
 
-    /// Returns the result of a step that is done.
+    /// Reswitches the result of a step that is done.
     pub(crate) fn output<T: DeserializeOwned>(&self, kind: StepKind) -> Option<T> {
         let output = self.step(kind)?.output.clone()?;
         serde_json::from_value(output).ok()
     }
 
-    /// Returns in one line why the migration stopped.
+    /// Reswitches in one line why the migration stopped.
     pub(crate) fn reason(&self) -> String {
         match &self.failure {
             Some(failure) => failure.message.clone(),
-            None => "no reason was given".to_owned(),
+            None => "the controller reports no reason".to_owned(),
         }
     }
 }
 
-/// The results of the last probes of the shards, and what was done about them.
+/// The results of the last probes of the shards, and the repairs that were made.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct FleetReport {
     pub(crate) shards: Vec<ShardProbe>,
@@ -138,7 +138,8 @@ struct OperationReport {
 
 #[derive(Debug, Clone, Deserialize)]
 struct ReportedMove {
-    foreseen: Vec<StepForecast>,
+    #[serde(rename = "foreseen")]
+    forecasts: Vec<StepForecast>,
 }
 
 /// A client of the controllers. It uses the first one until that does not answer.
@@ -147,7 +148,7 @@ pub(crate) struct Api {
     caller: ControllerClient,
     bases: Arc<[String]>,
     /// Incremented each time the client switches to the next controller.
-    turns: Arc<AtomicUsize>,
+    switches: Arc<AtomicUsize>,
 }
 
 impl Api {
@@ -156,29 +157,29 @@ impl Api {
         Ok(Self {
             caller: ControllerClient::new(identity)?,
             bases: bases.into(),
-            turns: Arc::default(),
+            switches: Arc::default(),
         })
     }
 
     fn base(&self) -> &str {
-        &self.bases[self.turns.load(Ordering::Relaxed) % self.bases.len()]
+        &self.bases[self.switches.load(Ordering::Relaxed) % self.bases.len()]
     }
 
     /// Switches to the next controller, if there is one.
-    pub(crate) fn turn(&self) {
-        self.turns.fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn switch_controller(&self) {
+        self.switches.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) async fn is_ready(&self) -> bool {
         let request = self.request(Method::GET, "/readyz");
         let answer = self.caller.send(request).await;
         if answer.is_err() {
-            self.turn();
+            self.switch_controller();
         }
         answer.is_ok_and(|response| response.status().is_success())
     }
 
-    /// Returns the URL of the leader, if a controller leads.
+    /// Reswitches the URL of the leader, if a controller leads.
     pub(crate) async fn leader(&self) -> Result<Option<String>, ApiError> {
         let health: ControllerHealth = self.get("/api/v1/health").await?;
         Ok(health.leader)
@@ -196,7 +197,7 @@ impl Api {
         let call = format!("PATCH {path}");
         let request = self.request(Method::PATCH, &path);
         let body = json!({ "dsn": dsn });
-        self.answer(&call, request.json(&body)).await?;
+        self.send(&call, request.json(&body)).await?;
         Ok(())
     }
 
@@ -238,8 +239,8 @@ impl Api {
         Ok(created["id"].as_str().unwrap_or_default().to_owned())
     }
 
-    /// Returns why attempts of the migration's cutover were given up, in order.
-    pub(crate) async fn released(&self, id: &str) -> Result<Vec<String>, ApiError> {
+    /// Reswitches why attempts of the migration's cutover were given up, in order.
+    pub(crate) async fn give_up_reasons(&self, id: &str) -> Result<Vec<String>, ApiError> {
         let events: Vec<Value> = self.get(&format!("/api/v1/migrations/{id}/events")).await?;
         let attempts = events
             .iter()
@@ -253,25 +254,25 @@ impl Api {
         self.get(&format!("/api/v1/migrations/{id}")).await
     }
 
-    /// Returns the id of the newest operation.
-    pub(crate) async fn newest(&self) -> Result<Option<String>, ApiError> {
+    /// Reswitches the id of the newest operation.
+    pub(crate) async fn newest_operation(&self) -> Result<Option<String>, ApiError> {
         let all: Vec<Value> = self.get("/api/v1/operations?limit=1").await?;
         let id = all.first().and_then(|newest| newest["id"].as_str());
         Ok(id.map(str::to_owned))
     }
 
-    /// Returns the errors of the estimated end times of an operation's steps.
-    pub(crate) async fn foreseen(&self, id: &str) -> Result<Vec<StepForecast>, ApiError> {
+    /// Reswitches the errors of the estimated end times of an operation's steps.
+    pub(crate) async fn forecasts(&self, id: &str) -> Result<Vec<StepForecast>, ApiError> {
         let report: OperationReport = self.get(&format!("/api/v1/operations/{id}/report")).await?;
-        Ok(report.moves.into_iter().flat_map(|m| m.foreseen).collect())
+        Ok(report.moves.into_iter().flat_map(|m| m.forecasts).collect())
     }
 
-    /// Returns the report of an operation as one HTML file.
-    pub(crate) async fn evidence(&self, id: &str) -> Result<String, ApiError> {
+    /// Reswitches the report of an operation as one HTML file.
+    pub(crate) async fn html_report(&self, id: &str) -> Result<String, ApiError> {
         let path = format!("/api/v1/operations/{id}/report?format=html");
         let call = format!("GET {path}");
         let request = self.request(Method::GET, &path);
-        let answer = self.answer(&call, request).await?;
+        let answer = self.send(&call, request).await?;
         answer.text().await.map_err(unreachable(&call))
     }
 
@@ -281,7 +282,7 @@ impl Api {
         Ok(())
     }
 
-    /// Returns the results of the last probes of the shards.
+    /// Reswitches the results of the last probes of the shards.
     pub(crate) async fn fleet(&self) -> Result<FleetReport, ApiError> {
         self.get("/api/v1/fleet").await
     }
@@ -303,7 +304,7 @@ impl Api {
     async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, ApiError> {
         let call = format!("GET {path}");
         let request = self.request(Method::GET, path);
-        decode(&call, self.answer(&call, request).await?).await
+        decode(&call, self.send(&call, request).await?).await
     }
 
     async fn post(
@@ -312,7 +313,7 @@ impl Api {
         fill: impl FnOnce(RequestBuilder) -> RequestBuilder,
     ) -> Result<Response, ApiError> {
         let request = fill(self.request(Method::POST, path));
-        self.answer(&format!("POST {path}"), request).await
+        self.send(&format!("POST {path}"), request).await
     }
 
     fn request(&self, method: Method, path: &str) -> RequestBuilder {
@@ -320,16 +321,18 @@ impl Api {
         self.caller.request(method, url)
     }
 
-    async fn answer(&self, call: &str, request: RequestBuilder) -> Result<Response, ApiError> {
-        let answered = answer(call, &self.caller, request).await;
+    /// Sends a request. If the controller does not answer, later requests go to the next controller.
+    async fn send(&self, call: &str, request: RequestBuilder) -> Result<Response, ApiError> {
+        let answered = send(call, &self.caller, request).await;
         if matches!(answered, Err(ApiError::Unreachable { .. })) {
-            self.turn();
+            self.switch_controller();
         }
         answered
     }
 }
 
-async fn answer(
+/// Sends a request. Returns the response if the controller accepted the request.
+async fn send(
     call: &str,
     caller: &ControllerClient,
     request: RequestBuilder,

@@ -53,8 +53,8 @@ pub enum DemoError {
         /// The path where it was expected.
         path: PathBuf,
     },
-    /// A program ended without a command.
-    #[error("{program} gave no verdict: {output}")]
+    /// The checker program printed no result.
+    #[error("{program} printed no result: {output}")]
     Program {
         /// The name of the program.
         program: String,
@@ -70,19 +70,19 @@ pub enum DemoError {
         output: String,
     },
     /// The library for a server's own clock could not be built.
-    #[error("could not build a clock: {output}")]
+    #[error("could not build the library for a server's own clock: {output}")]
     NoClock {
         /// The output of the compiler.
         output: String,
     },
     /// This machine permits none of the requested cases.
-    #[error("none of these cases can be run here: {}", reasons.join("; "))]
+    #[error("this machine can run none of these cases: {}", reasons.join("; "))]
     LeftOut {
         /// What is missing.
         reasons: Vec<String>,
     },
     /// Something did not happen within its time limit.
-    #[error("waited {seconds} s in vain for {what}")]
+    #[error("waited {seconds} s for {what}, which did not happen")]
     Stalled {
         /// What was expected.
         what: String,
@@ -100,7 +100,7 @@ pub enum DemoError {
         reason: String,
     },
     /// The report contains problems.
-    #[error("the run ended, but not as it must: {}", problems.join("; "))]
+    #[error("the run ended with problems: {}", problems.join("; "))]
     Unclean {
         /// The problems.
         problems: Vec<String>,
@@ -126,11 +126,11 @@ impl DemoError {
                 Some("build all programs first: cargo build --release".to_owned())
             }
             Self::NoMount { .. } => {
-                Some("a disk that is full takes a file system of its own: run it as root, with the right to mount".to_owned())
+                Some("a full disk needs its own file system: run the demo as root, with the permission to mount".to_owned())
             }
             Self::NoClock { .. } => Some("install a C compiler: scripts/setup demo".to_owned()),
             Self::Unclean { .. } | Self::Stopped { .. } | Self::Stalled { .. } => {
-                Some("run it again with --keep and look at the logs".to_owned())
+                Some("run it again with --keep, and read the logs in its folder".to_owned())
             }
             Self::Dsn(_)
             | Self::Options(_)

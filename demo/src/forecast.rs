@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// One step of a migration.
+/// The errors of the estimates for one step of a migration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StepForecast {
     /// The name of the step.
@@ -20,16 +20,16 @@ pub struct StepForecast {
 impl StepForecast {
     /// Returns the errors as text.
     pub(crate) fn text(all: &[Self]) -> Option<String> {
-        let one = |foreseen: &Self| {
+        let line = |forecast: &Self| {
             format!(
                 "{} ({:.1} s) {:+.0} % at worst, {:+.0} % median",
-                foreseen.step,
-                foreseen.seconds,
-                foreseen.worst * 100.0,
-                foreseen.median * 100.0
+                forecast.step,
+                forecast.seconds,
+                forecast.worst * 100.0,
+                forecast.median * 100.0
             )
         };
-        let steps: Vec<String> = all.iter().map(one).collect();
+        let steps: Vec<String> = all.iter().map(line).collect();
         (!steps.is_empty()).then(|| {
             let steps = steps.join("; ");
             format!("ETA error    measured after 30 % of a step: {steps}.")

@@ -39,7 +39,7 @@ pub enum LeftoversError {
     #[error(transparent)]
     Connect(#[from] ConnectError),
     /// The query failed.
-    #[error("could not count what is left on shard {shard}")]
+    #[error("could not count the objects that remain on shard {shard}")]
     Query {
         /// The shard.
         shard: ShardName,
@@ -73,7 +73,7 @@ impl Leftovers {
     ) -> Result<Self, LeftoversError> {
         let mut sum = Self::default();
         for (shard, dsn) in shards {
-            let found = on_shard(shard, dsn).await?;
+            let found = count_on_shard(shard, dsn).await?;
             sum.slots += found.slots;
             sum.publications += found.publications;
             sum.backends += found.backends;
@@ -89,7 +89,7 @@ impl Leftovers {
     }
 }
 
-async fn on_shard(shard: &ShardName, dsn: &Dsn) -> Result<Leftovers, LeftoversError> {
+async fn count_on_shard(shard: &ShardName, dsn: &Dsn) -> Result<Leftovers, LeftoversError> {
     let session = connect::connect(dsn, &Session::named("demo")).await?;
     let sql = "select \
         (select count(*) from pg_catalog.pg_replication_slots where starts_with(slot_name, $1)), \
@@ -132,7 +132,7 @@ impl fmt::Display for Leftovers {
         if self.standing != Standing::default() {
             write!(
                 f,
-                "; standing by design: {} guards that refuse the given keys for good, in {} schema",
+                "; intentional: {} guards that permanently refuse the released keys, in {} schemas",
                 self.standing.guards, self.standing.schemas
             )?;
         }

@@ -20,7 +20,7 @@ pub struct Options {
     pub clients: u32,
     /// The maximum number of transactions per second of all clients together.
     pub rate: f64,
-    /// The least number of acknowledged transactions; by default 20,000 at scale 1, and fewer for a smaller scale.
+    /// The least number of acknowledged transactions; by default 20,500 at scale 1, and fewer for a smaller scale.
     pub transactions: Option<u64>,
     /// The file to which the report is written as JSON.
     pub report: Option<PathBuf>,
@@ -30,7 +30,8 @@ pub struct Options {
     pub history: Option<PathBuf>,
     /// A process to kill, and the step in which it is killed.
     pub kill: Option<Kill>,
-    /// When writes are acknowledged, while the stream applies changes on the other shard.
+    /// Whether a write is acknowledged before it is on the other shard (asynchronous), or only when it is durable on
+    /// both.
     pub dual_write: DualWrite,
     /// True to roll back after the flip.
     pub rollback: bool,
@@ -42,8 +43,8 @@ pub struct Options {
     pub troubles: Vec<Trouble>,
     /// For how many seconds the target is unreachable, while the source's log is observed.
     pub outage_s: u32,
-    /// The moment at which the controller and both agents are killed. For a while nothing is started, and the demo
-    /// observes which shard accepts writes.
+    /// The moment at which the controller and both agents are killed. The demo observes for a while which shard accepts
+    /// writes, and then starts them again.
     pub orphan: Option<CutoverMoment>,
     /// The moment at which an agent is stopped for longer than the budget of the write-blocked window, while the
     /// application writes.
@@ -84,10 +85,12 @@ impl Default for Options {
     }
 }
 
+/// The least number of acknowledged transactions at scale 1.
 const TRANSACTIONS: f64 = 20_500.0;
-const FEWEST_TRANSACTIONS: u64 = 1_500;
-const MOVING_ONLINE: u64 = 1_000;
-const MOVING_OFFLINE: u64 = 100;
+/// The least number of acknowledged transactions at any scale.
+const MIN_TRANSACTIONS: u64 = 1_500;
+const ONLINE_MOVING_TRANSACTIONS: u64 = 1_000;
+const OFFLINE_MOVING_TRANSACTIONS: u64 = 100;
 
 impl Options {
     /// Returns the least number of acknowledged transactions.
@@ -99,26 +102,26 @@ impl Options {
             reason = "a positive count"
         )]
         let scaled = (self.scale.clamp(0.0, 1.0) * TRANSACTIONS) as u64;
-        self.transactions.unwrap_or(scaled.max(FEWEST_TRANSACTIONS))
+        self.transactions.unwrap_or(scaled.max(MIN_TRANSACTIONS))
     }
 
     /// Returns the least number of acknowledged transactions with moving keys at the end of an operation.
     #[must_use]
     pub fn goal_on_moving_keys(&self) -> u64 {
         match self.task.mode {
-            Mode::Online => MOVING_ONLINE,
-            Mode::Offline => MOVING_OFFLINE,
+            Mode::Online => ONLINE_MOVING_TRANSACTIONS,
+            Mode::Offline => OFFLINE_MOVING_TRANSACTIONS,
         }
     }
 
-    /// Returns whether the run contains intentional failures.
-    pub(crate) fn disturbed(&self) -> bool {
-        let steps = self.abort_at.len() + self.pause_in.len() + self.troubles.len();
+    /// Returns whether the run contains kills, failures, aborts, pauses or a rollback.
+    pub(crate) fn has_faults(&self) -> bool {
+        let actions_in_steps = self.abort_at.len() + self.pause_in.len() + self.troubles.len();
         self.kill.is_some()
             || self.orphan.is_some()
             || self.stall.is_some()
             || self.rollback
-            || steps > 0
+            || actions_in_steps > 0
     }
 
     fn is_synchronous(&self) -> bool {
@@ -126,19 +129,19 @@ impl Options {
     }
 
     /// Returns whether each shard and the control store have servers of their own.
-    pub(crate) fn apart(&self) -> bool {
-        self.task == DemoTask::default() || self.disturbed() || self.is_synchronous()
+    pub(crate) fn has_separate_servers(&self) -> bool {
+        self.task == DemoTask::default() || self.has_faults() || self.is_synchronous()
     }
 
     /// Checks that the options do not contradict each other.
     pub(crate) fn check(&self) -> Result<(), OptionError> {
-        let plain = self.task.is_plain_split() && self.task.shape == KeyShape::Number;
-        let disturbed = "only an online split in two parts, of bigint keys, can be disturbed";
-        let wrong = (self.disturbed() && !plain).then_some(disturbed);
-        let synchronous = "only an online split in two parts, of bigint keys, can be synchronous";
-        let wrong = wrong.or((self.is_synchronous() && !plain).then_some(synchronous));
-        let wrong = self.task.problem().or(wrong);
-        wrong.map_or(Ok(()), |reason| Err(OptionError::Contradiction { reason }))
+        let plain = self.task.is_plain_split() && self.task.shape == KeyShape::BigInt;
+        let no_faults = "faults, aborts, pauses and rollbacks are only possible with an online split in two parts, of bigint keys";
+        let problem = (self.has_faults() && !plain).then_some(no_faults);
+        let not_synchronous = "synchronous dual-write is only possible with an online split in two parts, of bigint keys";
+        let problem = problem.or((self.is_synchronous() && !plain).then_some(not_synchronous));
+        let problem = self.task.problem().or(problem);
+        problem.map_or(Ok(()), |reason| Err(OptionError::Contradiction { reason }))
     }
 }
 
@@ -263,7 +266,7 @@ pub enum OptionError {
     },
     /// The case of fault injection does not exist.
     #[error(
-        "{text:?} is no case: COMPONENT@STEP/FAULT, for example agent@copy/kill; the faults are {faults}"
+        "{text:?} is not a case: COMPONENT@STEP/FAULT, for example agent@copy/kill; the faults are {faults}"
     )]
     Case {
         /// The text.

@@ -53,7 +53,8 @@ pub struct RunReport {
     pub result: RunOutcome,
     /// The number of submitted migrations, not of cutover attempts. It is greater than 1 if a migration was aborted
     /// before the flip.
-    pub attempts: u32,
+    #[serde(rename = "attempts")]
+    pub submitted_migrations: u32,
     /// The moves of the operation, in the order of the plan.
     #[serde(default)]
     pub moves: Vec<MovedKeys>,
@@ -79,7 +80,7 @@ pub struct RunReport {
     pub writes_refused: Option<i64>,
     /// The result of the checker, which compares the ledger (the record of all writes of the clients) with the shards.
     pub ledger: CheckReport,
-    /// The migration's own comparison.
+    /// The result of the step `verify`, in which the agent compares the rows of both shards.
     pub verify: ComparedRows,
     /// The versions of the shard map.
     pub map_version: MapVersions,
@@ -117,8 +118,8 @@ pub struct RunReport {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub balance: Option<LoadBalance>,
     /// The estimated end times of steps, and by how much they differed from the real ones.
-    #[serde(default)]
-    pub foreseen: Vec<StepForecast>,
+    #[serde(default, rename = "foreseen")]
+    pub forecasts: Vec<StepForecast>,
     /// The counters of the client library.
     pub clients: ClientCounts,
     /// The path of the folder with the ledger and the logs. The folder is removed after the run unless it must be kept.
@@ -176,7 +177,7 @@ fn by_range() -> Strategy {
 
 impl RunReport {
     /// Creates an empty report.
-    pub(crate) fn begun(task: &DemoTask, servers: Servers, evidence: String) -> Self {
+    pub(crate) fn empty(task: &DemoTask, servers: Servers, evidence: String) -> Self {
         Self {
             servers,
             operation: task.operation,
@@ -187,7 +188,7 @@ impl RunReport {
             reads_while_read_only: None,
             balance: None,
             result: RunOutcome::Failed,
-            attempts: 0,
+            submitted_migrations: 0,
             rows_moved: 0,
             bytes_copied: 0,
             bytes_copied_twice: 0,
@@ -207,14 +208,14 @@ impl RunReport {
             orphan: None,
             stall: None,
             cutover_attempts: 0,
-            foreseen: Vec::new(),
+            forecasts: Vec::new(),
             clients: ClientCounts::default(),
             evidence,
         }
     }
 
-    /// Sets the figures to the sums over `moves`, and the write-blocked window to the longest one.
-    pub(crate) fn count(&mut self, moves: &[MigrationStatus]) {
+    /// Sets the figures of the report to the sums over `moves`, and the write-blocked window to the longest one.
+    pub(crate) fn set_figures(&mut self, moves: &[MigrationStatus]) {
         let sum = |figure: fn(&Copied) -> i64| {
             let copied = moves
                 .iter()
@@ -232,7 +233,7 @@ impl RunReport {
             .iter()
             .filter_map(|m| m.output::<CutoverResult>(StepKind::Cutover))
             .filter_map(|cut| cut.refused)
-            .reduce(|one, other| one + other);
+            .reduce(|sum, refused| sum + refused);
         for (migration, moved) in moves.iter().zip(&mut self.moves) {
             moved.state = migration.state.to_string();
             if let Some(copied) = migration.output::<Copied>(StepKind::Copy) {
@@ -254,48 +255,59 @@ impl RunReport {
         }
     }
 
-    /// Returns everything that is wrong; empty after a good run.
+    /// Returns the problems of the run; empty if there is none.
     #[must_use]
     pub fn problems(&self) -> Vec<String> {
         let ledger = &self.ledger;
+        // Each of these counts must be 0.
         let zeros = [
             ("acknowledged transactions lost", ledger.lost),
-            ("transactions there twice", ledger.duplicated),
-            ("rows nobody wrote", ledger.phantom),
+            ("transactions that exist more than once", ledger.duplicated),
+            ("rows that no transaction wrote", ledger.phantom),
             ("rows on the wrong shard", ledger.misplaced),
-            ("transactions failed", ledger.failed),
+            ("transactions that failed after all retries", ledger.failed),
             ("wrong values", ledger.wrong),
             (
-                "lists whose history no order explains",
+                "append lists whose history is not linearizable",
                 ledger.histories.not_linearizable,
             ),
-            ("violations in the bank", ledger.bank.violations),
-            ("tables differ while the migration holds", ledger.diverged),
             (
-                "rows differ in verify",
+                "violations of the rules of the bank workload",
+                ledger.bank.violations,
+            ),
+            (
+                "tables that differ between the shards during the hold",
+                ledger.diverged,
+            ),
+            (
+                "rows that differ in the comparison of the step verify",
                 self.verify.different.unsigned_abs(),
             ),
-            ("objects left behind", self.leftovers.total()),
+            ("objects that remain on the shards", self.leftovers.total()),
         ];
         let counts = zeros.into_iter().filter(|(_, count)| *count > 0);
         let mut problems: Vec<String> = counts.map(|(what, n)| format!("{n} {what}")).collect();
         if self.result == RunOutcome::Failed {
-            problems.push("the migration did not end".to_owned());
+            problems.push("the migration failed or did not end".to_owned());
         }
         if self
             .orphan
             .as_ref()
-            .is_some_and(|orphan| orphan.target_took > 0)
+            .is_some_and(|orphan| orphan.target_accepted > 0)
         {
-            problems.push("the target took writes before the keys were its own".to_owned());
+            problems.push("the target accepted writes before it owned the keys".to_owned());
         }
         if self.kill.as_ref().is_some_and(|kill| !kill.fired) {
-            problems.push("the kill did not happen".to_owned());
+            problems.push("no process passed the fail point of the kill".to_owned());
         }
         if self.reads_while_read_only == Some(0) {
             problems.push("no read succeeded while the keys were read-only".to_owned());
         }
-        problems.extend(self.balance.as_ref().and_then(LoadBalance::problem));
+        problems.extend(
+            self.balance
+                .as_ref()
+                .and_then(LoadBalance::threshold_problem),
+        );
         problems
     }
 }

@@ -1,11 +1,11 @@
-//! A run that cannot start leaves nothing behind.
+//! A run that cannot start leaves no files.
 
 #![allow(clippy::unwrap_used, reason = "a failing helper fails its test")]
 
 use demo::{DemoError, Options};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_without_programs_says_so_and_removes_its_files() {
+async fn a_run_without_programs_reports_this_and_removes_its_files() {
     let options = Options {
         scale: 0.01,
         programs: Some("/nowhere".into()),
@@ -13,10 +13,10 @@ async fn a_run_without_programs_says_so_and_removes_its_files() {
     };
     let error = demo::run(options).await.unwrap_err();
     assert!(matches!(error, DemoError::ProgramMissing { .. }), "{error}");
-    let own = format!("shardwright-demo-{}-", std::process::id());
+    let prefix = format!("shardwright-demo-{}-", std::process::id());
     let left = std::fs::read_dir(std::env::temp_dir())
         .unwrap()
         .filter_map(Result::ok)
-        .filter(|entry| entry.file_name().to_string_lossy().starts_with(&own));
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(&prefix));
     assert_eq!(left.count(), 0);
 }

@@ -1,4 +1,4 @@
-//! `make bench`: measures Shardwright and what the machine can do without it.
+//! `make bench`: measures Shardwright, and plain PostgreSQL and other tools for comparison.
 
 use clap::Parser;
 

@@ -1,9 +1,9 @@
 //! Makes cutovers and rollbacks of one migration repeatedly, on its own servers, and returns the result that the agent
 //! reported for each.
 
-use super::ground::Ground;
-use super::ours;
-use super::place::Place;
+use super::database::Database;
+use super::setup::BenchmarkSetup;
+use super::shardwright;
 use anyhow::{Context, bail};
 use plans::step::cutover::CutoverResult;
 use serde_json::Value;
@@ -20,13 +20,13 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// A migration that is cut over and rolled back in turn.
 #[derive(Debug)]
 pub(crate) struct Cutovers {
-    ground: Ground,
+    setup: BenchmarkSetup,
     /// The source and the target. The source owns the keys before the first cutover.
-    pub(crate) shards: [Place; 2],
+    pub(crate) shards: [Database; 2],
     /// The id of the migration.
     id: String,
     /// The number of cutovers and rollbacks that were made.
-    made: i64,
+    completed: i64,
     /// The number of cutover attempts that were given up and repeated.
     given_up: i64,
 }
@@ -34,26 +34,26 @@ pub(crate) struct Cutovers {
 impl Cutovers {
     /// Starts the servers and programs, and a migration. Returns when the migration waits for its first approval.
     pub(crate) fn start(programs: &Path) -> anyhow::Result<Self> {
-        let ground = Ground::start(programs)?;
-        let source = Place::new(&ground.source, "bench")?;
-        let target = Place::new(&ground.target, "ours")?;
-        source.remake()?;
-        target.remake()?;
+        let setup = BenchmarkSetup::start(programs)?;
+        let source = Database::new(&setup.source, "bench")?;
+        let target = Database::new(&setup.target, "ours")?;
+        source.recreate()?;
+        target.recreate()?;
         source.script(include_str!("data.sql"), &[("items", ITEMS)])?;
-        ours::register(&ground, &source, &target)?;
-        let (id, _) = ours::copy_and_verify(&ground, &ours::half())?;
+        shardwright::register(&setup, &source, &target)?;
+        let (id, _) = shardwright::copy_and_verify(&setup, &shardwright::half_request())?;
         Ok(Self {
-            ground,
+            setup,
             shards: [source, target],
             id,
-            made: 0,
+            completed: 0,
             given_up: 0,
         })
     }
 
     /// Returns the folder for the files of the run.
     pub(crate) fn folder(&self) -> &Path {
-        self.ground.folder()
+        self.setup.folder()
     }
 
     /// Returns the number of cutover attempts that were given up and repeated so far.
@@ -63,23 +63,26 @@ impl Cutovers {
 
     /// Makes the next cutover, or the rollback of the last one, and returns its result.
     pub(crate) fn next(&mut self) -> anyhow::Result<CutoverResult> {
-        let (verb, step, then) = match self.made % 2 {
+        let (verb, cutover_step, hold_step) = match self.completed % 2 {
             0 => ("approve", "cutover", "hold"),
             _ => ("rollback", "rollback", "hold_back"),
         };
-        self.ground.shardwright(&[verb, &self.id, "--yes"])?;
+        self.setup.shardwright(&[verb, &self.id, "--yes"])?;
         let begun = Instant::now();
         loop {
             std::thread::sleep(PAUSE);
-            let shown = self.ground.show(&self.id)?;
-            if ours::step(&shown, then).is_ok_and(|step| step["state"] == "running") {
-                let cut = output(ours::step(&shown, step)?)?;
-                self.made += 1;
-                self.given_up = cut.attempt.0 - self.made;
+            let shown = self.setup.show(&self.id)?;
+            if shardwright::step(&shown, hold_step).is_ok_and(|step| step["state"] == "running") {
+                let cut = output(shardwright::step(&shown, cutover_step)?)?;
+                self.completed += 1;
+                self.given_up = cut.attempt.0 - self.completed;
                 return Ok(cut);
             }
             if begun.elapsed() > LIMIT || shown["state"] == "failed" {
-                bail!("no {verb} after {:?}: {shown}", begun.elapsed());
+                bail!(
+                    "{verb} is not complete after {:?}: {shown}",
+                    begun.elapsed()
+                );
             }
         }
     }
@@ -87,6 +90,6 @@ impl Cutovers {
 
 /// Returns the result that the agent reported for a step.
 fn output(step: &Value) -> anyhow::Result<CutoverResult> {
-    let output = step.get("output").context("a cutover without an output")?;
+    let output = step.get("output").context("the step has no output")?;
     Ok(serde_json::from_value(output.clone())?)
 }

@@ -1,6 +1,6 @@
 //! The samples of all rounds, and the figures and the report that are computed from them.
 
-use super::busy::{Profile, Watch};
+use super::busy::{CpuSamples, Profile};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -11,7 +11,7 @@ use std::time::Instant;
 pub(crate) struct Samples {
     values: BTreeMap<String, Vec<f64>>,
     profiles: BTreeMap<String, Vec<Profile>>,
-    pub(crate) watch: Watch,
+    pub(crate) cpu: CpuSamples,
 }
 
 impl Samples {
@@ -22,8 +22,8 @@ impl Samples {
     }
 
     /// Adds the CPU time between two moments, in microseconds since 1970, as that of a round of `name`.
-    pub(crate) fn profile(&mut self, name: &str, (from, to): (u128, u128)) {
-        if let Some(profile) = self.watch.between(from, to) {
+    pub(crate) fn add_profile(&mut self, name: &str, (from, to): (u128, u128)) {
+        if let Some(profile) = self.cpu.between(from, to) {
             eprintln!("  {name}: {}", profile.text());
             self.profiles
                 .entry(name.to_owned())
@@ -38,11 +38,11 @@ impl Samples {
         name: &str,
         work: impl FnOnce() -> anyhow::Result<T>,
     ) -> anyhow::Result<T> {
-        let from = self.watch.take_sample();
+        let from = self.cpu.take_sample();
         let began = Instant::now();
         let done = work()?;
         self.add(name, began.elapsed().as_secs_f64());
-        self.profile(name, (from, self.watch.take_sample()));
+        self.add_profile(name, (from, self.cpu.take_sample()));
         Ok(done)
     }
 
@@ -51,22 +51,27 @@ impl Samples {
         self.values.get(name).and_then(|values| median(values))
     }
 
-    /// Returns the median over all rounds of the quotient `above` / `below` of the same round.
-    pub(crate) fn ratio(&self, above: &str, below: &str) -> Option<f64> {
-        let (above, below) = (self.values.get(above)?, self.values.get(below)?);
-        let quotients: Vec<f64> = above.iter().zip(below).map(|(a, b)| a / b).collect();
+    /// Returns the median over all rounds of the quotient `numerator` / `denominator` of the same round.
+    pub(crate) fn ratio(&self, numerator: &str, denominator: &str) -> Option<f64> {
+        let (numerators, denominators) =
+            (self.values.get(numerator)?, self.values.get(denominator)?);
+        let quotients: Vec<f64> = numerators
+            .iter()
+            .zip(denominators)
+            .map(|(a, b)| a / b)
+            .collect();
         median(&quotients)
     }
 
     /// Returns a text with the CPU time of all rounds of these parts, which shows what limits the figure.
-    fn bound(&self, parts: &[&str]) -> Option<String> {
+    fn cpu_text(&self, parts: &[&str]) -> Option<String> {
         let rounds = parts.iter().filter_map(|part| self.profiles.get(*part));
         let rounds: Vec<&Profile> = rounds.flatten().collect();
         (!rounds.is_empty()).then(|| Profile::sum(rounds).text())
     }
 
     /// Returns the CPU times as JSON: for each name the sum over all rounds.
-    fn profiles(&self) -> Value {
+    fn profiles_json(&self) -> Value {
         let parts = self.profiles.iter();
         let parts = parts.map(|(name, rounds)| (name.clone(), Profile::sum(rounds).json()));
         Value::Object(parts.collect())
@@ -103,19 +108,19 @@ pub(crate) enum Goal {
     AtLeast(f64),
     AtMost(f64),
     /// No goal: the figure is reported in addition to another one.
-    Told,
+    None,
 }
 
 impl Goal {
-    /// Returns a word that says whether `value` meets the goal.
-    fn met(self, value: Option<f64>) -> &'static str {
-        let met = match (self, value) {
+    /// Returns a text for the table: whether `value` meets the goal.
+    fn met_text(self, value: Option<f64>) -> &'static str {
+        let is_met = match (self, value) {
             (_, None) => return "not measured",
-            (Self::Told, _) => return "-",
+            (Self::None, _) => return "-",
             (Self::AtLeast(limit), Some(value)) => value >= limit,
             (Self::AtMost(limit), Some(value)) => value <= limit,
         };
-        if met { "yes" } else { "no" }
+        if is_met { "yes" } else { "no" }
     }
 }
 
@@ -124,7 +129,7 @@ impl std::fmt::Display for Goal {
         match self {
             Self::AtLeast(limit) => write!(f, ">= {limit}"),
             Self::AtMost(limit) => write!(f, "<= {limit}"),
-            Self::Told => f.write_str("-"),
+            Self::None => f.write_str("-"),
         }
     }
 }
@@ -135,7 +140,7 @@ pub(crate) struct Report {
     pub(crate) samples: Samples,
     pub(crate) figures: Vec<Figure>,
     /// Additional keys for the top level of the JSON.
-    pub(crate) more: Map<String, Value>,
+    pub(crate) extra: Map<String, Value>,
 }
 
 impl Report {
@@ -148,13 +153,13 @@ impl Report {
             let value = figure
                 .value
                 .map_or("-".to_owned(), |value| format!("{value:.3}"));
-            let met = figure.goal.met(figure.value);
+            let met = figure.goal.met_text(figure.value);
             let (key, goal, about) = (figure.key, figure.goal, figure.about);
-            let bound = self.samples.bound(figure.parts);
-            let bound = bound.as_deref().unwrap_or("-");
+            let cpu = self.samples.cpu_text(figure.parts);
+            let cpu = cpu.as_deref().unwrap_or("-");
             let _ = writeln!(
                 text,
-                "| {key} | {value} | {goal} | {met} | {about} | {bound} |"
+                "| {key} | {value} | {goal} | {met} | {about} | {cpu} |"
             );
         }
         text
@@ -163,7 +168,7 @@ impl Report {
     /// Returns the figures, samples and CPU times as JSON. A figure whose key is `a.b` is the field `b` of the object
     /// `a`.
     pub(crate) fn json(&self) -> Value {
-        let mut all = self.more.clone();
+        let mut all = self.extra.clone();
         for figure in &self.figures {
             match figure.key.split_once('.') {
                 None => {
@@ -176,7 +181,7 @@ impl Report {
             }
         }
         all.insert("samples".to_owned(), json!(self.samples.values));
-        all.insert("profiles".to_owned(), self.samples.profiles());
+        all.insert("profiles".to_owned(), self.samples.profiles_json());
         Value::Object(all)
     }
 }
@@ -186,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ratios_are_of_values_of_one_round() {
+    fn a_ratio_is_the_median_of_the_quotients_of_each_round() {
         let mut samples = Samples::default();
         for (ours, raw) in [(2.0, 1.0), (9.0, 3.0), (8.0, 2.0)] {
             samples.add("ours", ours);
@@ -199,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_figure_with_a_dot_lies_in_an_object() {
+    fn a_figure_with_a_dot_is_in_an_object() {
         let figure = |key, value| Figure {
             key,
             value,

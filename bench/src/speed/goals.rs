@@ -7,7 +7,7 @@ use super::{Options, apply};
 use serde_json::json;
 
 /// Adds the figures of all parts that are measured in rounds. Does not decide whether a goal is met.
-pub(crate) fn judge(report: &mut Report, options: &Options) {
+pub(crate) fn add_figures(report: &mut Report, options: &Options) {
     let samples = &report.samples;
     report.figures = copies(samples);
     report.figures.extend(backlogs(samples));
@@ -25,9 +25,9 @@ pub(crate) fn judge(report: &mut Report, options: &Options) {
         },
         "pgcopydb": {"whole_s": samples.median("pgcopydb.whole")},
     });
-    report.more.insert("peers".to_owned(), peers);
+    report.extra.insert("peers".to_owned(), peers);
     let run = json!({"items": options.items(), "rounds": options.rounds(), "quick": options.quick});
-    report.more.insert("run".to_owned(), run);
+    report.extra.insert("run".to_owned(), run);
 }
 
 /// Returns the figures of the copy of rows, the building of indexes and the verification.
@@ -44,7 +44,7 @@ fn copies(samples: &Samples) -> Vec<Figure> {
             key: "copy_ratio",
             value: samples.ratio("raw.copy", "ours.copy"),
             goal: Goal::AtLeast(0.95),
-            about: "rows a second / raw pipes",
+            about: "copied rows per second: a migration / raw pipes",
             parts: &["ours.copy"],
         },
         Figure {
@@ -54,28 +54,28 @@ fn copies(samples: &Samples) -> Vec<Figure> {
                 sum(&["raw.copy", "raw.build"]),
             ),
             goal: Goal::AtMost(1.15),
-            about: "copy, indexes, keys and full verification / raw pipes and indexes",
+            about: "time of a migration for rows, indexes, keys and verification / time of raw pipes for rows and indexes",
             parts: &["ours.copy", "ours.build", "ours.verify"],
         },
         Figure {
             key: "verify_ratio",
             value: samples.ratio("raw.digest", "ours.verify"),
             goal: Goal::AtLeast(0.85),
-            about: "rows a second / digest of all rows on both servers",
+            about: "rows per second: the step verify / a query that computes a digest of all rows on both servers",
             parts: &["ours.verify"],
         },
         Figure {
             key: "verify_added_ratio",
             value: samples.ratio("ours.verify", "ours.copy"),
             goal: Goal::AtMost(0.05),
-            about: "what verification adds up to the approval / the copy of the rows",
+            about: "time of the step verify / time of the copy of the rows",
             parts: &["ours.verify"],
         },
         Figure {
             key: "whole_database_ratio",
             value: samples.ratio("ours.whole", "pgcopydb.whole"),
             goal: Goal::AtMost(1.0),
-            about: "whole database with indexes and foreign keys / pgcopydb with 4 jobs",
+            about: "time for the whole database with indexes and foreign keys: a migration / pgcopydb with 4 jobs",
             parts: &["ours.whole"],
         },
     ]
@@ -88,28 +88,28 @@ fn backlogs(samples: &Samples) -> Vec<Figure> {
             key: "apply_ratio_native",
             value: samples.ratio("apply.mixed.native", "apply.mixed.ours"),
             goal: Goal::AtLeast(2.0),
-            about: "changes a second by two connections to the target, decoding included / a subscription, mixed changes",
+            about: "mixed changes per second, decoding included: a migration with two connections to the target / a native subscription",
             parts: &["apply.mixed.ours"],
         },
         Figure {
             key: "apply_ratio_native_one",
             value: samples.ratio("apply.mixed.native", "apply.mixed.one"),
             goal: Goal::AtLeast(1.5),
-            about: "the same by one connection (`apply_sessions: 1`), in a migration of its own",
+            about: "the same, but a migration with one connection (`apply_sessions: 1`)",
             parts: &["apply.mixed.one"],
         },
         Figure {
             key: "apply_ratio_native_skewed",
             value: samples.ratio("apply.skewed.native", "apply.skewed.ours"),
             goal: Goal::AtLeast(5.0),
-            about: "by two where most updates meet few rows",
+            about: "the same with two connections, if most updates change the same few rows",
             parts: &["apply.skewed.ours"],
         },
         Figure {
             key: "apply_ratio_decode",
             value: samples.ratio("apply.mixed.decode", "apply.mixed.ours"),
             goal: Goal::AtLeast(0.9),
-            about: "changes a second / those of a walsender that sends the same to nobody",
+            about: "mixed changes per second: a migration / logical decoding alone, whose output is discarded",
             parts: &["apply.mixed.ours"],
         },
     ]
@@ -123,21 +123,21 @@ fn impact(samples: &Samples) -> Vec<Figure> {
             key: "impact.goodput_loss",
             value: samples.median("impact.goodput_loss"),
             goal: Goal::AtMost(0.005),
-            about: "share of transactions at half load that took more than twice the p99 alone, less the same share alone",
+            about: "fraction of transactions slower than twice the p99 alone: during a migration minus alone",
             parts: &["impact.beside"],
         },
         Figure {
             key: "impact.p99_ratio",
             value: samples.ratio("impact.p99_beside_ms", "impact.p99_alone_ms"),
             goal: Goal::AtMost(1.10),
-            about: "99th percentile of latency beside a migration / alone",
+            about: "99th percentile of the latency: during a migration / alone",
             parts: &["impact.beside"],
         },
         Figure {
             key: "impact.p999_ratio",
             value: samples.ratio("impact.p999_beside_ms", "impact.p999_alone_ms"),
             goal: Goal::AtMost(1.25),
-            about: "99.9th percentile of latency beside a migration / alone",
+            about: "99.9th percentile of the latency: during a migration / alone",
             parts: &["impact.beside"],
         },
     ]
@@ -156,17 +156,17 @@ fn throttle(samples: &Samples) -> Vec<Figure> {
         figure(
             "throttle.deviation",
             "throttle.whole_deviation",
-            "p99 of a whole copy under a load that steps 30, 70, 30 %, steps included: how far from the set point",
+            "how far the p99 of the whole copy is from the latency limit; the load changes from 30 % to 70 % and back",
         ),
         figure(
             "throttle.deviation_low",
             "throttle.low_deviation",
-            "median of the p99s that were told where the load is 30 %: how far from the set point",
+            "how far the median of the reported p99 values is from the latency limit, while the load is 30 %",
         ),
         figure(
             "throttle.deviation_high",
             "throttle.high_deviation",
-            "the same where the load is 70 %",
+            "the same, while the load is 70 %",
         ),
     ]
 }

@@ -13,9 +13,9 @@ use std::path::Path;
 /// The budget of the write-blocked window in the demo's requests, in milliseconds.
 const BUDGET: f64 = 2_000.0;
 /// The goal: no window is longer than this fraction of the budget, if the machine does nothing else.
-const PART: f64 = 0.25;
+const WINDOW_FRACTION: f64 = 0.25;
 /// The goal for the longest time from the flip until the new owner accepts writes, in milliseconds.
-const APART: f64 = 250.0;
+const MAX_FLIP_TO_OPEN: f64 = 250.0;
 /// The sizes of the demo's data.
 const SCALES: [f64; 2] = [0.2, 1.0];
 /// The fraction of the transactions of the hot tenant that is moved. A tenant that is isolated has the demo's fraction,
@@ -45,7 +45,7 @@ fn tasks() -> [(&'static str, DemoTask); 4] {
 /// Makes `cutovers` cutovers of each operation, half of them rollbacks, and adds their samples and figures.
 pub(crate) fn measure(programs: &Path, cutovers: u32, report: &mut Report) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Runtime::new()?;
-    let (mut longest, mut apart) = (0.0_f64, 0.0_f64);
+    let (mut longest, mut longest_flip_to_open) = (0.0_f64, 0.0_f64);
     let mut rows = Map::new();
     for scale in SCALES {
         for (name, task) in tasks() {
@@ -56,26 +56,29 @@ pub(crate) fn measure(programs: &Path, cutovers: u32, report: &mut Report) -> an
                 ..demo::Options::default()
             };
             let name = format!("{name}, scale {scale}");
-            let stops = runtime.block_on(demo::write_stops(&options, cutovers));
-            let stops = stops.with_context(|| name.clone())?;
-            report.samples.profile("hot", stops.between);
-            let opened = stops.windows.iter().map(|window| window.flip + window.open);
-            let opened = opened.fold(0.0, f64::max);
-            let total = total(&stops).context("a cutover at least")?;
+            let write_blocks = runtime.block_on(demo::write_stops(&options, cutovers));
+            let write_blocks = write_blocks.with_context(|| name.clone())?;
+            report.samples.add_profile("hot", write_blocks.between);
+            let flip_to_open = write_blocks
+                .windows
+                .iter()
+                .map(|window| window.flip + window.open);
+            let flip_to_open = flip_to_open.fold(0.0, f64::max);
+            let total = total_spread(&write_blocks).context("no cutover was measured")?;
             eprintln!(
-                "  {name}: p50 {:.0} ms, longest {:.0} ms, flip to open {opened:.0} ms at most, {} given up",
-                total.p50, total.max, stops.given_up
+                "  {name}: p50 {:.0} ms, longest {:.0} ms, flip to open {flip_to_open:.0} ms at most, {} given up",
+                total.p50, total.max, write_blocks.given_up
             );
             longest = longest.max(total.max);
-            apart = apart.max(opened);
+            longest_flip_to_open = longest_flip_to_open.max(flip_to_open);
             rows.insert(
                 name,
-                json!({"n": stops.windows.len(), "p50": total.p50, "max": total.max, "flip_to_open_max": opened,
-                    "given_up": stops.given_up}),
+                json!({"n": write_blocks.windows.len(), "p50": total.p50, "max": total.max, "flip_to_open_max": flip_to_open,
+                    "given_up": write_blocks.given_up}),
             );
         }
     }
-    report.more.insert("hot".to_owned(), Value::Object(rows));
+    report.extra.insert("hot".to_owned(), Value::Object(rows));
     let figure = |key, value, limit, about| Figure {
         key,
         value: Some(value),
@@ -87,22 +90,22 @@ pub(crate) fn measure(programs: &Path, cutovers: u32, report: &mut Report) -> an
         figure(
             "hot.window_ms.max",
             longest,
-            BUDGET * PART,
+            BUDGET * WINDOW_FRACTION,
             "longest write-blocked window of a hot tenant",
         ),
         figure(
             "hot.flip_to_open_ms.max",
-            apart,
-            APART,
-            "longest time from the flip to the opening, the flip's answer included",
+            longest_flip_to_open,
+            MAX_FLIP_TO_OPEN,
+            "longest time from the request of the flip until the new owner accepts writes",
         ),
     ]);
     Ok(())
 }
 
 /// Returns the distribution of the total length of the windows.
-fn total(stops: &WriteBlocks) -> Option<demo::TimeSpread> {
-    let spreads = stops.spreads();
+fn total_spread(write_blocks: &WriteBlocks) -> Option<demo::TimeSpread> {
+    let spreads = write_blocks.spreads();
     let total = spreads.iter().find(|(name, _)| *name == "total");
     total.map(|(_, spread)| *spread)
 }

@@ -1,7 +1,7 @@
 //! Compares the speed of Shardwright with that of plain PostgreSQL (the limit), of PostgreSQL's logical replication and
 //! of other tools, one after the other on one machine.
 //!
-//! First the benchmark starts the servers and programs ([`ground`]) and creates the data set (`data.sql`). Then there
+//! First the benchmark starts the servers and programs ([`setup`]) and creates the data set (`data.sql`). Then there
 //! are rounds in which each tool does the same work once. At the end it computes medians and ratios ([`figures`]).
 //! Meanwhile a thread records which processes use the cores ([`busy`]), so that each figure shows what limits it.
 
@@ -9,34 +9,34 @@ mod agents;
 mod apply;
 mod busy;
 mod cutovers;
+mod database;
 mod figures;
 mod fleet;
 mod goals;
-mod ground;
 mod hot;
 mod impact;
 mod load;
 mod memory;
 mod native;
 mod options;
-mod ours;
 mod parts;
 mod pgcopydb;
 mod pglogical;
-mod place;
 mod processes;
 mod raw;
 mod resident;
 mod routed;
+mod setup;
+mod shardwright;
 mod staying;
 mod throttle;
 mod window;
 mod writers;
 
+use database::Database;
 use figures::{Report, Samples};
-use ground::Ground;
 pub use options::{Options, Part};
-use place::Place;
+use setup::BenchmarkSetup;
 
 /// Measures all parts that the options select, prints the table of figures and writes the JSON file. If a part fails,
 /// the other parts are measured nevertheless.
@@ -45,19 +45,19 @@ use place::Place;
 /// The names of the parts that failed (the error of each was printed before), or the file cannot be written.
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let mut report = Report::default();
-    let _sampler = report.samples.watch.sample_until_dropped();
+    let _sampler = report.samples.cpu.sample_until_dropped();
     let mut failed = Vec::new();
     let mut part = |name, work: &dyn Fn(&mut Report) -> anyhow::Result<()>| {
         if let Err(error) = work(&mut report) {
             eprintln!("{name} failed: {error:#}");
             failed.push(name);
         }
-        write(options, &report)
+        write_json(options, &report)
     };
     if options.only.is_none_or(Part::has_rounds) {
         part("rounds", &|report| {
-            let done = beside_peers(options, &mut report.samples);
-            goals::judge(report, options);
+            let done = measure_rounds(options, &mut report.samples);
+            goals::add_figures(report, options);
             done
         })?;
     }
@@ -103,7 +103,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
 }
 
 /// Writes the results so far to the JSON file, if one is requested.
-fn write(options: &Options, report: &Report) -> anyhow::Result<()> {
+fn write_json(options: &Options, report: &Report) -> anyhow::Result<()> {
     if let Some(path) = &options.json {
         std::fs::write(path, serde_json::to_vec_pretty(&report.json())?)?;
     }
@@ -112,15 +112,15 @@ fn write(options: &Options, report: &Report) -> anyhow::Result<()> {
 
 /// Measures the parts that have rounds on the common data set: copies, backlogs of changes, then an application during
 /// a migration.
-fn beside_peers(options: &Options, samples: &mut Samples) -> anyhow::Result<()> {
-    let ground = Ground::start(&options.programs)?;
-    let source = Place::new(&ground.source, "bench")?;
-    let ours = Place::new(&ground.target, "ours")?;
-    eprintln!("making {} rows", options.items() * 141 / 100);
-    source.remake()?;
-    ours.remake()?;
+fn measure_rounds(options: &Options, samples: &mut Samples) -> anyhow::Result<()> {
+    let setup = BenchmarkSetup::start(&options.programs)?;
+    let source = Database::new(&setup.source, "bench")?;
+    let ours = Database::new(&setup.target, "ours")?;
+    eprintln!("creating {} rows", options.items() * 141 / 100);
+    source.recreate()?;
+    ours.recreate()?;
     source.script(include_str!("data.sql"), &[("items", options.items())])?;
-    ours::register(&ground, &source, &ours)?;
+    shardwright::register(&setup, &source, &ours)?;
     let rounds = |part| {
         if options.wants(part) {
             options.rounds()
@@ -131,36 +131,38 @@ fn beside_peers(options: &Options, samples: &mut Samples) -> anyhow::Result<()> 
     let copies = rounds(Part::Copy);
     for round in 1..=copies {
         eprintln!("round {round} of {copies}: half of the database");
-        half(&ground, &source, &ours, samples)?;
+        copy_half(&setup, &source, &ours, samples)?;
         eprintln!("round {round} of {copies}: the whole database");
-        whole(&ground, &source, samples)?;
+        copy_whole(&setup, &source, samples)?;
     }
     let backlogs = rounds(Part::Apply);
     for round in 1..=backlogs {
         eprintln!("round {round} of {backlogs}: a backlog of changes");
-        apply::round(&ground, (&source, &ours), options.items(), samples)?;
+        apply::round(&setup, (&source, &ours), options.items(), samples)?;
     }
     if backlogs > 0 {
-        by_pglogical(options, samples)?;
+        apply_by_pglogical(options, samples)?;
     }
     if options.wants(Part::Impact) || options.wants(Part::Throttle) {
-        let load = load::Load::new(&source, ground.folder(), options.items())?;
+        let load = load::Load::new(&source, setup.folder(), options.items())?;
         let (seconds, loads) = (options.load_seconds(), rounds(Part::Impact));
         for round in 1..=loads {
-            eprintln!("round {round} of {loads}: an application beside a migration");
-            impact::round(&ground, &load, seconds, samples)?;
+            eprintln!("round {round} of {loads}: an application during a migration");
+            impact::round(&setup, &load, seconds, samples)?;
         }
         let holds = rounds(Part::Throttle);
         for round in 1..=holds {
-            eprintln!("round {round} of {holds}: an application whose latency is held");
-            throttle::round(&ground, &load, seconds, samples)?;
+            eprintln!(
+                "round {round} of {holds}: an application whose latency must not exceed a limit"
+            );
+            throttle::round(&setup, &load, seconds, samples)?;
         }
     }
     Ok(())
 }
 
 /// Applies the same backlogs with pglogical, on servers that exist only for this measurement.
-fn by_pglogical(options: &Options, samples: &mut Samples) -> anyhow::Result<()> {
+fn apply_by_pglogical(options: &Options, samples: &mut Samples) -> anyhow::Result<()> {
     let (items, rounds) = (options.items(), options.rounds());
     let Some(pair) = pglogical::Pair::start(items)? else {
         eprintln!("pglogical is not installed");
@@ -175,50 +177,54 @@ fn by_pglogical(options: &Options, samples: &mut Samples) -> anyhow::Result<()> 
 
 /// Copies half of the tenants with `COPY` through pipes, with a subscription, and with a migration that is aborted
 /// before its cutover.
-fn half(
-    ground: &Ground,
-    source: &Place,
-    ours: &Place,
+fn copy_half(
+    setup: &BenchmarkSetup,
+    source: &Database,
+    ours: &Database,
     samples: &mut Samples,
 ) -> anyhow::Result<()> {
-    let predicate = ours::moving();
-    let other = ours.beside("other");
-    other.remake()?;
+    let predicate = shardwright::moving_predicate();
+    let other = ours.other_database("other");
+    other.recreate()?;
     raw::make_tables(source, &other)?;
     samples.time("raw.copy", || raw::copy(source, &other, &predicate))?;
     samples.time("raw.build", || raw::build(source, &other))?;
-    other.remake()?;
+    other.recreate()?;
     raw::make_tables(source, &other)?;
     samples.time("native.copy", || native::copy(source, &other, &predicate))?;
     native::end(&other)?;
     samples.time("native.build", || raw::build(source, &other))?;
-    other.remake()?;
-    let (id, took) = ours::copy_and_verify(ground, &ours::half())?;
-    samples.add("ours.copy", took.copy);
-    samples.add("ours.build", took.database - took.copy);
-    samples.add("ours.verify", took.verify);
-    samples.watch.take_sample();
-    samples.profile("ours.copy", took.copied);
-    samples.profile("ours.build", took.built);
-    samples.profile("ours.verify", took.verified);
+    other.recreate()?;
+    let (id, times) = shardwright::copy_and_verify(setup, &shardwright::half_request())?;
+    samples.add("ours.copy", times.copy);
+    samples.add("ours.build", times.database - times.copy);
+    samples.add("ours.verify", times.verify);
+    samples.cpu.take_sample();
+    samples.add_profile("ours.copy", times.copy_span);
+    samples.add_profile("ours.build", times.build_span);
+    samples.add_profile("ours.verify", times.verify_span);
     samples.time("raw.digest", || raw::digest([source, ours], &predicate))?;
-    ours::take_back(ground, &id)
+    shardwright::abort(setup, &id)
 }
 
 /// Copies all tenants with all indexes and foreign keys, with pgcopydb if it is installed, and with a migration.
-fn whole(ground: &Ground, source: &Place, samples: &mut Samples) -> anyhow::Result<()> {
+fn copy_whole(
+    setup: &BenchmarkSetup,
+    source: &Database,
+    samples: &mut Samples,
+) -> anyhow::Result<()> {
     if pgcopydb::is_installed() {
-        let other = Place::new(&ground.target, "other")?;
-        other.remake()?;
+        let other = Database::new(&setup.target, "other")?;
+        other.recreate()?;
         samples.time("pgcopydb.whole", || {
-            pgcopydb::clone(source, &other, ground.folder())
+            pgcopydb::clone(source, &other, setup.folder())
         })?;
-        other.remake()?;
+        other.recreate()?;
     }
-    let (id, took) = ours::copy_and_verify(ground, &ours::whole())?;
-    samples.add("ours.whole", took.database);
-    samples.add("ours.whole_verify", took.verify);
-    samples.watch.take_sample();
-    samples.profile("ours.whole", took.whole());
-    ours::take_back(ground, &id)
+    let (id, times) = shardwright::copy_and_verify(setup, &shardwright::whole_request())?;
+    samples.add("ours.whole", times.database);
+    samples.add("ours.whole_verify", times.verify);
+    samples.cpu.take_sample();
+    samples.add_profile("ours.whole", times.copy_and_build_span());
+    shardwright::abort(setup, &id)
 }

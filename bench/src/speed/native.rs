@@ -1,6 +1,6 @@
 //! Copies rows with PostgreSQL's own logical replication: the initial copy of a subscription.
 
-use super::place::Place;
+use super::database::Database;
 use super::raw;
 use anyhow::bail;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 const LIMIT: Duration = Duration::from_secs(1800);
 
 /// Creates a subscription to the rows that match `predicate`, and waits until all tables are copied.
-pub(crate) fn copy(source: &Place, target: &Place, predicate: &str) -> anyhow::Result<()> {
+pub(crate) fn copy(source: &Database, target: &Database, predicate: &str) -> anyhow::Result<()> {
     let tables = raw::TABLES.map(|table| format!("{table} where ({predicate})"));
     source.run(&[
         "drop publication if exists bench_native",
@@ -21,23 +21,23 @@ pub(crate) fn copy(source: &Place, target: &Place, predicate: &str) -> anyhow::R
         "create subscription bench_native connection '{}' publication bench_native",
         source.uri()
     )])?;
-    until_zero(
+    wait_until_zero(
         target,
         "select count(*) from pg_subscription_rel where srsubstate <> 'r'",
     )
 }
 
 /// Drops the subscription, so that the database `target` can be dropped.
-pub(crate) fn end(target: &Place) -> anyhow::Result<()> {
+pub(crate) fn end(target: &Database) -> anyhow::Result<()> {
     target.run(&["drop subscription bench_native"]).map(|_| ())
 }
 
 /// Waits until the query returns 0.
-fn until_zero(place: &Place, count: &str) -> anyhow::Result<()> {
+fn wait_until_zero(database: &Database, count: &str) -> anyhow::Result<()> {
     let begun = Instant::now();
-    while place.number(count)? > 0.0 {
+    while database.number(count)? > 0.0 {
         if begun.elapsed() > LIMIT {
-            bail!("not done in {LIMIT:?}: {count}");
+            bail!("not 0 after {LIMIT:?}: {count}");
         }
         std::thread::sleep(Duration::from_millis(50));
     }

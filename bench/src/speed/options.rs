@@ -3,36 +3,36 @@
 use clap::{Parser, ValueEnum};
 use std::path::PathBuf;
 
-/// Measures Shardwright beside the limits of the machine
+/// Measures Shardwright, and PostgreSQL and other tools for comparison
 #[derive(Debug, Clone, Parser)]
 #[command(name = "bench")]
 pub struct Options {
-    /// A form of a few minutes
+    /// A short run of a few minutes
     #[arg(long)]
     pub quick: bool,
     /// Writes every figure and sample to this file
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Rows of the largest table, in steps of 20,000; of all tables 1.41 times as many [default: 4000000, quick:
-    /// 600000]
+    /// Rows of the largest table, a multiple of 20,000; all tables together have 1.41 times as many [default: 4000000,
+    /// quick: 600000]
     #[arg(long)]
     pub items: Option<u64>,
-    /// Interleaved rounds [default: 5, quick: 1]
+    /// The number of rounds [default: 5, quick: 1]
     #[arg(long)]
     pub rounds: Option<u32>,
     /// Seconds of load in a round, with and again without a migration [default: 60, quick: 15]
     #[arg(long)]
     pub load_seconds: Option<u32>,
-    /// Cutovers, forward and back [default: 1000, quick: 20]
+    /// The number of cutovers and rollbacks [default: 1000, quick: 20]
     #[arg(long)]
     pub cutovers: Option<u32>,
-    /// Rows of the table of narrow rows [default: 10000000, quick: 1000000]
+    /// The number of rows in the table with narrow rows [default: 10000000, quick: 1000000]
     #[arg(long)]
     pub narrow_rows: Option<u64>,
     /// Only this part
     #[arg(long, value_enum)]
     pub only: Option<Part>,
-    /// Where shardwright and shardwright-agent are
+    /// The folder of the programs shardwright and shardwright-agent
     #[arg(long, default_value = "target/release")]
     pub programs: PathBuf,
 }
@@ -40,21 +40,21 @@ pub struct Options {
 /// A part of the measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Part {
-    /// Copies, indexes and verification beside raw PostgreSQL and peers
+    /// Copies, indexes and verification, compared with plain PostgreSQL and other tools
     Copy,
-    /// A backlog of changes beside a subscription
+    /// A backlog of changes, compared with a subscription
     Apply,
-    /// An application beside a migration
+    /// The latency of an application during a migration
     Impact,
-    /// The same with a set point, under a load that steps
+    /// The same with a latency limit, while the load changes
     Throttle,
-    /// The write stop over many cutovers
+    /// The write-blocked window of many cutovers
     Window,
     /// The write-blocked window of a hot tenant, on each kind of map
     Hot,
-    /// The write stop beside writers of many keys, and beside long ones
+    /// The write-blocked window with writers of many keys, and with long transactions
     Writers,
-    /// An application on keys that stay beside cutovers
+    /// The latency of an application on keys that do not move, during cutovers
     Staying,
     /// A split into three new shards
     Parts,
@@ -62,7 +62,7 @@ pub enum Part {
     Fleet,
     /// Two moves on two agents
     Agents,
-    /// What an agent has in memory at most
+    /// The maximum memory of an agent
     Memory,
 }
 

@@ -5,10 +5,10 @@
 //! seconds later. If the indexes are built in less than this time, the count contains the first blocks of the
 //! comparison.
 
+use super::database::Database;
 use super::figures::{Figure, Goal, Report, Samples};
-use super::ground::Ground;
-use super::place::Place;
-use super::{Options, ours, raw, routed};
+use super::setup::BenchmarkSetup;
+use super::{Options, raw, routed, shardwright};
 use anyhow::{Context, bail};
 use std::time::{Duration, Instant};
 
@@ -26,76 +26,87 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// The wait for the statistics of all sessions. A session reports its statistics at most once per second.
 const REPORT_WAIT: Duration = Duration::from_millis(1200);
 
-/// Returns the number of blocks that were read from all tables.
-const READ: &str =
+/// The number of blocks that were read from all tables.
+const BLOCKS_READ: &str =
     "select coalesce(sum(heap_blks_read + heap_blks_hit), 0) from pg_statio_user_tables";
-const BLOCKS: &str = "select sum(pg_relation_size(relid) / current_setting('block_size')::int) from pg_statio_user_tables";
+const TABLE_BLOCKS: &str = "select sum(pg_relation_size(relid) / current_setting('block_size')::int) from pg_statio_user_tables";
 
 /// Measures `options.rounds()` rounds and adds their samples and figures to the report.
 pub(crate) fn measure(options: &Options, report: &mut Report) -> anyhow::Result<()> {
-    let ground = Ground::start_with_one(&options.programs)?;
-    let source = Place::new(&ground.source, "bench")?;
-    source.remake()?;
+    let setup = BenchmarkSetup::start_with_one(&options.programs)?;
+    let source = Database::new(&setup.source, "bench")?;
+    source.recreate()?;
     source.script(include_str!("data.sql"), &[("items", options.items())])?;
-    let place = |name| {
-        let place = Place::new(&ground.target, name)?;
-        place.remake()?;
-        anyhow::Ok(place)
+    let database = |name| {
+        let database = Database::new(&setup.target, name)?;
+        database.recreate()?;
+        anyhow::Ok(database)
     };
-    let parts = [place("part_b")?, place("part_c")?, place("part_d")?];
-    ours::register(&ground, &source, &parts[0])?;
+    let parts = [
+        database("part_b")?,
+        database("part_c")?,
+        database("part_d")?,
+    ];
+    shardwright::register(&setup, &source, &parts[0])?;
     for ((name, _), part) in PARTS.iter().zip(&parts).skip(1) {
-        ground.shardwright(&["shard", "add", name, "--dsn", &part.dsn()])?;
+        setup.shardwright(&["shard", "add", name, "--dsn", &part.dsn()])?;
     }
     for round in 1..=options.rounds() {
         eprintln!(
             "round {round} of {}: a split into three new shards",
             options.rounds()
         );
-        self::round(&ground, &source, &mut report.samples)?;
-        piped(&source, &parts, &mut report.samples)?;
+        self::round(&setup, &source, &mut report.samples)?;
+        copy_through_pipes(&source, &parts, &mut report.samples)?;
     }
     report.figures.push(Figure {
         key: "read_amplification",
         value: report.samples.median("parts.read_amplification"),
         goal: Goal::AtMost(1.05),
-        about: "blocks read on the source while three new shards are copied / blocks of its tables",
+        about: "blocks that the source reads while three new shards are copied / blocks of its tables",
         parts: &["parts.copy"],
     });
     report.figures.push(Figure {
         key: "raw_parts_ratio",
         value: report.samples.ratio("raw.parts_each", "raw.parts_once"),
-        goal: Goal::Told,
-        about: "raw pipes: reading the source for each of three parts / reading it once",
+        goal: Goal::None,
+        about: "time of raw pipes: one read of the source for each of three parts / one read for all",
         parts: &["raw.parts_once"],
     });
     Ok(())
 }
 
 /// Measures one split up to the end of the copy, then aborts it.
-fn round(ground: &Ground, source: &Place, samples: &mut Samples) -> anyhow::Result<()> {
-    let before = source.number(READ)?;
-    let (from, begun) = (samples.watch.take_sample(), Instant::now());
-    let id = ground.submit(&request())?;
-    let (moves, longest) = until_copied(ground, &id)?;
+fn round(setup: &BenchmarkSetup, source: &Database, samples: &mut Samples) -> anyhow::Result<()> {
+    let before = source.number(BLOCKS_READ)?;
+    let (from, begun) = (samples.cpu.take_sample(), Instant::now());
+    let id = setup.submit(&request())?;
+    let (moves, longest) = wait_until_copied(setup, &id)?;
     samples.add("parts.copy_longest", longest);
     samples.add("parts.copy", begun.elapsed().as_secs_f64());
-    samples.profile("parts.copy", (from, samples.watch.take_sample()));
+    samples.add_profile("parts.copy", (from, samples.cpu.take_sample()));
     std::thread::sleep(REPORT_WAIT);
-    let read = source.number(READ)? - before;
-    samples.add("parts.read_amplification", read / source.number(BLOCKS)?);
-    for one in moves {
-        ours::take_back(ground, &one)?;
+    let read = source.number(BLOCKS_READ)? - before;
+    samples.add(
+        "parts.read_amplification",
+        read / source.number(TABLE_BLOCKS)?,
+    );
+    for migration in moves {
+        shardwright::abort(setup, &migration)?;
     }
     Ok(())
 }
 
 /// Copies the same parts with `COPY` through pipes: first with one read of the source for each part, then with one read
 /// for all parts.
-fn piped(source: &Place, parts: &[Place; 3], samples: &mut Samples) -> anyhow::Result<()> {
+fn copy_through_pipes(
+    source: &Database,
+    parts: &[Database; 3],
+    samples: &mut Samples,
+) -> anyhow::Result<()> {
     let empty = || {
         parts.iter().try_for_each(|part| {
-            part.remake()?;
+            part.recreate()?;
             raw::make_tables(source, part)
         })
     };
@@ -111,7 +122,7 @@ fn piped(source: &Place, parts: &[Place; 3], samples: &mut Samples) -> anyhow::R
     empty()?;
     let number = "case when tenant_id <= 750 then ((tenant_id - 1) / 250)::int end";
     samples.time("raw.parts_once", || routed::copy(source, parts, number))?;
-    parts.iter().try_for_each(Place::remake)
+    parts.iter().try_for_each(Database::recreate)
 }
 
 /// Returns the request. All parts are moved concurrently.
@@ -125,25 +136,27 @@ fn request() -> String {
 
 /// Waits until the rows of all moves are copied. Returns the ids of the moves, and the duration of the longest copy in
 /// seconds.
-fn until_copied(ground: &Ground, id: &str) -> anyhow::Result<(Vec<String>, f64)> {
+fn wait_until_copied(setup: &BenchmarkSetup, id: &str) -> anyhow::Result<(Vec<String>, f64)> {
     let begun = Instant::now();
-    let shown = ground.show(id)?;
-    let moves = shown["moves"].as_array().context("no moves")?;
+    let shown = setup.show(id)?;
+    let moves = shown["moves"]
+        .as_array()
+        .context("the operation has no moves")?;
     let ids = moves
         .iter()
-        .map(|one| one["id"].as_str().map(str::to_owned));
+        .map(|migration| migration["id"].as_str().map(str::to_owned));
     let ids: Vec<String> = ids.collect::<Option<_>>().context("a move without an id")?;
     let mut longest = 0.0_f64;
-    for one in &ids {
-        let mut shown = ground.show(one)?;
-        while !ours::is_copied(&shown) {
+    for migration in &ids {
+        let mut shown = setup.show(migration)?;
+        while !shardwright::is_copied(&shown) {
             if begun.elapsed() > LIMIT {
-                bail!("{one} is not copied after {LIMIT:?}");
+                bail!("{migration} is not copied after {LIMIT:?}");
             }
             std::thread::sleep(PAUSE);
-            shown = ground.show(one)?;
+            shown = setup.show(migration)?;
         }
-        let copy = &ours::step(&shown, "copy")?["output"];
+        let copy = &shardwright::step(&shown, "copy")?["output"];
         longest = longest.max(copy["seconds"].as_f64().context("no seconds")?);
     }
     Ok((ids, longest))

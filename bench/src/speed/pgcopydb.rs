@@ -1,6 +1,6 @@
 //! Copies a whole database with its indexes and foreign keys with pgcopydb, if it is installed.
 
-use super::place::Place;
+use super::database::Database;
 use anyhow::bail;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -15,7 +15,7 @@ pub(crate) fn is_installed() -> bool {
 }
 
 /// Clones the database with four jobs for tables and two for indexes. `folder` is for the files of pgcopydb.
-pub(crate) fn clone(source: &Place, target: &Place, folder: &Path) -> anyhow::Result<()> {
+pub(crate) fn clone(source: &Database, target: &Database, folder: &Path) -> anyhow::Result<()> {
     let output = Command::new("pgcopydb")
         .args(["clone", "--table-jobs", "4", "--index-jobs", "2"])
         .args([
@@ -38,7 +38,7 @@ pub(crate) fn clone(source: &Place, target: &Place, folder: &Path) -> anyhow::Re
 }
 
 /// Returns a `PATH` that begins with the server's programs, because pgcopydb searches pg_dump in `PATH`.
-fn with_programs_of(place: &Place) -> String {
+fn with_programs_of(database: &Database) -> String {
     let path = std::env::var("PATH").unwrap_or_default();
-    format!("{}:{path}", place.server.binaries().dir().display())
+    format!("{}:{path}", database.server.binaries().dir().display())
 }

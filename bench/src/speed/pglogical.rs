@@ -3,8 +3,8 @@
 //! pglogical has its own servers with the same data, because a server that loads its library takes minutes to drop a
 //! database.
 
-use super::place::Place;
-use super::{ground, ours, raw};
+use super::database::Database;
+use super::{raw, setup, shardwright};
 use anyhow::bail;
 use cluster::Binaries;
 use std::time::{Duration, Instant};
@@ -14,8 +14,8 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// The two databases of a pglogical subscription.
 #[derive(Debug)]
 pub(crate) struct Pair {
-    pub(crate) source: Place,
-    pub(crate) target: Place,
+    pub(crate) source: Database,
+    pub(crate) target: Database,
 }
 
 impl Pair {
@@ -26,19 +26,19 @@ impl Pair {
         if !is_installed(&binaries) {
             return Ok(None);
         }
-        let place = |name| {
-            let settings = ground::settings(name)
+        let database = |name| {
+            let settings = setup::settings(name)
                 .binaries(binaries.clone())
                 .setting("shared_preload_libraries", "pglogical");
-            let place = Place::new(&ground::launch(settings)?, "bench")?;
-            place.remake()?;
-            anyhow::Ok(place)
+            let database = Database::new(&setup::launch(settings)?, "bench")?;
+            database.recreate()?;
+            anyhow::Ok(database)
         };
         let pair = Self {
-            source: place("provider")?,
-            target: place("subscriber")?,
+            source: database("provider")?,
+            target: database("subscriber")?,
         };
-        let (source, target, half) = (&pair.source, &pair.target, ours::moving());
+        let (source, target, half) = (&pair.source, &pair.target, shardwright::moving_predicate());
         source.script(include_str!("data.sql"), &[("items", items)])?;
         raw::make_tables(source, target)?;
         raw::copy(source, target, &half)?;
@@ -80,12 +80,12 @@ fn is_installed(server: &Binaries) -> bool {
 }
 
 /// Makes the database a node of pglogical.
-fn make_node(place: &Place, name: &str) -> anyhow::Result<()> {
+fn make_node(database: &Database, name: &str) -> anyhow::Result<()> {
     let create = format!(
         "select pglogical.create_node(node_name := '{name}', dsn := '{}')",
-        place.uri()
+        database.uri()
     );
-    place
+    database
         .run(&["create extension pglogical", &create])
         .map(|_| ())
 }

@@ -17,28 +17,29 @@ const CLIENTS: &str = "clients";
 
 /// The CPU time since the machine was started, in core-seconds.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Used {
+pub(crate) struct CpuTime {
     /// The time in which cores were neither idle nor waiting for a disk.
     pub(crate) busy: f64,
     pub(crate) idle: f64,
     /// The time that the hypervisor gave to other virtual machines.
     pub(crate) steal: f64,
     /// The part of `busy` that belongs to processes with a role, by role.
-    pub(crate) by: BTreeMap<String, f64>,
+    pub(crate) by_role: BTreeMap<String, f64>,
 }
 
 /// Reads the CPU time that was used until now. Leaves out what cannot be read.
-pub(crate) fn used() -> Used {
-    let mut used = machine(&read_to_string("/proc/stat").unwrap_or_default()).unwrap_or_default();
-    let processes = processes();
+pub(crate) fn read_cpu_time() -> CpuTime {
+    let mut used =
+        parse_machine(&read_to_string("/proc/stat").unwrap_or_default()).unwrap_or_default();
+    let processes = read_processes();
     let own = std::process::id();
-    let known: HashMap<u32, String> = processes
+    let roles: HashMap<u32, String> = processes
         .iter()
-        .filter_map(|(id, process)| Some((*id, role((*id, process), &processes, own)?)))
+        .filter_map(|(id, process)| Some((*id, role_of((*id, process), &processes, own)?)))
         .collect();
     for (id, process) in &processes {
-        if let Some(role) = nearest(*id, &processes, &known) {
-            *used.by.entry(role.to_owned()).or_default() += process.seconds;
+        if let Some(role) = role_of_nearest(*id, &processes, &roles) {
+            *used.by_role.entry(role.to_owned()).or_default() += process.seconds;
         }
     }
     used
@@ -53,19 +54,19 @@ struct Process {
     seconds: f64,
 }
 
-fn processes() -> HashMap<u32, Process> {
+fn read_processes() -> HashMap<u32, Process> {
     let folders = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let ids = folders.filter_map(|folder| folder.file_name().to_str()?.parse().ok());
     let process = |id| {
         let line = read_to_string(format!("/proc/{id}/stat")).ok()?;
-        Some((id, process(&line)?))
+        Some((id, parse_process(&line)?))
     };
     ids.filter_map(process).collect()
 }
 
 /// Parses a line of /proc/PID/stat. The name can contain blanks and brackets, so the fields are counted from the last
 /// bracket.
-fn process(line: &str) -> Option<Process> {
+fn parse_process(line: &str) -> Option<Process> {
     let (before, after) = line.rsplit_once(')')?;
     let fields: Vec<&str> = after.split_whitespace().collect();
     let ticks = fields.get(11..15)?.iter().map(|field| field.parse::<f64>());
@@ -77,34 +78,38 @@ fn process(line: &str) -> Option<Process> {
 }
 
 /// Parses the first line of /proc/stat. The user time already includes the time of guests.
-fn machine(stat: &str) -> Option<Used> {
+fn parse_machine(stat: &str) -> Option<CpuTime> {
     let fields = stat.lines().next()?.strip_prefix("cpu ")?;
     let ticks: Result<Vec<f64>, _> = fields.split_whitespace().map(str::parse).collect();
     let ticks = ticks.ok()?;
     let &[user, nice, system, idle, disk, interrupts, soft, steal] = ticks.first_chunk()?;
-    Some(Used {
+    Some(CpuTime {
         busy: (user + nice + system + interrupts + soft) / TICKS,
         idle: (idle + disk) / TICKS,
         steal: steal / TICKS,
-        by: BTreeMap::new(),
+        by_role: BTreeMap::new(),
     })
 }
 
 /// Returns the role of a process in this run; `None` if the process counts for an ancestor or does not belong to the
 /// run.
-fn role((id, process): (u32, &Process), all: &HashMap<u32, Process>, own: u32) -> Option<String> {
+fn role_of(
+    (id, process): (u32, &Process),
+    all: &HashMap<u32, Process>,
+    own: u32,
+) -> Option<String> {
     if id == own {
         return Some(CLIENTS.to_owned());
     }
     let arguments = || read_to_string(format!("/proc/{id}/cmdline")).ok();
-    let is_ours = process.parent == own;
+    let is_own_child = process.parent == own;
     match process.name.as_str() {
         // A child of the postmaster has no role; its time counts for the postmaster.
         "postgres" if all.get(&process.parent)?.name == "postgres" => None,
-        "postgres" => server(&arguments()?, own),
+        "postgres" => server_name(&arguments()?, own),
         // The kernel keeps only the first 15 characters of a name.
-        "shardwright-age" if is_ours => Some("agents".to_owned()),
-        "shardwright" if is_ours => {
+        "shardwright-age" if is_own_child => Some("agents".to_owned()),
+        "shardwright" if is_own_child => {
             let serves = arguments()?.split('\0').nth(1) == Some("serve");
             serves.then(|| "controller".to_owned())
         }
@@ -114,7 +119,7 @@ fn role((id, process): (u32, &Process), all: &HashMap<u32, Process>, own: u32) -
 
 /// Returns the name of a server of this run. Its data directory is in the folder `bench-NAME-PID-NUMBER` or
 /// `demo-NAME-PID-NUMBER`, where PID is the process id `own` of this program.
-fn server(arguments: &str, own: u32) -> Option<String> {
+fn server_name(arguments: &str, own: u32) -> Option<String> {
     let data = arguments.split('\0').skip_while(|it| *it != "-D").nth(1)?;
     let folder = data.rsplit('/').nth(1)?;
     let (name, _) = folder.rsplit_once(&format!("-{own}-"))?;
@@ -122,18 +127,18 @@ fn server(arguments: &str, own: u32) -> Option<String> {
 }
 
 /// Returns the role of a process or of its nearest ancestor that has a role.
-fn nearest<'a>(
+fn role_of_nearest<'a>(
     id: u32,
     all: &HashMap<u32, Process>,
-    known: &'a HashMap<u32, String>,
+    roles: &'a HashMap<u32, String>,
 ) -> Option<&'a str> {
-    let mut at = id;
+    let mut current = id;
     // The number of steps is limited, because a process id can be reused between two reads, which can cause a loop.
     for _ in 0..all.len() {
-        if let Some(role) = known.get(&at) {
+        if let Some(role) = roles.get(&current) {
             return Some(role);
         }
-        at = all.get(&at)?.parent;
+        current = all.get(&current)?.parent;
     }
     None
 }
@@ -150,23 +155,23 @@ mod tests {
             parent: 3,
             seconds: 4.25,
         };
-        assert_eq!(process(line), Some(expected));
-        assert_eq!(process("7 (a) S 3"), None);
+        assert_eq!(parse_process(line), Some(expected));
+        assert_eq!(parse_process("7 (a) S 3"), None);
     }
 
     #[test]
-    fn a_disk_that_is_waited_for_leaves_a_core_idle() {
-        let used = machine("cpu  100 200 300 400 50 6 7 8 9 0\ncpu0 1 2").unwrap();
+    fn the_wait_for_a_disk_counts_as_idle() {
+        let used = parse_machine("cpu  100 200 300 400 50 6 7 8 9 0\ncpu0 1 2").unwrap();
         assert_eq!((used.busy, used.idle, used.steal), (6.13, 4.5, 0.08));
-        assert_eq!(machine("intr 1 2"), None);
+        assert_eq!(parse_machine("intr 1 2"), None);
     }
 
     #[test]
     fn a_server_is_known_by_its_folder() {
         let arguments = "/bin/postgres\0-D\0/tmp/shardwright/bench-source-12-0/data\0";
-        assert_eq!(server(arguments, 12), Some("source".to_owned()));
-        assert_eq!(server(arguments, 1), None);
-        assert_eq!(server("postgres: checkpointer", 12), None);
+        assert_eq!(server_name(arguments, 12), Some("source".to_owned()));
+        assert_eq!(server_name(arguments, 1), None);
+        assert_eq!(server_name("postgres: checkpointer", 12), None);
     }
 
     #[test]
@@ -179,14 +184,14 @@ mod tests {
         let parents = [(1, 0), (2, 1), (3, 2), (4, 3), (5, 1), (6, 6)];
         let all = parents.map(|(id, parent)| (id, process(parent))).into();
         let known = [(2, "clients".to_owned()), (3, "agents".to_owned())].into();
-        let role = |id| nearest(id, &all, &known);
+        let role = |id| role_of_nearest(id, &all, &known);
         assert_eq!((role(4), role(2)), (Some("agents"), Some("clients")));
         assert_eq!((role(5), role(6), role(7)), (None, None, None));
     }
 
     #[test]
-    fn this_program_has_used_something() {
-        let used = used();
-        assert!(used.busy > 0.0 && used.by.contains_key(CLIENTS));
+    fn this_program_has_used_cpu_time() {
+        let used = read_cpu_time();
+        assert!(used.busy > 0.0 && used.by_role.contains_key(CLIENTS));
     }
 }

@@ -1,7 +1,7 @@
 //! Measures the limit: plain PostgreSQL copies rows and builds indexes, without progress reports, comparison or the
 //! possibility to resume.
 
-use super::place::Place;
+use super::database::Database;
 use anyhow::bail;
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -21,7 +21,7 @@ const FOREIGN_KEYS: &str = "select format('alter table %s add constraint %I %s n
     from pg_constraint where contype = 'f' order by pg_relation_size(conrelid) desc";
 
 /// Creates the tables of the source on the target, without keys and indexes.
-pub(crate) fn make_tables(source: &Place, target: &Place) -> anyhow::Result<()> {
+pub(crate) fn make_tables(source: &Database, target: &Database) -> anyhow::Result<()> {
     let output = source
         .program("pg_dump")
         .args(["--schema-only", "--section=pre-data", "--no-owner"])
@@ -33,21 +33,21 @@ pub(crate) fn make_tables(source: &Place, target: &Place) -> anyhow::Result<()> 
 }
 
 /// Copies the rows that match `predicate` through a pipe for each table. Two pipes run concurrently.
-pub(crate) fn copy(source: &Place, target: &Place, predicate: &str) -> anyhow::Result<()> {
-    side_by_side(TABLES.map(str::to_owned).into(), |table| {
+pub(crate) fn copy(source: &Database, target: &Database, predicate: &str) -> anyhow::Result<()> {
+    run_concurrently(TABLES.map(str::to_owned).into(), |table| {
         let out = format!(
             "copy (select * from only {table} where {predicate}) to stdout (format binary)"
         );
         let into = format!("copy {table} from stdin (format binary)");
-        target.consume(&into, source.produce(&out)?)
+        target.pipe_from(&into, source.start_output(&out)?)
     })
 }
 
 /// Builds the keys and indexes of the source on the target, then the foreign keys.
-pub(crate) fn build(source: &Place, target: &Place) -> anyhow::Result<()> {
+pub(crate) fn build(source: &Database, target: &Database) -> anyhow::Result<()> {
     let indexes = source.run(&[INDEXES])?;
-    let one = |statement: String| target.run(&[&statement]).map(|_| ());
-    side_by_side(indexes.lines().map(str::to_owned).collect(), one)?;
+    let run_statement = |statement: String| target.run(&[&statement]).map(|_| ());
+    run_concurrently(indexes.lines().map(str::to_owned).collect(), run_statement)?;
     let keys = source.run(&[FOREIGN_KEYS])?;
     let keys: Vec<(&str, &str)> = keys
         .lines()
@@ -56,49 +56,51 @@ pub(crate) fn build(source: &Place, target: &Place) -> anyhow::Result<()> {
     for (add, _) in &keys {
         target.run(&[add])?;
     }
-    side_by_side(
+    run_concurrently(
         keys.iter().map(|(_, check)| (*check).to_owned()).collect(),
-        one,
+        run_statement,
     )
 }
 
 /// Computes a digest of all rows that match `predicate`, on both servers concurrently.
-pub(crate) fn digest(places: [&Place; 2], predicate: &str) -> anyhow::Result<()> {
-    let scan = |place: &Place| {
+pub(crate) fn digest(databases: [&Database; 2], predicate: &str) -> anyhow::Result<()> {
+    let scan = |database: &Database| {
         for table in TABLES {
-            place.run(&[&format!(
+            database.run(&[&format!(
                 "select count(*), sum(('x' || left(md5(t::text), 16))::bit(64)::bigint::numeric) from only {table} t where {predicate}"
             )])?;
         }
         anyhow::Ok(())
     };
     std::thread::scope(|scope| {
-        let other = scope.spawn(|| scan(places[1]));
-        scan(places[0])?;
-        joined(other.join())
+        let other = scope.spawn(|| scan(databases[1]));
+        scan(databases[0])?;
+        thread_result(other.join())
     })
 }
 
 /// Executes `work` for each item of the queue on [`STREAMS`] threads.
-pub(crate) fn side_by_side(
+pub(crate) fn run_concurrently(
     queue: VecDeque<String>,
     work: impl Fn(String) -> anyhow::Result<()> + Sync,
 ) -> anyhow::Result<()> {
     let queue = Mutex::new(queue);
     let next = || queue.lock().ok().and_then(|mut queue| queue.pop_front());
-    let lane = || {
+    let worker = || {
         while let Some(item) = next() {
             work(item)?;
         }
         anyhow::Ok(())
     };
     std::thread::scope(|scope| {
-        let lanes: Vec<_> = (0..STREAMS).map(|_| scope.spawn(lane)).collect();
-        lanes.into_iter().try_for_each(|lane| joined(lane.join()))
+        let workers: Vec<_> = (0..STREAMS).map(|_| scope.spawn(worker)).collect();
+        workers
+            .into_iter()
+            .try_for_each(|worker| thread_result(worker.join()))
     })
 }
 
-fn joined(ended: std::thread::Result<anyhow::Result<()>>) -> anyhow::Result<()> {
+fn thread_result(ended: std::thread::Result<anyhow::Result<()>>) -> anyhow::Result<()> {
     match ended {
         Ok(done) => done,
         Err(_) => bail!("a thread panicked"),

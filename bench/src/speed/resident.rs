@@ -8,7 +8,7 @@ pub(crate) struct Resident {
     /// The present value.
     pub(crate) now: f64,
     /// The maximum since the process was started.
-    pub(crate) most: f64,
+    pub(crate) max: f64,
 }
 
 /// Returns the resident memory of the process `id`.
@@ -27,7 +27,7 @@ pub(crate) fn resident(id: u32) -> anyhow::Result<Resident> {
     };
     Ok(Resident {
         now: mib("VmRSS:")?,
-        most: mib("VmHWM:")?,
+        max: mib("VmHWM:")?,
     })
 }
 
@@ -38,6 +38,6 @@ mod tests {
     #[test]
     fn a_process_has_some_memory() {
         let own = resident(std::process::id()).unwrap();
-        assert!(own.now > 0.0 && own.most >= own.now);
+        assert!(own.now > 0.0 && own.max >= own.now);
     }
 }

@@ -1,7 +1,7 @@
 //! Measures the limit for a split: `COPY` reads the source's rows once, and each row is piped to the target whose
 //! number is in its first column.
 
-use super::place::Place;
+use super::database::Database;
 use super::raw;
 use anyhow::{Context, bail};
 use std::io::{BufReader, BufWriter, Read, Write};
@@ -14,22 +14,27 @@ const END: i16 = -1;
 
 /// Copies the rows of every table to the targets. `part` is an SQL expression for the number of a row's target, null if
 /// the row is not copied.
-pub(crate) fn copy(source: &Place, targets: &[Place], part: &str) -> anyhow::Result<()> {
-    raw::side_by_side(raw::TABLES.map(str::to_owned).into(), |table| {
+pub(crate) fn copy(source: &Database, targets: &[Database], part: &str) -> anyhow::Result<()> {
+    raw::run_concurrently(raw::TABLES.map(str::to_owned).into(), |table| {
         let out = format!(
             "copy (select * from (select {part} part, * from only {table}) t where part is not null) \
              to stdout (format binary)"
         );
-        one(source, targets, &out, &table)
+        copy_table(source, targets, &out, &table)
     })
 }
 
 /// Copies the rows of one table. `out` is the `COPY` statement for the source.
-fn one(source: &Place, targets: &[Place], out: &str, table: &str) -> anyhow::Result<()> {
-    let mut producer = source.produce(out)?;
+fn copy_table(
+    source: &Database,
+    targets: &[Database],
+    out: &str,
+    table: &str,
+) -> anyhow::Result<()> {
+    let mut producer = source.start_output(out)?;
     let rows = producer.stdout.take().context("no output")?;
     let into = format!("copy {table} from stdin (format binary)");
-    let consumers = targets.iter().map(|target| target.accept(&into));
+    let consumers = targets.iter().map(|target| target.start_input(&into));
     let mut consumers: Vec<Child> = consumers.collect::<anyhow::Result<_>>()?;
     let inputs = consumers.iter_mut().map(|consumer| {
         let input: Option<ChildStdin> = consumer.stdin.take();
@@ -57,16 +62,16 @@ fn route(mut from: impl Read, mut to: Vec<impl Write>) -> anyhow::Result<()> {
     }
     let mut value = Vec::new();
     loop {
-        let columns = i16::from_be_bytes(bytes(&mut from)?);
+        let columns = i16::from_be_bytes(read_bytes(&mut from)?);
         if columns == END {
             break;
         }
-        let _: [u8; 4] = bytes(&mut from)?;
-        let part = usize::try_from(i32::from_be_bytes(bytes(&mut from)?))?;
+        let _: [u8; 4] = read_bytes(&mut from)?;
+        let part = usize::try_from(i32::from_be_bytes(read_bytes(&mut from)?))?;
         let target = to.get_mut(part).context("no such target")?;
         target.write_all(&(columns - 1).to_be_bytes())?;
         for _ in 1..columns {
-            let length: [u8; 4] = bytes(&mut from)?;
+            let length: [u8; 4] = read_bytes(&mut from)?;
             target.write_all(&length)?;
             // A null has a length of -1 and no bytes.
             value.resize(usize::try_from(i32::from_be_bytes(length)).unwrap_or(0), 0);
@@ -82,7 +87,7 @@ fn route(mut from: impl Read, mut to: Vec<impl Write>) -> anyhow::Result<()> {
 }
 
 /// Reads `N` bytes.
-fn bytes<const N: usize>(from: &mut impl Read) -> anyhow::Result<[u8; N]> {
+fn read_bytes<const N: usize>(from: &mut impl Read) -> anyhow::Result<[u8; N]> {
     let mut bytes = [0; N];
     from.read_exact(&mut bytes)?;
     Ok(bytes)
@@ -103,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn each_row_goes_where_its_first_column_says() {
+    fn each_row_is_written_to_the_output_that_its_first_column_names() {
         let (head, end) = (vec![7; HEADER], END.to_be_bytes().to_vec());
         let rows = [
             row(&[Some(&[0, 0, 0, 1]), Some(b"one"), None]),

@@ -5,10 +5,10 @@ use super::Options;
 use super::busy::now;
 use super::cutovers::{Cutovers, ITEMS};
 use super::figures::{Figure, Goal, Report, Samples};
-use super::load::{HALF, Load, compare};
+use super::load::{HALF_LOAD, Load, add_percentiles};
 
 /// The longest duration of the load in seconds. It ends when the cutovers have ended, which is earlier.
-const AT_MOST: u32 = 3600;
+const MAX_SECONDS: u32 = 3600;
 
 /// Measures `options.rounds()` rounds and adds their samples and figures to the report.
 pub(crate) fn measure(options: &Options, report: &mut Report) -> anyhow::Result<()> {
@@ -20,10 +20,10 @@ pub(crate) fn measure(options: &Options, report: &mut Report) -> anyhow::Result<
         (options.load_seconds(), options.cutovers_beside()),
     );
     for round in 1..=rounds {
-        eprintln!("round {round} of {rounds}: an application on keys that stay");
+        eprintln!("round {round} of {rounds}: an application on keys that do not move");
         self::round(&mut series, &load, work, &mut report.samples)?;
     }
-    judge(report);
+    add_figures(report);
     Ok(())
 }
 
@@ -34,35 +34,35 @@ fn round(
     (seconds, cutovers): (u32, u32),
     samples: &mut Samples,
 ) -> anyhow::Result<()> {
-    samples.add("staying.rate", load.most * HALF);
-    let alone = load.alone(HALF, seconds)?;
-    let running = load.start(HALF, AT_MOST, "beside")?;
+    samples.add("staying.rate", load.max_rate * HALF_LOAD);
+    let alone = load.run_alone(HALF_LOAD, seconds)?;
+    let running = load.start(HALF_LOAD, MAX_SECONDS, "beside")?;
     let (pid, from) = (running.pid(), now());
     for _ in 0..cutovers {
         let cut = series.next()?;
         samples.add("staying.write_stop_ms", cut.write_block.total);
     }
-    samples.profile("staying.beside", (from, now()));
+    samples.add_profile("staying.beside", (from, now()));
     drop(running);
     let beside = load.logged("beside", pid)?;
-    compare("staying", (&alone, &beside), samples)
+    add_percentiles("staying", (&alone, &beside), samples)
 }
 
-fn judge(report: &mut Report) {
+fn add_figures(report: &mut Report) {
     let samples = &report.samples;
     report.figures.extend([
         Figure {
             key: "staying.p99_ratio",
             value: samples.ratio("staying.p99_beside_ms", "staying.p99_alone_ms"),
             goal: Goal::AtMost(1.10),
-            about: "99th percentile of latency of keys that stay beside cutover after cutover / alone",
+            about: "99th percentile of the latency on keys that do not move: during repeated cutovers / alone",
             parts: &["staying.beside"],
         },
         Figure {
             key: "staying.write_stop_ms_p50",
             value: samples.median("staying.write_stop_ms"),
             goal: Goal::AtMost(10.0),
-            about: "write stop of these cutovers, beside half of the most that the source can do",
+            about: "median write-blocked window of these cutovers, at half of the source's maximum load",
             parts: &["staying.beside"],
         },
     ]);

@@ -20,14 +20,14 @@ pub(crate) fn measure(programs: &Path, cutovers: u32, report: &mut Report) -> an
         ..demo::Options::default()
     };
     let runtime = tokio::runtime::Runtime::new()?;
-    let stops = runtime.block_on(demo::write_stops(&options, cutovers))?;
-    report.samples.profile("window", stops.between);
-    judge(&stops, report);
+    let write_blocks = runtime.block_on(demo::write_stops(&options, cutovers))?;
+    report.samples.add_profile("window", write_blocks.between);
+    add_figures(&write_blocks, report);
     Ok(())
 }
 
-fn judge(stops: &WriteBlocks, report: &mut Report) {
-    let spreads = stops.spreads();
+fn add_figures(write_blocks: &WriteBlocks, report: &mut Report) {
+    let spreads = write_blocks.spreads();
     let total = spreads.iter().find(|(name, _)| *name == "total");
     let total = total.map(|(_, spread)| *spread);
     let figure = |key, value, limit, about| Figure {
@@ -42,19 +42,19 @@ fn judge(stops: &WriteBlocks, report: &mut Report) {
             "window_ms.p50",
             total.map(|spread| spread.p50),
             10.0,
-            "write stop of a cutover under load",
+            "median write-blocked window of a cutover under load",
         ),
         figure(
             "window_ms.p99",
             total.map(|spread| spread.p99),
             25.0,
-            "the same, of a hundred 99 are not longer",
+            "the same, 99th percentile",
         ),
         figure(
             "window_ms.max",
             total.map(|spread| spread.max),
             100.0,
-            "the longest",
+            "the same, maximum",
         ),
     ]);
     let parts: serde_json::Map<String, Value> = spreads
@@ -62,7 +62,7 @@ fn judge(stops: &WriteBlocks, report: &mut Report) {
         .map(|(name, spread)| (name.to_owned(), json!(spread)))
         .collect();
     let window = json!({
-        "n": stops.windows.len(), "given_up": stops.given_up, "acknowledged": stops.acknowledged, "parts": parts,
+        "n": write_blocks.windows.len(), "given_up": write_blocks.given_up, "acknowledged": write_blocks.acknowledged, "parts": parts,
     });
-    report.more.insert("window_ms".to_owned(), window);
+    report.extra.insert("window_ms".to_owned(), window);
 }

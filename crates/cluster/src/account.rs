@@ -51,7 +51,7 @@ impl Account {
     }
 
     /// Makes the server's account the owner of the file or folder, if the server runs under another account.
-    pub(crate) fn give(&self, path: &Path) -> Result<(), ClusterError> {
+    pub(crate) fn make_owner_of(&self, path: &Path) -> Result<(), ClusterError> {
         let Some((uid, gid)) = self.switch else {
             return Ok(());
         };
@@ -60,7 +60,7 @@ impl Account {
     }
 
     /// Fails if the account cannot reach `dir` because it may not enter a folder above it.
-    pub(crate) fn can_enter(&self, dir: &Path) -> Result<(), ClusterError> {
+    pub(crate) fn check_can_enter(&self, dir: &Path) -> Result<(), ClusterError> {
         let Some((uid, gid)) = self.switch else {
             return Ok(());
         };

@@ -16,7 +16,7 @@ use crate::ClusterError;
 /// The variable with the folders to search.
 const VARIABLE: &str = "SHARDWRIGHT_PG_BIN";
 /// The folder in which Debian's packages have a folder for each major version.
-const PACKAGED: &str = "/usr/lib/postgresql";
+const DEBIAN_FOLDER: &str = "/usr/lib/postgresql";
 /// The oldest major version that is supported.
 const OLDEST_MAJOR: u32 = 15;
 const SERVER: WantedPrograms = WantedPrograms {
@@ -60,10 +60,11 @@ impl Binaries {
     }
 
     fn search(wanted: WantedPrograms, major: Option<u32>) -> Result<Self, ClusterError> {
-        let candidates = candidates();
-        let fits = |it: &Self| major.map_or(it.major >= OLDEST_MAJOR, |wanted| it.major == wanted);
-        let probed = candidates.iter().filter_map(|dir| Self::probe(dir, wanted));
-        let mut found = probed.filter(fits);
+        let folders = folders_to_search();
+        let has_wanted_version =
+            |it: &Self| major.map_or(it.major >= OLDEST_MAJOR, |wanted| it.major == wanted);
+        let probed = folders.iter().filter_map(|dir| Self::probe(dir, wanted));
+        let mut found = probed.filter(has_wanted_version);
         let found = match major {
             // A program in `PATH` may be a script that starts slowly, so it is run last.
             Some(_) => found.next(),
@@ -74,7 +75,7 @@ impl Binaries {
             version: major.map_or_else(|| format!("{OLDEST_MAJOR} or newer"), |m| m.to_string()),
             searched: match std::env::var(VARIABLE) {
                 Ok(dirs) => format!("{dirs} (from {VARIABLE})"),
-                Err(_) => format!("{PACKAGED}/*/bin and PATH"),
+                Err(_) => format!("{DEBIAN_FOLDER}/*/bin and PATH"),
             },
         })
     }
@@ -101,7 +102,7 @@ impl Binaries {
         }
         Some(Self {
             dir: dir.to_owned(),
-            major: major_of(&dir.join(wanted.programs.first()?))?,
+            major: read_major(&dir.join(wanted.programs.first()?))?,
         })
     }
 }
@@ -113,7 +114,7 @@ type KnownProgram = (PathBuf, SystemTime);
 ///
 /// The program is run once, and again if its file has changed. A script that selects a program, such as Debian's
 /// pg_wrapper, is run each time.
-fn major_of(program: &Path) -> Option<u32> {
+fn read_major(program: &Path) -> Option<u32> {
     static KNOWN: Mutex<BTreeMap<KnownProgram, u32>> = Mutex::new(BTreeMap::new());
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let key = if is_script(program) {
@@ -142,15 +143,18 @@ fn is_script(program: &Path) -> bool {
 }
 
 /// Returns the folders to search, in their order.
-fn candidates() -> Vec<PathBuf> {
+fn folders_to_search() -> Vec<PathBuf> {
     match std::env::var_os(VARIABLE) {
         Some(dirs) => std::env::split_paths(&dirs).collect(),
-        None => packaged().into_iter().chain(search_path()).collect(),
+        None => debian_folders().into_iter().chain(search_path()).collect(),
     }
 }
 
-fn packaged() -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(PACKAGED).into_iter().flatten().flatten();
+fn debian_folders() -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(DEBIAN_FOLDER)
+        .into_iter()
+        .flatten()
+        .flatten();
     entries.map(|entry| entry.path().join("bin")).collect()
 }
 
@@ -191,29 +195,29 @@ mod tests {
 
     #[test]
     fn the_major_version_is_read_from_every_form() {
-        let of = parse_major;
+        let parse = parse_major;
         assert_eq!(
-            of("postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)\n"),
+            parse("postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)\n"),
             Some(15)
         );
-        assert_eq!(of("postgres (PostgreSQL) 19devel\n"), Some(19));
-        assert_eq!(of("something else"), None);
+        assert_eq!(parse("postgres (PostgreSQL) 19devel\n"), Some(19));
+        assert_eq!(parse("something else"), None);
     }
 
     #[test]
-    fn programs_for_a_dump_are_of_the_version_that_was_asked_for() {
+    fn programs_for_a_dump_have_the_requested_version() {
         let newest = Binaries::find(None).expect("found");
         if newest.path("pg_dump").is_file() {
             let dump = Binaries::for_dump(newest.major()).expect("found");
             assert_eq!((dump.major(), dump.dir()), (newest.major(), newest.dir()));
         }
-        let error = Binaries::for_dump(7).expect_err("nobody has version 7");
+        let error = Binaries::for_dump(7).expect_err("version 7 is not installed");
         assert!(error.to_string().contains("7 client programs"), "{error}");
     }
 
     #[test]
-    fn a_version_that_is_not_installed_is_named() {
-        let error = Binaries::find(Some(7)).expect_err("nobody has version 7");
+    fn the_error_names_the_version_that_is_not_installed() {
+        let error = Binaries::find(Some(7)).expect_err("version 7 is not installed");
         assert!(
             error.to_string().contains("postgresql 7 server programs"),
             "{error}"

@@ -23,11 +23,11 @@ impl Cluster {
     /// [`ClusterError::BinariesMissing`], [`ClusterError::Exists`], [`ClusterError::Unreachable`], or the error of
     /// `initdb`. After an error the new folder is removed.
     pub fn create(options: Options) -> Result<Self, ClusterError> {
-        Self::make(options, Self::init)
+        Self::create_with(options, Self::init)
     }
 
     /// Creates a cluster in a new folder. `fill` creates its data. If `fill` fails, the folder is removed.
-    pub(crate) fn make(
+    pub(crate) fn create_with(
         options: Options,
         fill: impl FnOnce(&Self) -> Result<(), ClusterError>,
     ) -> Result<Self, ClusterError> {
@@ -41,7 +41,7 @@ impl Cluster {
             .dir
             .canonicalize()
             .map_err(ClusterError::io("find", &options.dir))?;
-        account.can_enter(&base)?;
+        account.check_can_enter(&base)?;
         let dir = base.join(&options.name);
         std::fs::create_dir(&dir).map_err(|error| {
             if error.kind() == std::io::ErrorKind::AlreadyExists {
@@ -100,8 +100,8 @@ impl Cluster {
             .clone()
             .map_or_else(|| Binaries::find(major), Ok)?;
         owner::claim(&dir, options.keep)?;
-        let known = postmaster::port(&dir.join("data")).or_else(|| configured_port(&dir));
-        let port = AtomicU16::new(known.unwrap_or(0));
+        let last_port = postmaster::port(&dir.join("data")).or_else(|| configured_port(&dir));
+        let port = AtomicU16::new(last_port.unwrap_or(0));
         let port_is_fixed = AtomicBool::new(false);
         Ok(Self {
             options,
@@ -115,12 +115,12 @@ impl Cluster {
 
     /// Writes the owner file and the file with the password `secret` into the cluster's folder, and makes the server's
     /// account the owner of the folder. It does not create the data.
-    pub(crate) fn furnish(&self, secret: &str) -> Result<(), ClusterError> {
+    pub(crate) fn write_files_beside_data(&self, secret: &str) -> Result<(), ClusterError> {
         owner::claim(&self.dir, self.options.keep)?;
         let password = self.password_file();
         write_private(&password, secret)?;
-        self.account.give(&password)?;
-        self.account.give(&self.dir)?;
+        self.account.make_owner_of(&password)?;
+        self.account.make_owner_of(&self.dir)?;
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o700);
         std::fs::set_permissions(&self.dir, mode)
             .map_err(ClusterError::io("set the mode of", &self.dir))
@@ -128,16 +128,17 @@ impl Cluster {
 
     fn init(&self) -> Result<(), ClusterError> {
         let password = self.password_file();
-        let secret = port::random::<16>().map_err(ClusterError::io("make", &password))?;
-        self.furnish(&format!("{:032x}", u128::from_le_bytes(secret)))?;
+        let secret =
+            port::random::<16>().map_err(ClusterError::io("create the password for", &password))?;
+        self.write_files_beside_data(&format!("{:032x}", u128::from_le_bytes(secret)))?;
         // The data have a temporary name until they are complete, so that `open` never finds an incomplete cluster.
-        let begun = self.dir.join("data.begun");
-        self.run_initdb(&begun)?;
-        let main = begun.join("postgresql.conf");
+        let incomplete = self.dir.join("data.begun");
+        self.run_initdb(&incomplete)?;
+        let main = incomplete.join("postgresql.conf");
         let mut text = std::fs::read_to_string(&main).map_err(ClusterError::io("read", &main))?;
         text.push_str(&format!("\ninclude '{SETTINGS_FILE}'\n"));
         std::fs::write(&main, text).map_err(ClusterError::io("write", &main))?;
-        std::fs::rename(&begun, self.data()).map_err(ClusterError::io("rename", &begun))
+        std::fs::rename(&incomplete, self.data()).map_err(ClusterError::io("rename", &incomplete))
     }
 
     fn run_initdb(&self, data: &Path) -> Result<(), ClusterError> {

@@ -102,7 +102,7 @@ impl ClusterError {
             }
             Self::ForeignBase { .. } => Some("remove it, or set TMPDIR to a directory of your own"),
             Self::Exists { .. } => Some("choose another name, or remove the directory"),
-            Self::Lingering { .. } => Some("end the listed server's processes by hand"),
+            Self::Lingering { .. } => Some("end the processes of this server by hand"),
             Self::Io { .. }
             | Self::Program { .. }
             | Self::Start { .. }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::{Binaries, ClusterError};
 
+/// The number in the name of the next temporary cluster of this process.
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
 /// The options of a new cluster: its folder, its programs and its settings.
@@ -101,11 +102,11 @@ impl Options {
             ("log_line_prefix", "%m [%p] %a "),
             ("logging_collector", "off"),
         ];
-        let own = self
+        let options = self
             .settings
             .iter()
             .map(|(name, value)| (name.as_str(), value.as_str()));
-        let lines = defaults.into_iter().chain(own);
+        let lines = defaults.into_iter().chain(options);
         lines
             .map(|(name, value)| format!("{name} = {}\n", quote(value)))
             .collect()
@@ -130,8 +131,8 @@ pub(crate) fn prepare_base(dir: &Path) -> Result<(), ClusterError> {
             let meta = dir
                 .symlink_metadata()
                 .map_err(ClusterError::io("read", dir))?;
-            let ours = meta.is_dir() && meta.uid() == rustix::process::geteuid().as_raw();
-            if ours {
+            let is_own_folder = meta.is_dir() && meta.uid() == rustix::process::geteuid().as_raw();
+            if is_own_folder {
                 Ok(())
             } else {
                 Err(ClusterError::ForeignBase {

@@ -70,7 +70,7 @@ pub(crate) fn remove(dir: &Path) -> Result<(), ClusterError> {
         }
     }
     postmaster::release_shared_memory(&data);
-    // If the removal is interrupted at this point, the next sweep completes it.
+    // The folder with the owner file is removed last: if the removal is interrupted, the next sweep completes it.
     for path in [data.as_path(), dir] {
         match std::fs::remove_dir_all(path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -94,8 +94,8 @@ fn is_orphan(dir: &Path) -> bool {
     let (Ok(pid), Ok(started)) = (pid.parse(), started.parse()) else {
         return false;
     };
-    let lives = boot == boot_id() && Process { pid, started }.is_alive();
-    !lives && policy != KEPT
+    let is_owner_alive = boot == boot_id() && Process { pid, started }.is_alive();
+    !is_owner_alive && policy != KEPT
 }
 
 /// Returns the kernel's id of this boot: process ids of an earlier boot mean nothing.

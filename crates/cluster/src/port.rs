@@ -7,21 +7,21 @@ use std::io::Read;
 use std::net::{Ipv4Addr, TcpListener};
 
 /// The lowest port that is tried.
-const LOWEST: u16 = 10_240;
+const LOWEST_PORT: u16 = 10_240;
 /// The number of ports that are tried.
-const ATTEMPTS: u32 = 200;
+const MAX_ATTEMPTS: u32 = 200;
 
 /// Returns a port of loopback that is free now, and that no outgoing connection uses.
 ///
 /// # Errors
 /// [`std::io::ErrorKind::AddrInUse`] if no free port was found.
 pub fn free() -> std::io::Result<u16> {
-    let span = first_outgoing().saturating_sub(LOWEST);
-    for _ in 0..ATTEMPTS {
+    let span = first_outgoing().saturating_sub(LOWEST_PORT);
+    for _ in 0..MAX_ATTEMPTS {
         let port = if span < 1024 {
             0
         } else {
-            LOWEST + u16::from_le_bytes(random()?) % span
+            LOWEST_PORT + u16::from_le_bytes(random()?) % span
         };
         if let Ok(listener) = TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
             return Ok(listener.local_addr()?.port());

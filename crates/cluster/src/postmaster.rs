@@ -43,7 +43,7 @@ pub(crate) fn stop(postmaster: Process, signal: Signal, limit: Duration) -> bool
 
 /// Kills all processes of the server at once, without a shutdown, as in a power failure.
 pub(crate) fn crash(postmaster: Process) -> bool {
-    let processes = frozen_family(postmaster);
+    let processes = freeze_all(postmaster);
     for process in &processes {
         process.signal(Signal::KILL);
     }
@@ -52,13 +52,13 @@ pub(crate) fn crash(postmaster: Process) -> bool {
 
 /// Freezes all processes of the server with SIGSTOP.
 pub(crate) fn freeze(postmaster: Process) {
-    for process in frozen_family(postmaster) {
+    for process in freeze_all(postmaster) {
         process.freeze(FREEZE_LIMIT);
     }
 }
 
 /// Freezes the postmaster, so that it cannot start more processes, and returns it and its child processes.
-fn frozen_family(postmaster: Process) -> Vec<Process> {
+fn freeze_all(postmaster: Process) -> Vec<Process> {
     postmaster.freeze(FREEZE_LIMIT);
     let mut processes = postmaster.children();
     processes.insert(0, postmaster);
@@ -96,11 +96,11 @@ pub(crate) fn release_shared_memory(data: &Path) {
         return;
     };
     if let Some(id) = line.split_whitespace().nth(1) {
-        let freed = Command::new("ipcrm").args(["-m", id]).output();
+        let removed = Command::new("ipcrm").args(["-m", id]).output();
         tracing::debug!(
             segment = id,
-            ok = freed.is_ok_and(|it| it.status.success()),
-            "freed"
+            ok = removed.is_ok_and(|it| it.status.success()),
+            "removed a shared memory segment"
         );
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// The interval at which conditions are checked.
-const POLL: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// A process of this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +27,7 @@ struct ProcessStat {
 impl Process {
     /// Returns the running process with this id. A zombie is not running.
     pub(crate) fn find(pid: i32) -> Option<Self> {
-        let stat = stat(pid)?;
+        let stat = read_stat(pid)?;
         (!matches!(stat.state, 'Z' | 'X')).then_some(Self {
             pid,
             started: stat.started,
@@ -41,7 +41,7 @@ impl Process {
     pub(crate) fn children(&self) -> Vec<Self> {
         let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
         let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-        pids.filter(|pid| stat(*pid).is_some_and(|it| it.parent == self.pid))
+        pids.filter(|pid| read_stat(*pid).is_some_and(|it| it.parent == self.pid))
             .filter_map(Self::find)
             .collect()
     }
@@ -62,7 +62,7 @@ impl Process {
     pub(crate) fn freeze(&self, limit: Duration) {
         self.signal(Signal::STOP);
         wait_until(limit, || {
-            stat(self.pid).is_none_or(|it| matches!(it.state, 'T' | 'Z' | 'X'))
+            read_stat(self.pid).is_none_or(|it| matches!(it.state, 'T' | 'Z' | 'X'))
         });
     }
 }
@@ -79,12 +79,12 @@ pub(crate) fn wait_until(limit: Duration, condition: impl Fn() -> bool) -> bool 
         if Instant::now() > end {
             return false;
         }
-        std::thread::sleep(POLL);
+        std::thread::sleep(POLL_INTERVAL);
     }
     true
 }
 
-fn stat(pid: i32) -> Option<ProcessStat> {
+fn read_stat(pid: i32) -> Option<ProcessStat> {
     parse_stat(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_is_seen_until_it_is_killed() {
+    fn a_child_is_listed_until_it_is_killed() {
         let mut child = std::process::Command::new("sleep")
             .arg("60")
             .spawn()
@@ -131,7 +131,7 @@ mod tests {
         process.signal(Signal::KILL);
         assert!(
             have_ended_within(&[process], Duration::from_secs(10)),
-            "a zombie counts as gone"
+            "a zombie counts as ended"
         );
         child.wait().expect("reaped");
     }

@@ -55,7 +55,7 @@ impl Cluster {
     pub fn start(&self) -> Result<(), ClusterError> {
         for attempt in 1.. {
             if self.postmaster_pid().is_some() {
-                self.wait_ready()?;
+                self.wait_until_ready()?;
                 break;
             }
             if self.port() == 0 {
@@ -63,7 +63,9 @@ impl Cluster {
                 self.port.store(free, Ordering::Relaxed);
             }
             self.write_settings()?;
-            let Err(log) = self.run_start()? else { break };
+            let Err(log) = self.run_pg_ctl_start()? else {
+                break;
+            };
             let retry = attempt < PORT_ATTEMPTS && !self.port_is_fixed.load(Ordering::Relaxed);
             if !(retry && log.contains("could not bind")) {
                 return Err(ClusterError::Start {
@@ -91,7 +93,7 @@ impl Cluster {
         if stopped {
             Ok(())
         } else {
-            Err(self.lingering(limit))
+            Err(self.lingering_error(limit))
         }
     }
 
@@ -116,7 +118,7 @@ impl Cluster {
         if postmaster::crash(process) {
             Ok(())
         } else {
-            Err(self.lingering(postmaster::KILL_LIMIT))
+            Err(self.lingering_error(postmaster::KILL_LIMIT))
         }
     }
 
@@ -206,11 +208,11 @@ impl Cluster {
     }
 
     /// Runs `pg_ctl start`. The inner error is what the server logged.
-    fn run_start(&self) -> Result<Result<(), String>, ClusterError> {
+    fn run_pg_ctl_start(&self) -> Result<Result<(), String>, ClusterError> {
         let data = self.data();
         postmaster::remove_stale_locks(&self.dir).map_err(ClusterError::io("clear", &self.dir))?;
         let log = self.log_file();
-        let before = std::fs::read(&log).map_or(0, |text| text.len());
+        let old_length = std::fs::read(&log).map_or(0, |text| text.len());
         let mut command = self
             .account
             .command(&self.binaries.path("pg_ctl"), &self.dir);
@@ -224,7 +226,8 @@ impl Cluster {
             return Ok(Ok(()));
         }
         let logged = std::fs::read(&log).unwrap_or_default();
-        let logged = String::from_utf8_lossy(logged.get(before..).unwrap_or_default()).into_owned();
+        let logged =
+            String::from_utf8_lossy(logged.get(old_length..).unwrap_or_default()).into_owned();
         Ok(Err(tail(if logged.trim().is_empty() {
             &output
         } else {
@@ -232,7 +235,7 @@ impl Cluster {
         })))
     }
 
-    fn wait_ready(&self) -> Result<(), ClusterError> {
+    fn wait_until_ready(&self) -> Result<(), ClusterError> {
         if postmaster::ready_within(&self.data(), START_LIMIT) {
             return Ok(());
         }
@@ -247,11 +250,11 @@ impl Cluster {
         let path = self.data().join(SETTINGS_FILE);
         let text = self.options.render(self.port(), &self.dir);
         std::fs::write(&path, text).map_err(ClusterError::io("write", &path))?;
-        self.account.give(&path)
+        self.account.make_owner_of(&path)
     }
 
     /// Returns the error for a server that has not stopped in this time.
-    fn lingering(&self, waited: Duration) -> ClusterError {
+    fn lingering_error(&self, waited: Duration) -> ClusterError {
         ClusterError::Lingering {
             name: self.name().to_owned(),
             waited,

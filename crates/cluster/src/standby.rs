@@ -26,25 +26,26 @@ impl Cluster {
             self.host(),
             self.port()
         );
-        Self::make(options, |standby| {
-            standby.furnish(&password)?;
-            let begun = standby.dir.join("data.begun");
+        Self::create_with(options, |standby| {
+            standby.write_files_beside_data(&password)?;
+            let incomplete = standby.dir.join("data.begun");
             let mut command = standby.program("pg_basebackup");
             command.env("PGPASSWORD", &password);
             command
                 .arg("--dbname")
                 .arg(from)
                 .arg("--pgdata")
-                .arg(&begun);
+                .arg(&incomplete);
             command.args(["--write-recovery-conf", "--wal-method", "stream"]);
             command.args(["--checkpoint", "fast", "--no-sync"]);
-            standby.done("pg_basebackup", command)?;
-            std::fs::rename(&begun, standby.data()).map_err(ClusterError::io("rename", &begun))
+            standby.run_to_success("pg_basebackup", command)?;
+            std::fs::rename(&incomplete, standby.data())
+                .map_err(ClusterError::io("rename", &incomplete))
         })
     }
 
-    /// Does the same as [`Cluster::standby`] for this stopped server, by a copy of its files. It is for programs
-    /// without `pg_basebackup`, which cannot copy a server that is newer than itself. The standby's connection names a
+    /// Does the same as [`Cluster::standby`] for this stopped server, by a copy of its files. It is for installations
+    /// whose `pg_basebackup` is older than the server, and therefore cannot copy it. The standby's connection names a
     /// database, as a standby that synchronizes slots needs.
     ///
     /// # Errors
@@ -58,12 +59,12 @@ impl Cluster {
             self.port(),
             password.trim()
         );
-        Self::make(options, |standby| {
-            standby.furnish(&password)?;
-            let begun = standby.dir.join("data.begun");
+        Self::create_with(options, |standby| {
+            standby.write_files_beside_data(&password)?;
+            let incomplete = standby.dir.join("data.begun");
             let mut command = standby.account.command(Path::new("cp"), &standby.dir);
-            command.arg("--archive").arg(self.data()).arg(&begun);
-            standby.done("cp", command)?;
+            command.arg("--archive").arg(self.data()).arg(&incomplete);
+            standby.run_to_success("cp", command)?;
             for (name, text) in [
                 (
                     "postgresql.auto.conf",
@@ -71,16 +72,17 @@ impl Cluster {
                 ),
                 ("standby.signal", String::new()),
             ] {
-                let path = begun.join(name);
+                let path = incomplete.join(name);
                 std::fs::write(&path, text).map_err(ClusterError::io("write", &path))?;
-                standby.account.give(&path)?;
+                standby.account.make_owner_of(&path)?;
             }
-            std::fs::rename(&begun, standby.data()).map_err(ClusterError::io("rename", &begun))
+            std::fs::rename(&incomplete, standby.data())
+                .map_err(ClusterError::io("rename", &incomplete))
         })
     }
 
     /// Replaces the data of this stopped server with those of a copy, which [`Cluster::standby`] has made and which was
-    /// never started. The server then starts as of the time of the copy, and is no standby.
+    /// never started. The server then starts as of the time of the copy, and is not a standby.
     ///
     /// # Errors
     /// [`ClusterError::Io`]. The server's own data may then be lost.
@@ -100,7 +102,7 @@ impl Cluster {
         let mut command = self.program("pg_ctl");
         command.args(["promote", "--silent", "--wait", "--timeout", PROMOTE_LIMIT]);
         command.arg("--pgdata").arg(self.data());
-        self.done("pg_ctl", command)
+        self.run_to_success("pg_ctl", command)
     }
 
     /// Returns the command of a program of this server, under the server's account.
@@ -109,7 +111,7 @@ impl Cluster {
     }
 
     /// Executes a program of the server, and fails if its status is not 0.
-    fn done(&self, program: &'static str, command: Command) -> Result<(), ClusterError> {
+    fn run_to_success(&self, program: &'static str, command: Command) -> Result<(), ClusterError> {
         let (status, output) = run(command, program, &self.dir)?;
         if status.success() {
             return Ok(());

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use cluster::{Binaries, Cluster, ClusterError, Options, Shutdown, sweep};
 
-fn quick(name: &str) -> Options {
+fn options_without_fsync(name: &str) -> Options {
     Options::temporary(name).setting("fsync", "off")
 }
 
@@ -45,20 +45,20 @@ fn processes_in(data: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_frozen_cluster_answers_when_it_is_thawed() {
-    let cluster = Cluster::launch(quick("frozen")).expect("launched");
+fn a_frozen_cluster_answers_after_it_is_thawed() {
+    let cluster = Cluster::launch(options_without_fsync("frozen")).expect("launched");
     let dsn = cluster.dsn("postgres", "postgres");
     assert_eq!(dsn, cluster.dsn_by(cluster.port(), "postgres", "postgres"));
     cluster.freeze().expect("frozen");
     std::thread::scope(|scope| {
         let answer = scope.spawn(|| psql(&cluster, "select 1"));
-        let stopped = |path: &PathBuf| {
+        let is_stopped = |path: &PathBuf| {
             let stat = std::fs::read_to_string(path.join("stat")).unwrap_or_default();
             stat.rsplit(") ")
                 .next()
                 .is_some_and(|rest| rest.starts_with('T'))
         };
-        assert!(processes_in(&cluster.data()).iter().all(stopped));
+        assert!(processes_in(&cluster.data()).iter().all(is_stopped));
         assert!(!answer.is_finished());
         cluster.thaw();
         assert_eq!(answer.join().expect("ended").as_deref(), Ok("1"));
@@ -67,7 +67,7 @@ fn a_frozen_cluster_answers_when_it_is_thawed() {
 
 #[test]
 fn a_cluster_survives_a_crash_and_leaves_nothing_behind() {
-    let cluster = Cluster::launch(quick("crash")).expect("launched");
+    let cluster = Cluster::launch(options_without_fsync("crash")).expect("launched");
     let (port, pid) = (cluster.port(), cluster.postmaster_pid().expect("running"));
     psql(&cluster, "create table t as select 7 as n").expect("created");
 
@@ -98,10 +98,12 @@ fn a_cluster_survives_a_crash_and_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_server_that_is_restored_is_as_it_was_when_it_was_copied() {
-    let server = Cluster::launch(quick("restored")).expect("launched");
+fn a_restored_server_has_the_data_of_its_copy() {
+    let server = Cluster::launch(options_without_fsync("restored")).expect("launched");
     psql(&server, "create table t as select 1 as n").expect("created");
-    let copy = server.standby("copy", quick("copy")).expect("copied");
+    let copy = server
+        .standby("copy", options_without_fsync("copy"))
+        .expect("copied");
     psql(&server, "update t set n = 2").expect("updated");
     let before = (server.port(), system_identifier(&server));
     server.kill().expect("killed");
@@ -109,17 +111,18 @@ fn a_server_that_is_restored_is_as_it_was_when_it_was_copied() {
     server.start().expect("started");
     assert_eq!((server.port(), system_identifier(&server)), before);
     assert_eq!(psql(&server, "select n from t").expect("read"), "1");
-    psql(&server, "update t set n = 3").expect("it follows nobody");
+    psql(&server, "update t set n = 3").expect("it is not a standby");
     drop(copy);
     assert_eq!(psql(&server, "select n from t").expect("read"), "3");
 }
 
 #[test]
-fn clusters_side_by_side_share_neither_port_nor_identity() {
+fn concurrent_clusters_have_different_ports_and_system_identifiers() {
     let (first, second) = std::thread::scope(|scope| {
-        let other = scope.spawn(|| Cluster::launch(quick("twin")).expect("launched"));
+        let other =
+            scope.spawn(|| Cluster::launch(options_without_fsync("twin")).expect("launched"));
         (
-            Cluster::launch(quick("twin")).expect("launched"),
+            Cluster::launch(options_without_fsync("twin")).expect("launched"),
             other.join().expect("joined"),
         )
     });
@@ -129,9 +132,9 @@ fn clusters_side_by_side_share_neither_port_nor_identity() {
 
 #[test]
 fn the_defaults_serve_logical_replication_and_can_be_overridden() {
-    let options = quick("settings").setting("max_connections", "33");
+    let options = options_without_fsync("settings").setting("max_connections", "33");
     let cluster = Cluster::launch(options).expect("launched");
-    let shown = |name: &str| psql(&cluster, &format!("show {name}")).expect("shown");
+    let setting = |name: &str| psql(&cluster, &format!("show {name}")).expect("shown");
     let names = [
         "wal_level",
         "max_replication_slots",
@@ -139,23 +142,24 @@ fn the_defaults_serve_logical_replication_and_can_be_overridden() {
         "max_connections",
         "listen_addresses",
     ];
-    let values: Vec<String> = names.iter().map(|name| shown(name)).collect();
+    let values: Vec<String> = names.iter().map(|name| setting(name)).collect();
     assert_eq!(values, ["logical", "20", "off", "33", "127.0.0.1"]);
-    assert_eq!(shown("lc_collate"), "C");
-    assert_eq!(shown("server_encoding"), "UTF8");
+    assert_eq!(setting("lc_collate"), "C");
+    assert_eq!(setting("server_encoding"), "UTF8");
 }
 
 #[test]
 fn a_wrong_password_is_refused_over_tcp() {
-    let cluster = Cluster::launch(quick("password")).expect("launched");
+    let cluster = Cluster::launch(options_without_fsync("password")).expect("launched");
     std::fs::write(cluster.password_file(), "wrong").expect("written");
     let error = psql(&cluster, "select 1").expect_err("refused");
     assert!(error.contains("password authentication failed"), "{error}");
 }
 
 #[test]
-fn a_failed_start_says_what_the_server_logged() {
-    let cluster = Cluster::create(quick("broken").setting("wal_level", "much")).expect("created");
+fn the_error_of_a_failed_start_has_the_server_log() {
+    let cluster = Cluster::create(options_without_fsync("broken").setting("wal_level", "much"))
+        .expect("created");
     let error = cluster.start().expect_err("an unknown value").to_string();
     assert!(
         error.contains("invalid value for parameter \"wal_level\""),
@@ -164,8 +168,8 @@ fn a_failed_start_says_what_the_server_logged() {
 }
 
 #[test]
-fn a_name_that_is_taken_is_refused_and_its_owner_unharmed() {
-    let options = quick("taken");
+fn a_name_in_use_is_refused_and_its_cluster_keeps_running() {
+    let options = options_without_fsync("taken");
     let first = Cluster::launch(options.clone()).expect("launched");
     assert!(matches!(
         Cluster::create(options),
@@ -176,7 +180,7 @@ fn a_name_that_is_taken_is_refused_and_its_owner_unharmed() {
 
 #[test]
 fn a_kept_cluster_is_opened_again_with_its_data() {
-    let options = quick("kept").keep();
+    let options = options_without_fsync("kept").keep();
     let first = Cluster::open(options.clone()).expect("made");
     first.start().expect("started");
     let port = first.port();
@@ -193,7 +197,7 @@ fn a_kept_cluster_is_opened_again_with_its_data() {
 
 #[test]
 fn a_running_cluster_is_adopted_after_its_owner_was_killed() {
-    let options = quick("adopted");
+    let options = options_without_fsync("adopted");
     let lost = std::mem::ManuallyDrop::new(Cluster::launch(options.clone()).expect("launched"));
     let adopted = Cluster::open(options).expect("opened");
     adopted.start().expect("runs already");
@@ -202,7 +206,7 @@ fn a_running_cluster_is_adopted_after_its_owner_was_killed() {
 }
 
 #[test]
-fn sweeping_removes_what_a_dead_process_left_and_nothing_else() {
+fn a_sweep_removes_only_clusters_of_ended_processes() {
     let base = cluster::temporary_base().join(format!("sweep-{}", std::process::id()));
     let options = |name: &str| Options::new(&base, name).setting("fsync", "off");
     let living = Cluster::launch(options("living")).expect("launched");

@@ -41,9 +41,9 @@ pub fn classify(error: &tokio_postgres::Error) -> Class {
 pub fn classify_server(state: &str, message: &str) -> Class {
     // A concurrent transaction has dropped or changed a definition that the statement had read. The next statement
     // reads it again.
-    let raced = ["cache lookup failed for ", "tuple concurrently "];
+    let race_messages = ["cache lookup failed for ", "tuple concurrently "];
     match state {
-        "XX000" if raced.iter().any(|text| message.starts_with(text)) => Class::Transient,
+        "XX000" if race_messages.iter().any(|text| message.starts_with(text)) => Class::Transient,
         _ => classify_sqlstate(state),
     }
 }
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sqlstates_map_to_what_a_retry_is_worth() {
+    fn sqlstates_have_the_right_class() {
         let expected = [
             ("28P01", Class::Permanent),
             ("3D000", Class::Permanent),
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_definition_that_was_dropped_meanwhile_is_read_again() {
+    fn after_a_concurrent_drop_a_retry_is_useful() {
         let raced = "cache lookup failed for publication 16781";
         assert_eq!(classify_server("XX000", raced), Class::Transient);
         let broken = "could not convert type";

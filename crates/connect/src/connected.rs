@@ -14,7 +14,7 @@ use crate::lend::{ConnectionSlot, Lendable, Lent};
 /// An open session: the client, and the task that transfers its bytes. Dropping the value ends both.
 pub struct Connected {
     client: Client,
-    place: Arc<Mutex<ConnectionSlot>>,
+    slot: Arc<Mutex<ConnectionSlot>>,
     /// Prepared statements by their text. They end with the session.
     statements: Mutex<HashMap<String, Statement>>,
     task: JoinHandle<()>,
@@ -23,16 +23,16 @@ pub struct Connected {
 }
 
 impl Connected {
-    /// Starts the task that transfers the bytes of `connection`. `place` holds the connection's stream.
+    /// Starts the task that transfers the bytes of `connection`. `slot` holds the connection's stream.
     pub(crate) fn start(
         client: Client,
         connection: Connection<Lendable, Lendable>,
-        place: Arc<Mutex<ConnectionSlot>>,
+        slot: Arc<Mutex<ConnectionSlot>>,
         server: &str,
     ) -> Self {
         Self {
             client,
-            place,
+            slot,
             statements: Mutex::default(),
             task: tokio::spawn(run(connection, server.to_owned())),
             server: server.to_owned(),
@@ -102,7 +102,7 @@ impl Connected {
     /// # Errors
     /// An error if the session has ended.
     pub async fn lend(&mut self) -> Result<Lent<'_>, tokio_postgres::Error> {
-        Lent::take(&self.client, &self.place).await
+        Lent::take(&self.client, &self.slot).await
     }
 
     /// Ends the session, and waits until the message that ends it was sent.

@@ -32,7 +32,7 @@ pub(crate) const VARIABLES: [(&str, &str); 20] = [
 ];
 
 /// Variables that determine where files are found. They correspond to no parameter.
-const PLACES: [&str; 3] = ["PGSERVICEFILE", "PGSYSCONFDIR", "HOME"];
+const FILE_VARIABLES: [&str; 3] = ["PGSERVICEFILE", "PGSYSCONFDIR", "HOME"];
 
 /// The environment of the process that connects. `Debug` shows only the names of variables.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl Environment {
         let names = VARIABLES
             .iter()
             .map(|(_, name)| *name)
-            .chain(PLACES)
+            .chain(FILE_VARIABLES)
             .filter_map(|name| Some((name, std::env::var(name).ok()?)));
         Self::of(names).reading(Secrets::of_process())
     }

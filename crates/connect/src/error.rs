@@ -150,7 +150,7 @@ pub enum ConnectError {
         method: Method,
     },
     /// The server requests a password, and none is known.
-    #[error("no password is known for {server}{}", note(ignored_passfile.as_ref()))]
+    #[error("no password is known for {server}{}", ignored_file_note(ignored_passfile.as_ref()))]
     NoPassword {
         /// The server.
         server: String,
@@ -175,7 +175,7 @@ pub enum ConnectError {
         source: StartupError,
     },
     /// Every host of the list failed.
-    #[error("could not connect to any of {server}: {}", all(failures))]
+    #[error("could not connect to any of {server}: {}", failure_texts(failures))]
     Hosts {
         /// The servers.
         server: String,
@@ -227,7 +227,7 @@ impl ConnectError {
         match self {
             Self::Reference { source, .. } => Some(source.hint()),
             Self::Service { .. } => Some(
-                "services are read where the connection is opened: define it there, or set PGSERVICEFILE",
+                "the process that connects reads the service: define it on that host, or set PGSERVICEFILE there",
             ),
             Self::Dsn { source, .. } => source.hint(),
             Self::Timeout { .. } | Self::Network { .. } => {
@@ -240,7 +240,7 @@ impl ConnectError {
             Self::Method {
                 method: Method::Password,
                 ..
-            } => Some("let pg_hba.conf ask for scram-sha-256, or use sslmode=verify-full"),
+            } => Some("request scram-sha-256 in pg_hba.conf, or use sslmode=verify-full"),
             Self::Method {
                 method: Method::Md5,
                 ..
@@ -255,12 +255,12 @@ impl ConnectError {
             Self::NoPassword { .. } => Some(
                 "give password=${env:NAME}, ${file:PATH} or ${credential:NAME}, or a line in the password file of the process that connects",
             ),
-            Self::Target { .. } => Some(
-                "name every server that may be it in host, or choose another target_session_attrs",
-            ),
+            Self::Target { .. } => {
+                Some("list every possible server in host, or choose another target_session_attrs")
+            }
             Self::Hosts { failures, .. } => {
-                let lasting = |failure: &&Self| failure.class() == Class::Permanent;
-                let first = failures.iter().find(lasting).or(failures.first());
+                let is_permanent = |failure: &&Self| failure.class() == Class::Permanent;
+                let first = failures.iter().find(is_permanent).or(failures.first());
                 first.and_then(Self::hint)
             }
             Self::Startup {
@@ -387,17 +387,17 @@ impl ConnectError {
     }
 }
 
-fn note(ignored_passfile: Option<&PathBuf>) -> String {
+fn ignored_file_note(ignored_passfile: Option<&PathBuf>) -> String {
     ignored_passfile.map_or_else(String::new, |path| {
         format!(
-            "; the password file {} was passed over, because its group or others may use it",
+            "; the password file {} was ignored, because its group or other users may access it",
             path.display()
         )
     })
 }
 
 /// Returns each failure with its causes.
-fn all(failures: &[ConnectError]) -> String {
+fn failure_texts(failures: &[ConnectError]) -> String {
     let messages: Vec<String> = failures.iter().map(|failure| chain(failure)).collect();
     messages.join("; ")
 }
@@ -417,11 +417,11 @@ fn chain(error: &dyn Error) -> String {
     text
 }
 
-/// Returns the class of a failed list: while one host may succeed later, the list may.
+/// Returns the class of a failed list of hosts. A retry is useful if it is useful for at least one host.
 fn any_class(failures: &[ConnectError]) -> Class {
     let has = |class| failures.iter().any(|failure| failure.class() == class);
-    let lasting = [Class::Transient, Class::Resource];
-    lasting
+    let retryable = [Class::Transient, Class::Resource];
+    retryable
         .into_iter()
         .find(|class| has(*class))
         .unwrap_or(Class::Permanent)
@@ -442,7 +442,7 @@ fn open_hint(state: &str) -> Option<&'static str> {
         "28P01" => Some("check user and password"),
         "28000" => Some("check the role and its line in pg_hba.conf"),
         "3D000" => Some("check dbname"),
-        "53100" => Some("make room on the server's disk"),
+        "53100" => Some("free space on the server's disk"),
         "53300" => Some("raise max_connections or free connections"),
         "57P03" => Some("the server is starting up or shutting down"),
         _ => None,
@@ -454,9 +454,9 @@ fn setup_hint(state: &str) -> Option<&'static str> {
         "42501" => Some(
             "the role needs: grant set on parameter session_replication_role to it (or superuser)",
         ),
-        "53100" => Some("make room on the server's disk"),
+        "53100" => Some("free space on the server's disk"),
         "SM008" => Some(
-            "if the connection string leads astray, correct it; if the server was promoted or restored, `shardwright reconcile --accept SHARD` says that it is the right one",
+            "if the connection string leads to another server, correct it; if the server was promoted or restored, accept it with `shardwright reconcile --accept SHARD`",
         ),
         _ => None,
     }

@@ -29,7 +29,7 @@ const WORDS: [(&str, Method); 4] = [
 ];
 
 /// Methods that libpq knows and that this crate never uses.
-const NEVER: [&str; 2] = ["gss", "sspi"];
+const UNSUPPORTED: [&str; 2] = ["gss", "sspi"];
 
 const EXPECTED: &str =
     "password, md5, scram-sha-256 and none with commas, or each of them with ! before it";
@@ -38,7 +38,7 @@ const EXPECTED: &str =
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Methods {
     allowed: Vec<Method>,
-    named: bool,
+    is_set: bool,
 }
 
 /// A server requested a method that is not allowed.
@@ -54,7 +54,7 @@ impl Methods {
         let Some(value) = value else {
             return Ok(Self {
                 allowed: vec![Method::Scram, Method::None],
-                named: false,
+                is_set: false,
             });
         };
         let invalid = || DsnError::Invalid {
@@ -62,38 +62,38 @@ impl Methods {
             expected: EXPECTED,
         };
         let words: Vec<&str> = value.split(',').map(str::trim).collect();
-        let without = words[0].starts_with('!');
-        let mut named = Vec::new();
+        let is_negated = words[0].starts_with('!');
+        let mut listed = Vec::new();
         for word in words {
-            let bare = word.strip_prefix('!').unwrap_or(word);
-            if word.starts_with('!') != without {
+            let word_name = word.strip_prefix('!').unwrap_or(word);
+            if word.starts_with('!') != is_negated {
                 return Err(invalid());
             }
-            match WORDS.iter().find(|(known, _)| *known == bare) {
-                Some((_, method)) => named.push(*method),
-                None if NEVER.contains(&bare) => {}
+            match WORDS.iter().find(|(known, _)| *known == word_name) {
+                Some((_, method)) => listed.push(*method),
+                None if UNSUPPORTED.contains(&word_name) => {}
                 None => return Err(invalid()),
             }
         }
         let all = WORDS.iter().map(|(_, method)| *method);
         Ok(Self {
             allowed: all
-                .filter(|method| named.contains(method) != without)
+                .filter(|method| listed.contains(method) != is_negated)
                 .collect(),
-            named: true,
+            is_set: true,
         })
     }
 
     /// Returns true if the connection string, its service or the process sets them.
     #[must_use]
     pub const fn are_named(&self) -> bool {
-        self.named
+        self.is_set
     }
 
     /// Returns the methods for one connection. `verified` is true if TLS has verified the server's name.
     pub(crate) fn of_connection(&self, verified: bool) -> Vec<Method> {
         let mut allowed = self.allowed.clone();
-        match (verified, self.named) {
+        match (verified, self.is_set) {
             (true, false) => allowed.extend([Method::Md5, Method::Password]),
             (true, true) => {}
             (false, _) => allowed.retain(|method| *method != Method::Password),
@@ -144,11 +144,11 @@ pub(crate) struct Gate {
 }
 
 /// The length of kind, length and code of the first message.
-const HEAD: usize = 9;
+const HEAD_LENGTH: usize = 9;
 
 impl Gate {
     pub(crate) fn new(allowed: Vec<Method>) -> Self {
-        let head = Vec::with_capacity(HEAD);
+        let head = Vec::with_capacity(HEAD_LENGTH);
         Self { allowed, head }
     }
 
@@ -157,13 +157,13 @@ impl Gate {
     /// # Errors
     /// [`MethodRefused`].
     pub(crate) fn admit(&mut self, bytes: &[u8]) -> io::Result<bool> {
-        let missing = HEAD - self.head.len();
+        let missing = HEAD_LENGTH - self.head.len();
         self.head.extend(bytes.iter().take(missing));
         let [kind, _, _, _, _, code @ ..] = self.head.as_slice() else {
             return Ok(false);
         };
         if *kind != b'R' {
-            return Ok(true); // a refusal, or nothing that is answered with a password
+            return Ok(true); // an error, or another message to which no password is sent
         }
         let Ok(code) = <[u8; 4]>::try_from(code) else {
             return Ok(false);
@@ -173,7 +173,7 @@ impl Gate {
             3 => Method::Password,
             5 => Method::Md5,
             10 => Method::Scram,
-            _ => return Ok(true), // not known to either reader, which refuses it by name
+            _ => return Ok(true), // the code that reads the message next reports an unknown method
         };
         match self.allowed.contains(&method) {
             true => Ok(true),
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_in_clear_text_wants_a_verified_server() {
+    fn a_password_in_clear_text_needs_a_verified_server() {
         use Method::{Md5, None, Password, Scram};
         assert_eq!(allowed("", false), [Scram, None]);
         assert_eq!(allowed("", true), [Password, Md5, Scram, None]);
@@ -213,14 +213,14 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_judged_however_it_is_cut() {
+    fn a_message_is_checked_wherever_it_is_split() {
         let clear = [b'R', 0, 0, 0, 8, 0, 0, 0, 3];
         for cut in 0..=clear.len() {
             let mut gate = Gate::new(vec![Method::Scram]);
             let first = gate.admit(&clear[..cut]);
             let refused = match first {
-                Ok(judged) => {
-                    assert!(!judged);
+                Ok(checked) => {
+                    assert!(!checked);
                     gate.admit(&clear[cut..]).expect_err("refused")
                 }
                 Err(error) => error,

@@ -57,7 +57,7 @@ impl ReferenceError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Env { .. } | Self::File { .. } => {
-                "references are read where the connection is opened: set them there"
+                "the process that connects reads references: set the variable or create the file on its host"
             }
             Self::VariableRefused { .. } => {
                 "name a variable that begins with SHARD_, or start the agent with --secrets-env NAME"
@@ -92,7 +92,7 @@ impl Template {
         while let Some(start) = rest.find("${") {
             let end = start + rest[start..].find('}').ok_or(DsnError::OpenReference)?;
             push_text(&mut parts, decode(&rest[..start])?);
-            parts.push(reference(&rest[start + 2..end])?);
+            parts.push(parse_reference(&rest[start + 2..end])?);
             rest = &rest[end + 1..];
         }
         push_text(&mut parts, decode(rest)?);
@@ -161,7 +161,7 @@ fn push_text(parts: &mut Vec<TemplatePart>, text: String) {
     }
 }
 
-fn reference(inside: &str) -> Result<TemplatePart, DsnError> {
+fn parse_reference(inside: &str) -> Result<TemplatePart, DsnError> {
     match inside.split_once(':') {
         Some(("env", name)) if !name.is_empty() => Ok(TemplatePart::Env(name.to_owned())),
         Some(("file", path)) if !path.is_empty() => Ok(TemplatePart::File(path.to_owned())),

@@ -2,7 +2,8 @@
 //!
 //! An application or the command line uses its own connection strings, so every reference is permitted. An agent
 //! receives its connection strings from a controller. A user who registers a shard must not be able to read files of
-//! the agent's host with them. Therefore the agent calls [`Secrets::restrict_process`] once at its start.
+//! the agent's host by references in the connection string. Therefore the agent calls [`Secrets::restrict_process`]
+//! once at its start.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,6 +23,7 @@ pub struct Secrets(Option<AllowedSecrets>);
 struct AllowedSecrets {
     directories: Vec<PathBuf>,
     variables: Vec<String>,
+    /// A file that is never permitted.
     except: Option<PathBuf>,
 }
 
@@ -67,11 +69,11 @@ impl Secrets {
 
     pub(crate) fn admits_variable(&self, name: &str) -> bool {
         let Some(allowed) = &self.0 else { return true };
-        let fits = |pattern: &String| match pattern.strip_suffix('*') {
+        let matches = |pattern: &String| match pattern.strip_suffix('*') {
             Some(prefix) => name.starts_with(prefix),
             None => name == pattern,
         };
-        allowed.variables.iter().any(fits)
+        allowed.variables.iter().any(matches)
     }
 
     /// Returns the file to which `path` leads, with links and `..` resolved; `None` if it is not permitted.
@@ -86,23 +88,27 @@ impl Secrets {
         };
         let found = match path.canonicalize() {
             Ok(found) => found,
-            Err(error) if allowed.names(path) => return Err(error),
+            Err(error) if allowed.has_directory_of(path) => return Err(error),
             Err(_) => return Ok(None),
         };
-        let real = |directory: &PathBuf| directory.canonicalize().ok();
-        let below = |directory| found.starts_with(directory);
-        let admitted = allowed.directories.iter().filter_map(real).any(below);
-        let own = allowed.except.as_ref().and_then(real);
-        Ok((admitted && own.as_ref() != Some(&found)).then_some(found))
+        let canonical = |path: &PathBuf| path.canonicalize().ok();
+        let contains_file = |directory| found.starts_with(directory);
+        let admitted = allowed
+            .directories
+            .iter()
+            .filter_map(canonical)
+            .any(contains_file);
+        let forbidden = allowed.except.as_ref().and_then(canonical);
+        Ok((admitted && forbidden.as_ref() != Some(&found)).then_some(found))
     }
 }
 
 impl AllowedSecrets {
     /// Returns true if `path`, as written, is in one of the directories.
-    fn names(&self, path: &Path) -> bool {
-        let dots = path.components().any(|part| part.as_os_str() == "..");
-        let below = |directory: &PathBuf| path.starts_with(directory);
-        !dots && self.directories.iter().any(below)
+    fn has_directory_of(&self, path: &Path) -> bool {
+        let has_parent_steps = path.components().any(|part| part.as_os_str() == "..");
+        let contains_path = |directory: &PathBuf| path.starts_with(directory);
+        !has_parent_steps && self.directories.iter().any(contains_path)
     }
 }
 
@@ -146,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_is_admitted_by_its_name_or_the_beginning_of_it() {
+    fn a_variable_is_permitted_by_its_name_or_its_prefix() {
         let secrets = Secrets::within(Vec::new(), vec!["SHARD_*".into(), "ONE".into()]);
         for (name, admitted) in [
             ("SHARD_PASSWORD", true),

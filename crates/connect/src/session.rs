@@ -67,7 +67,7 @@ impl Session {
 /// # Errors
 /// [`ConnectError`]; [`ConnectError::class`] states whether a retry is useful.
 pub async fn connect(dsn: &Dsn, session: &Session) -> Result<Connected, ConnectError> {
-    prepared(&dsn.resolve()?, session, dsn.opening()).await
+    open_prepared(&dsn.resolve()?, session, dsn.opening()).await
 }
 
 /// Does the same as [`connect`], with a resolved connection string.
@@ -75,10 +75,10 @@ pub async fn connect(dsn: &Dsn, session: &Session) -> Result<Connected, ConnectE
 /// # Errors
 /// Those of [`connect`].
 pub async fn connect_to(resolved: &Resolved, session: &Session) -> Result<Connected, ConnectError> {
-    prepared(resolved, session, None).await
+    open_prepared(resolved, session, None).await
 }
 
-async fn prepared(
+async fn open_prepared(
     resolved: &Resolved,
     session: &Session,
     opening: Option<&Opening>,
@@ -135,7 +135,7 @@ impl SessionKind for PreparedSession<'_> {
     }
 
     async fn prepare(&self, entered: Connected, server: &str) -> Result<Connected, ConnectError> {
-        let settings = statements(self.session);
+        let settings = setting_statements(self.session);
         let quick_check = self.opening.map(|opening| &opening.quick_check);
         if let Some(quick_check) = quick_check
             && is_true(
@@ -194,13 +194,13 @@ async fn enter(
     if let Some(name) = name {
         config.application_name(name);
     }
-    let place = ConnectionSlot::new(link);
-    let link = Lendable(Arc::clone(&place));
+    let slot = ConnectionSlot::new(link);
+    let link = Lendable(Arc::clone(&slot));
     let connected = config.connect_raw(link, Established).await;
     let (client, connection) =
         connected.map_err(|source| ConnectError::refused(server, resolved, source))?;
     let standing = ServerStanding::read(|name| connection.parameter(name));
-    let entered = Connected::start(client, connection, place, server);
+    let entered = Connected::start(client, connection, slot, server);
     Ok((entered, standing))
 }
 
@@ -226,7 +226,7 @@ fn config(resolved: &Resolved, host: &Host) -> tokio_postgres::Config {
     config
 }
 
-fn statements(session: &Session) -> String {
+fn setting_statements(session: &Session) -> String {
     if session.replica_role {
         format!(
             "set session_replication_role = replica; {}",

@@ -41,7 +41,7 @@ pub const PINNED: [(&str, &str); 29] = [
 ];
 
 /// Sets a timeout that not every version has.
-const NEWER: &str = "select case when pg_catalog.current_setting('transaction_timeout', true) is not null \
+const SET_TRANSACTION_TIMEOUT: &str = "select case when pg_catalog.current_setting('transaction_timeout', true) is not null \
     then pg_catalog.set_config('transaction_timeout', '0', false) end";
 
 /// Returns the settings as SQL statements.
@@ -50,7 +50,7 @@ pub(crate) fn statements() -> String {
         .iter()
         .map(|(name, value)| format!("set {name} = '{value}'"))
         .collect();
-    format!("{}; {NEWER}", set.join("; "))
+    format!("{}; {SET_TRANSACTION_TIMEOUT}", set.join("; "))
 }
 
 /// Returns the settings as connection options (`PGOPTIONS`).

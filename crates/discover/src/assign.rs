@@ -4,7 +4,7 @@
 //! holds for their hashes, it is a hash map. If the keys are few, it is a list map. A mapping that contradicts any key
 //! is never returned.
 
-use crate::extent::{KeyExtent, MOST_KEYS, ShardKeys};
+use crate::extent::{KeyExtent, MAX_KEYS, ShardKeys};
 use plans::id::ShardName;
 use plans::key::Key;
 use plans::key_set::{KeySet, bucket_of};
@@ -12,13 +12,13 @@ use plans::shard_map::{DEFAULT_BUCKETS, Mapping, MappingState};
 use std::collections::BTreeMap;
 
 /// With fewer keys on a shard, separate hash intervals could be a coincidence.
-const ENOUGH_KEYS: usize = 16;
+const MIN_KEYS_FOR_HASH: usize = 16;
 
 /// The mappings with the reason for them, or the reason why there are none.
 pub(crate) type Assigned = Result<(Vec<Mapping>, String), String>;
 
 /// Creates a mapping.
-pub(crate) fn mapping(keys: KeySet, shard: &ShardName) -> Mapping {
+pub(crate) fn active_mapping(keys: KeySet, shard: &ShardName) -> Mapping {
     Mapping {
         keys,
         shard: shard.clone(),
@@ -46,7 +46,10 @@ pub(crate) fn by_range(mut extents: Vec<KeyExtent>) -> Assigned {
     let mut from = None;
     let mut mappings = Vec::with_capacity(extents.len());
     for (extent, to) in extents.iter().zip(ends) {
-        mappings.push(mapping(KeySet::range(from, to.clone()), &extent.shard));
+        mappings.push(active_mapping(
+            KeySet::range(from, to.clone()),
+            &extent.shard,
+        ));
         from = to;
     }
     let bounds = extents
@@ -54,7 +57,7 @@ pub(crate) fn by_range(mut extents: Vec<KeyExtent>) -> Assigned {
         .map(|e| format!("{} has {} to {}", e.shard, e.least, e.greatest));
     let bounds: Vec<String> = bounds.collect();
     let why = format!(
-        "a range map: {}; new keys between two ranges go to the lower shard, those beyond the ends to the outer ones: change the bounds if your application has others",
+        "a range map: {}; a new key between two ranges belongs to the lower shard, a key below or above all ranges to the first or last shard: change the bounds if your application uses others",
         bounds.join(", ")
     );
     Ok((mappings, why))
@@ -62,9 +65,9 @@ pub(crate) fn by_range(mut extents: Vec<KeyExtent>) -> Assigned {
 
 /// Returns ranges of virtual shards if the hash intervals of the shards' keys do not overlap.
 pub(crate) fn by_hash(all: &[ShardKeys]) -> Assigned {
-    if let Some(few) = all.iter().find(|keys| keys.keys.len() < ENOUGH_KEYS) {
+    if let Some(few) = all.iter().find(|keys| keys.keys.len() < MIN_KEYS_FOR_HASH) {
         return Err(format!(
-            "hashes: shard {} has {} key(s), too few to know",
+            "hashes: shard {} has {} key(s), too few to recognize hash intervals",
             few.shard,
             few.keys.len()
         ));
@@ -87,11 +90,11 @@ pub(crate) fn by_hash(all: &[ShardKeys]) -> Assigned {
             None => DEFAULT_BUCKETS,
             Some((next, _, other)) if next <= greatest => {
                 return Err(format!(
-                    "hashes: those of shards {shard} and {other} lie among each other"
+                    "hashes: those of shards {shard} and {other} overlap"
                 ));
             }
             Some((next, ..)) => {
-                let even = even_cut(place + 1, intervals.len());
+                let even = start_of_equal_part(place + 1, intervals.len());
                 if (greatest + 1..=*next).contains(&even) {
                     even
                 } else {
@@ -99,17 +102,20 @@ pub(crate) fn by_hash(all: &[ShardKeys]) -> Assigned {
                 }
             }
         };
-        mappings.push(mapping(KeySet::buckets(DEFAULT_BUCKETS, from, to), shard));
+        mappings.push(active_mapping(
+            KeySet::buckets(DEFAULT_BUCKETS, from, to),
+            shard,
+        ));
         from = to;
     }
     let why = format!(
-        "a hash map: PostgreSQL's hashes of the keys lie apart, shard by shard, in {DEFAULT_BUCKETS} virtual shards"
+        "a hash map: PostgreSQL's hashes of the keys of each shard form a separate interval of the {DEFAULT_BUCKETS} virtual shards"
     );
     Ok((mappings, why))
 }
 
 /// Returns the beginning of part `place`, if the keys are divided into `parts` equal parts.
-fn even_cut(place: usize, parts: usize) -> u32 {
+fn start_of_equal_part(place: usize, parts: usize) -> u32 {
     let cut = u64::from(DEFAULT_BUCKETS) * u64::try_from(place).unwrap_or(u64::MAX);
     let cut = cut / u64::try_from(parts.max(1)).unwrap_or(u64::MAX);
     u32::try_from(cut).unwrap_or(DEFAULT_BUCKETS)
@@ -128,11 +134,12 @@ pub(crate) fn by_list(all: &[ShardKeys]) -> Assigned {
             }
         }
     }
-    if owners.len() > MOST_KEYS || all.iter().any(|keys| !keys.is_complete) {
-        return Err(format!("a list: there are more than {MOST_KEYS} keys"));
+    if owners.len() > MAX_KEYS || all.iter().any(|keys| !keys.is_complete) {
+        return Err(format!("a list: there are more than {MAX_KEYS} keys"));
     }
     let listed = all.iter().filter(|keys| !keys.keys.is_empty());
-    let mappings = listed.map(|keys| mapping(KeySet::list(keys.keys.iter().cloned()), &keys.shard));
+    let mappings =
+        listed.map(|keys| active_mapping(KeySet::list(keys.keys.iter().cloned()), &keys.shard));
     let why = format!(
         "a list map of {} keys; a new key has no owner until `shardwright map assign` gives it one",
         owners.len()
@@ -161,36 +168,36 @@ mod tests {
     }
 
     #[test]
-    fn ranges_meet_where_the_higher_shard_begins() {
+    fn the_bound_is_the_least_key_of_the_higher_shard() {
         let (mappings, _) = by_range(vec![extent("b", 600, 900), extent("a", 1, 500)]).unwrap();
         let range = |from: Option<i64>, to: Option<i64>| {
             KeySet::range(from.map(Key::Int), to.map(Key::Int))
         };
         assert_eq!(
             mappings[0],
-            mapping(range(None, Some(600)), &ShardName::from("a"))
+            active_mapping(range(None, Some(600)), &ShardName::from("a"))
         );
         assert_eq!(
             mappings[1],
-            mapping(range(Some(600), None), &ShardName::from("b"))
+            active_mapping(range(Some(600), None), &ShardName::from("b"))
         );
         let overlap = by_range(vec![extent("a", 1, 600), extent("b", 600, 900)]).unwrap_err();
         assert!(overlap.contains("ranges overlap"), "{overlap}");
     }
 
     #[test]
-    fn hashes_that_lie_apart_are_cut_into_even_parts() {
+    fn separate_hash_intervals_become_equal_parts() {
         let half = |upper: bool| {
             (0..500).filter(move |n| (bucket_of(&Key::Int(*n), DEFAULT_BUCKETS) >= 2048) == upper)
         };
         let (mappings, _) = by_hash(&[keys("a", half(true)), keys("b", half(false))]).unwrap();
         assert_eq!(
             mappings[0],
-            mapping(KeySet::buckets(4096, 0, 2048), &ShardName::from("b"))
+            active_mapping(KeySet::buckets(4096, 0, 2048), &ShardName::from("b"))
         );
         assert_eq!(
             mappings[1],
-            mapping(KeySet::buckets(4096, 2048, 4096), &ShardName::from("a"))
+            active_mapping(KeySet::buckets(4096, 2048, 4096), &ShardName::from("a"))
         );
         let odd = |rest: i64| (0..500).filter(move |n| n % 2 == rest);
         assert!(by_hash(&[keys("a", odd(0)), keys("b", odd(1))]).is_err());
@@ -198,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_on_two_shards_makes_no_list() {
+    fn a_key_on_two_shards_prevents_a_list() {
         let (mappings, _) = by_list(&[keys("a", [1, 3]), keys("b", [2])]).unwrap();
         assert_eq!(mappings.len(), 2);
         let twice = by_list(&[keys("a", [1, 3]), keys("b", [3])]).unwrap_err();

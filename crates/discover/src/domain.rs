@@ -10,7 +10,7 @@ use plans::table::TableName;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A prefix that all columns of a table have is removed only if it has at most this many characters.
-const LONGEST_PREFIX: usize = 4;
+const MAX_PREFIX_LENGTH: usize = 4;
 
 /// Names that are too general to show that two columns hold the same values.
 pub(crate) const GENERIC: [&str; 24] = [
@@ -132,7 +132,7 @@ impl<'a> ColumnGroups<'a> {
             .map(|at| self.group[at])
             .filter(|group| sizes[group] > 1)
             .collect();
-        for mut named in self.named(facts).into_values() {
+        for mut named in self.columns_by_name(facts).into_values() {
             let first = self.group.clone();
             named.sort_by_key(|at| {
                 let group = first[*at];
@@ -151,18 +151,18 @@ impl<'a> ColumnGroups<'a> {
     }
 
     /// Returns the columns by each name under which they are compared, without the names in [`GENERIC`].
-    fn named(&self, facts: &'a Facts) -> BTreeMap<String, Vec<usize>> {
+    fn columns_by_name(&self, facts: &'a Facts) -> BTreeMap<String, Vec<usize>> {
         let mut named: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         for (at, (table, column, _)) in self.places.iter().enumerate() {
             let Some(facts) = facts.tables.get(*table) else {
                 continue;
             };
             let own_key = is_own_key(facts, column);
-            let mut names = BTreeSet::from([folded(column)]);
+            let mut names = BTreeSet::from([normalized(column)]);
             if own_key {
-                names.extend(called(&table.name, column));
+                names.extend(foreign_names(&table.name, column));
             } else {
-                names.extend(without_prefix(facts, column).map(folded));
+                names.extend(without_prefix(facts, column).map(normalized));
             }
             for name in names
                 .into_iter()
@@ -192,7 +192,7 @@ pub(crate) fn is_own_key(table: &Table, column: &str) -> bool {
 }
 
 /// Returns the name in lower case and without underscores.
-pub(crate) fn folded(name: &str) -> String {
+pub(crate) fn normalized(name: &str) -> String {
     name.chars()
         .filter(|c| *c != '_')
         .flat_map(char::to_lowercase)
@@ -200,8 +200,8 @@ pub(crate) fn folded(name: &str) -> String {
 }
 
 /// Returns the names that other tables use for the key of a table, such as `account_id` for `accounts.id`.
-fn called(table: &str, column: &str) -> Vec<String> {
-    let (table, column) = (folded(table), folded(column));
+fn foreign_names(table: &str, column: &str) -> Vec<String> {
+    let (table, column) = (normalized(table), normalized(column));
     let stems = [
         Some(table.as_str()),
         table.strip_suffix('s'),
@@ -225,7 +225,7 @@ fn without_prefix<'a>(table: &Table, column: &'a str) -> Option<&'a str> {
     let (prefix, rest) = column.split_once('_')?;
     let shared = |name: &str| name.split_once('_').is_some_and(|(own, _)| own == prefix);
     let all = table.columns.len() > 1 && table.columns.iter().all(|column| shared(&column.name));
-    (all && prefix.len() <= LONGEST_PREFIX).then_some(rest)
+    (all && prefix.len() <= MAX_PREFIX_LENGTH).then_some(rest)
 }
 
 #[cfg(test)]
@@ -233,7 +233,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_called_after_its_table() {
+    fn other_tables_name_a_key_after_its_table() {
         for (table, name) in [
             ("accounts", "account_id"),
             ("companies", "company_id"),
@@ -241,10 +241,10 @@ mod tests {
             ("Account", "accountid"),
         ] {
             assert!(
-                called(table, "id").contains(&folded(name)),
+                foreign_names(table, "id").contains(&normalized(name)),
                 "{table} {name}"
             );
         }
-        assert!(!called("accounting", "id").contains(&folded("account_id")));
+        assert!(!foreign_names("accounting", "id").contains(&normalized("account_id")));
     }
 }

@@ -31,7 +31,7 @@ pub enum DiscoverError {
     NoTables,
     /// No column can be the shard key.
     #[error(
-        "no column is a key for the tables: none leads a primary key together with others, or refers to another table, or leads indexes of several tables"
+        "no column can be the shard key: none is the first of several columns of a primary key, has a foreign key to another table, or is the first column of indexes of several tables"
     )]
     NoKey,
     /// The requested column cannot be the shard key.
@@ -64,10 +64,10 @@ impl DiscoverError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NoKey => Some(
-                "name one with --key COLUMN, or add the tenant's id to the tables first; tables that have it are sharded by it",
+                "name a column with --key COLUMN, or first add a column with the tenant's id to the tables",
             ),
             Self::NoMap(_) => Some(
-                "where the application keeps a directory of its keys, `shardwright map import --from SHARD --query` reads it",
+                "if the application stores the shard of each key in a table, read this table with `shardwright map import --from SHARD --query`",
             ),
             Self::NoTables => Some("name the database in each connection string: dbname=..."),
             Self::Connect { .. } | Self::Query { .. } | Self::UnfitKey { .. } | Self::Map(_) => {

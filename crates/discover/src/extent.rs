@@ -1,7 +1,7 @@
 //! Reads which keys a shard has: the least and the greatest key, and if these do not suffice, the keys themselves.
 
 use crate::error::DiscoverError;
-use crate::facts::{Facts, short};
+use crate::facts::{Facts, map_name};
 use crate::snapshot::ShardSnapshot;
 use plans::id::ShardName;
 use plans::key::{Key, KeyType};
@@ -10,7 +10,7 @@ use plans::table::TableName;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The maximum number of keys that are read from one shard.
-pub(crate) const MOST_KEYS: usize = 10_000;
+pub(crate) const MAX_KEYS: usize = 10_000;
 
 /// The sharded tables of one shard.
 #[derive(Debug)]
@@ -76,12 +76,12 @@ impl<'a> ShardTables<'a> {
             let sql = format!("select {}, {}", end("asc"), end("desc"));
             let action = format!(
                 "find the least and the greatest key of table {}",
-                short(table)
+                map_name(table)
             );
             for row in self.snapshot.query(&sql, &action).await? {
                 let ends: [Option<String>; 2] = [row.get(0), row.get(1)];
                 for text in ends.into_iter().flatten() {
-                    keys.insert(self.read(table, &text)?);
+                    keys.insert(self.parse_key(table, &text)?);
                 }
             }
         }
@@ -95,43 +95,43 @@ impl<'a> ShardTables<'a> {
         }))
     }
 
-    /// Returns the keys of all tables, at most [`MOST_KEYS`].
+    /// Returns the keys of all tables, at most [`MAX_KEYS`].
     pub(crate) async fn keys(&self) -> Result<ShardKeys, DiscoverError> {
         let mut keys = BTreeSet::new();
         let mut is_complete = true;
         for (table, column, _) in &self.tables {
             let (name, column) = (table.sql(), quote_ident(column));
-            let limit = MOST_KEYS + 1;
+            let limit = MAX_KEYS + 1;
             let sql = format!(
                 "select distinct {column}::text from {name} where {column} is not null limit {limit}"
             );
-            let action = format!("list the keys of table {}", short(table));
+            let action = format!("list the keys of table {}", map_name(table));
             let rows = self.snapshot.query(&sql, &action).await?;
             is_complete &= rows.len() < limit;
             for row in rows {
-                keys.insert(self.read(table, row.get(0))?);
+                keys.insert(self.parse_key(table, row.get(0))?);
             }
         }
         Ok(ShardKeys {
             shard: self.shard().clone(),
-            is_complete: is_complete && keys.len() <= MOST_KEYS,
+            is_complete: is_complete && keys.len() <= MAX_KEYS,
             keys,
         })
     }
 
     /// Returns the first table with a row that does not belong to this shard. `predicate` returns the SQL condition for
     /// the shard's keys.
-    pub(crate) async fn stray(
+    pub(crate) async fn find_table_with_other_keys(
         &self,
         predicate: impl Fn(&str, KeyType) -> String,
     ) -> Result<Option<&'a TableName>, DiscoverError> {
         for (table, column, kind) in &self.tables {
             let (name, column) = (table.sql(), quote_ident(column));
-            let own = predicate(&column, *kind);
+            let is_owned = predicate(&column, *kind);
             let sql = format!(
-                "select exists (select from {name} where {column} is not null and not {own})"
+                "select exists (select from {name} where {column} is not null and not {is_owned})"
             );
-            let action = format!("look for keys of other shards in table {}", short(table));
+            let action = format!("look for keys of other shards in table {}", map_name(table));
             let rows = self.snapshot.query(&sql, &action).await?;
             if rows.first().is_some_and(|row| row.get(0)) {
                 return Ok(Some(table));
@@ -140,11 +140,11 @@ impl<'a> ShardTables<'a> {
         Ok(None)
     }
 
-    fn read(&self, table: &TableName, text: &str) -> Result<Key, DiscoverError> {
+    fn parse_key(&self, table: &TableName, text: &str) -> Result<Key, DiscoverError> {
         self.key.read(text).ok_or_else(|| DiscoverError::UnfitKey {
-            column: short(table),
+            column: map_name(table),
             reason: format!(
-                "shard {} has {text:?} there, which is no {}",
+                "shard {} has {text:?} there, which is not a valid {}",
                 self.shard(),
                 self.key
             ),

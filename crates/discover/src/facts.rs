@@ -83,9 +83,9 @@ impl Facts {
         for shard in shards {
             for (name, table) in &shard.tables {
                 match all.tables.get_mut(name) {
-                    Some(known) => {
-                        known.bytes = known.bytes.saturating_add(table.bytes);
-                        known.rows = known.rows.saturating_add(table.rows);
+                    Some(merged) => {
+                        merged.bytes = merged.bytes.saturating_add(table.bytes);
+                        merged.rows = merged.rows.saturating_add(table.rows);
                     }
                     None => {
                         all.tables.insert(name.clone(), table.clone());
@@ -103,13 +103,13 @@ impl Facts {
 }
 
 /// Returns names of shards as an enumeration in text.
-pub(crate) fn listed<'a>(names: impl IntoIterator<Item = &'a ShardName>) -> String {
+pub(crate) fn comma_separated<'a>(names: impl IntoIterator<Item = &'a ShardName>) -> String {
     let names: Vec<&str> = names.into_iter().map(ShardName::as_str).collect();
     names.join(", ")
 }
 
 /// Returns the name of a table as maps contain it: without schema if it is in `public`, unless this would be ambiguous.
-pub(crate) fn short(table: &TableName) -> String {
+pub(crate) fn map_name(table: &TableName) -> String {
     if table.schema == "public" && !table.name.contains('.') {
         table.name.clone()
     } else {

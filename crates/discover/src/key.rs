@@ -4,34 +4,34 @@
 //! is the sum over its tables: how strongly each table is tied to the key, how many rows it has, and how many other
 //! tables refer to it.
 
-use crate::domain::{ColumnOfTable, Domain, GENERIC, domains, folded, is_own_key};
+use crate::domain::{ColumnOfTable, Domain, GENERIC, domains, is_own_key, normalized};
 use crate::error::DiscoverError;
-use crate::facts::{Facts, Reference, Table, short};
+use crate::facts::{Facts, Reference, Table, map_name};
 use plans::key::KeyType;
 use plans::table::TableName;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The number of candidates that are shown.
-pub(crate) const SHOWN: usize = 3;
+pub(crate) const MAX_SHOWN: usize = 3;
 /// The maximum number of a candidate's tables that are named.
-const NAMED: usize = 8;
+const MAX_NAMED_TABLES: usize = 8;
 
 /// How a table's column is tied to the key, the strongest tie first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum KeyTie {
-    /// It is the first column of a primary or unique key with several columns.
+    /// The column is the first one of a primary or unique key with several columns.
     Leads,
-    /// It is the table's whole primary key.
+    /// The column is the table's whole primary key.
     Own,
-    /// It is another column of a primary or unique key.
+    /// The column is another column of a primary or unique key.
     Part,
-    /// It is NOT NULL and has a foreign key to another table.
+    /// The column is NOT NULL and has a foreign key to another table.
     Refers,
-    /// It is NOT NULL and the first column of an index.
+    /// The column is NOT NULL and the first column of an index.
     Indexed,
-    /// It may be null, and has a foreign key or is the first column of an index.
+    /// The column may be null, and has a foreign key or is the first column of an index.
     MayRefer,
-    /// Only its name is that of the key.
+    /// The column only has the name of the key.
     Named,
 }
 
@@ -48,16 +48,16 @@ impl KeyTie {
     }
 }
 
-/// The weight of a table without the key that belongs to a table with the key. Such tables together add at most
-/// [`MOST_REACHED`] of what the others add.
-const REACHED: f64 = 0.25;
-const MOST_REACHED: f64 = 0.5;
+/// The factor for the weight of a table without the key whose rows belong to rows of a table with the key. Such tables
+/// together add at most [`MAX_DEPENDENT_SHARE`] of the score of the tables with the key.
+const DEPENDENT_TABLE_WEIGHT: f64 = 0.25;
+const MAX_DEPENDENT_SHARE: f64 = 0.5;
 /// The factor for a key that is a time: rows with the same time do not belong to one tenant.
-const TIME: f64 = 0.1;
-/// The factor for a key with fewer than [`FEW`] values in at least [`MANY`] rows.
-const SCARCE: f64 = 0.3;
-const FEW: i64 = 4;
-const MANY: i64 = 1_000;
+const TIME_FACTOR: f64 = 0.1;
+/// The factor for a key with fewer than [`FEW`] values in at least [`MANY_ROWS`] rows.
+const FEW_VALUES_FACTOR: f64 = 0.3;
+const FEW_VALUES: i64 = 4;
+const MANY_ROWS: i64 = 1_000;
 
 /// A column group that could be the shard key, with its score.
 #[derive(Debug, Clone, PartialEq)]
@@ -69,7 +69,7 @@ pub struct KeyCandidate {
     /// The tables that would be sharded, each with its column.
     pub(crate) columns: BTreeMap<TableName, String>,
     /// The number of tables without the key whose rows belong to rows of these tables.
-    pub(crate) reached: usize,
+    pub(crate) dependent_tables: usize,
     /// The score. A larger one is better.
     pub score: f64,
     is_tied: bool,
@@ -99,25 +99,27 @@ impl KeyCandidate {
             indexed += usize::from(leads_index(table, column));
             columns.insert(name.clone(), column.clone());
         }
-        let reached = reached(facts, &columns);
-        let of_reached = reached.iter().filter_map(|name| facts.tables.get(*name));
-        let of_reached = of_reached.map(|table| REACHED * weight(table)).sum::<f64>();
-        score += of_reached.min(score * MOST_REACHED);
+        let dependent = dependent_tables(facts, &columns);
+        let dependent_weight = dependent.iter().filter_map(|name| facts.tables.get(*name));
+        let dependent_weight = dependent_weight
+            .map(|table| DEPENDENT_TABLE_WEIGHT * weight(table))
+            .sum::<f64>();
+        score += dependent_weight.min(score * MAX_DEPENDENT_SHARE);
         let (kind, _) = kinds.into_iter().max_by_key(|(_, tables)| *tables)?;
         if matches!(kind, KeyType::Date | KeyType::Timestamptz) {
-            score *= TIME;
+            score *= TIME_FACTOR;
         }
         let root = domain.root(facts);
         let values = root.as_ref().and_then(|(name, _)| facts.tables.get(name));
         let rows = columns.keys().filter_map(|name| facts.tables.get(name));
         let rows: i64 = rows.map(|table| table.rows).sum();
-        if values.is_some_and(|table| (1..FEW).contains(&table.rows)) && rows >= MANY {
-            score *= SCARCE;
+        if values.is_some_and(|table| (1..FEW_VALUES).contains(&table.rows)) && rows >= MANY_ROWS {
+            score *= FEW_VALUES_FACTOR;
         }
         Some(Self {
-            name: called(&columns, root.as_ref()),
+            name: display_name(&columns, root.as_ref()),
             kind,
-            reached: reached.len(),
+            dependent_tables: dependent.len(),
             columns,
             score,
             is_tied,
@@ -128,16 +130,16 @@ impl KeyCandidate {
     /// Returns the tables as text. A column is named if its name differs from the key's name.
     #[must_use]
     pub fn tables(&self) -> String {
-        let shown =
-            self.columns
-                .iter()
-                .take(NAMED)
-                .map(|(table, column)| match *column == self.name {
-                    true => short(table),
-                    false => format!("{} by {column}", short(table)),
-                });
+        let shown = self
+            .columns
+            .iter()
+            .take(MAX_NAMED_TABLES)
+            .map(|(table, column)| match *column == self.name {
+                true => map_name(table),
+                false => format!("{} by {column}", map_name(table)),
+            });
         let shown: Vec<String> = shown.collect();
-        let more = self.columns.len().saturating_sub(NAMED);
+        let more = self.columns.len().saturating_sub(MAX_NAMED_TABLES);
         match more {
             0 => shown.join(", "),
             more => format!("{} and {more} more", shown.join(", ")),
@@ -147,12 +149,12 @@ impl KeyCandidate {
     /// Returns the reason why it could be the key.
     #[must_use]
     pub fn reason(&self) -> String {
-        let reached = match self.reached {
+        let dependent = match self.dependent_tables {
             0 => String::new(),
-            reached => format!("; {reached} more belong to these"),
+            count => format!("; {count} more belong to these"),
         };
         format!(
-            "{} ({}): {} table(s) have it: {}{reached}",
+            "{} ({}): {} table(s) have it: {}{dependent}",
             self.name,
             self.kind,
             self.columns.len(),
@@ -189,8 +191,8 @@ pub(crate) fn candidates(facts: &Facts) -> Vec<KeyCandidate> {
 /// # Errors
 /// [`DiscoverError::UnfitKey`] if no table has the column, or if several tables have a column with this name and these
 /// are not the same key.
-pub(crate) fn named(facts: &Facts, wished: &str) -> Result<KeyCandidate, DiscoverError> {
-    let of_table = wished.rsplit_once('.').and_then(|(table, column)| {
+pub(crate) fn named_key(facts: &Facts, requested: &str) -> Result<KeyCandidate, DiscoverError> {
+    let of_table = requested.rsplit_once('.').and_then(|(table, column)| {
         let table = TableName::parse(table);
         facts.tables.get(&table)?.column(column)?;
         Some((table, column))
@@ -200,7 +202,11 @@ pub(crate) fn named(facts: &Facts, wished: &str) -> Result<KeyCandidate, Discove
             let own = domain.columns.get(table);
             own.is_some_and(|own| own.iter().any(|own| own == column))
         }
-        None => domain.columns.values().flatten().any(|own| own == wished),
+        None => domain
+            .columns
+            .values()
+            .flatten()
+            .any(|own| own == requested),
     };
     let found: Vec<Domain> = domains(facts)
         .into_iter()
@@ -213,38 +219,39 @@ pub(crate) fn named(facts: &Facts, wished: &str) -> Result<KeyCandidate, Discove
             let table = facts.tables.get(*name);
             table.is_some_and(|table| {
                 own.iter()
-                    .any(|own| own == wished && is_own_key(table, own))
+                    .any(|own| own == requested && is_own_key(table, own))
             })
         });
     let own_keys: Vec<String> = own_keys
-        .map(|(name, _)| format!("{}.{wished}", short(name)))
+        .map(|(name, _)| format!("{}.{requested}", map_name(name)))
         .collect();
-    if own_keys.len() > 1 && GENERIC.contains(&folded(wished).as_str()) {
+    if own_keys.len() > 1 && GENERIC.contains(&normalized(requested).as_str()) {
         return Err(DiscoverError::UnfitKey {
-            column: wished.to_owned(),
+            column: requested.to_owned(),
             reason: format!(
                 "it is the own key of several tables; name one: {}",
                 own_keys.join(", ")
             ),
         });
     }
-    let mut whole = Domain::default();
+    let mut merged = Domain::default();
     for (name, columns) in found.into_iter().flat_map(|domain| domain.columns) {
-        whole.columns.entry(name).or_default().extend(columns);
+        merged.columns.entry(name).or_default().extend(columns);
     }
-    let candidate = KeyCandidate::of(&whole, facts).ok_or_else(|| unfit(facts, wished))?;
-    let exactly = |name: &TableName, column: &str| {
-        let named = whole
+    let candidate =
+        KeyCandidate::of(&merged, facts).ok_or_else(|| unfit_key_error(facts, requested))?;
+    let column_with_name = |name: &TableName, column: &str| {
+        let has_named_column = merged
             .columns
             .get(name)
             .is_some_and(|own| own.iter().any(|own| own == column));
-        named.then(|| column.to_owned())
+        has_named_column.then(|| column.to_owned())
     };
     // If a table has several columns with the key's values, the named one is used.
     let columns = candidate.columns.iter().map(|(name, best)| {
         let condition = match &of_table {
             Some((table, column)) => (table == name).then(|| (*column).to_owned()),
-            None => exactly(name, wished),
+            None => column_with_name(name, requested),
         };
         (name.clone(), condition.unwrap_or_else(|| best.clone()))
     });
@@ -293,7 +300,10 @@ fn weight(table: &Table) -> f64 {
 }
 
 /// Returns the tables without the key whose rows all refer to a table with the key, directly or through other tables.
-fn reached<'a>(facts: &'a Facts, columns: &BTreeMap<TableName, String>) -> BTreeSet<&'a TableName> {
+fn dependent_tables<'a>(
+    facts: &'a Facts,
+    columns: &BTreeMap<TableName, String>,
+) -> BTreeSet<&'a TableName> {
     let mut found: BTreeSet<&TableName> = BTreeSet::new();
     loop {
         let next: Vec<&TableName> = facts
@@ -318,9 +328,9 @@ fn is_mandatory(facts: &Facts, reference: &Reference) -> bool {
     table.is_some_and(|table| own.all(|own| table.column(own).is_some_and(|found| found.not_null)))
 }
 
-/// Returns the name of the key for people: the name of more than half of its columns, or table and column of the
+/// Returns the name of the key in messages: the name of more than half of its columns, or table and column of the
 /// primary key.
-fn called(columns: &BTreeMap<TableName, String>, root: Option<&ColumnOfTable>) -> String {
+fn display_name(columns: &BTreeMap<TableName, String>, root: Option<&ColumnOfTable>) -> String {
     let mut names: BTreeMap<&str, usize> = BTreeMap::new();
     let remaining = columns
         .iter()
@@ -328,12 +338,12 @@ fn called(columns: &BTreeMap<TableName, String>, root: Option<&ColumnOfTable>) -
     for (_, column) in remaining {
         *names.entry(column).or_default() += 1;
     }
-    let most = names.iter().max_by_key(|(_, count)| **count);
-    match (most, root) {
+    let most_frequent = names.iter().max_by_key(|(_, count)| **count);
+    match (most_frequent, root) {
         (Some((name, count)), _) if *count * 2 > names.values().sum::<usize>() => {
             (*name).to_owned()
         }
-        (_, Some((table, column))) => format!("{}.{column}", short(table)),
+        (_, Some((table, column))) => format!("{}.{column}", map_name(table)),
         (Some((name, _)), None) => (*name).to_owned(),
         (None, None) => String::new(),
     }
@@ -356,7 +366,7 @@ fn leads_index(table: &Table, column: &str) -> bool {
 }
 
 /// Returns the error for a column that cannot be the shard key.
-fn unfit(facts: &Facts, column: &str) -> DiscoverError {
+fn unfit_key_error(facts: &Facts, column: &str) -> DiscoverError {
     let with = facts
         .tables
         .iter()
@@ -366,7 +376,7 @@ fn unfit(facts: &Facts, column: &str) -> DiscoverError {
             let types: Vec<&str> = KeyType::ALL.iter().map(|kind| kind.sql_name()).collect();
             format!(
                 "in {} its type is none of {}",
-                short(table),
+                map_name(table),
                 types.join(", ")
             )
         }

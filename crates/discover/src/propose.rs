@@ -1,13 +1,13 @@
 //! From connection strings to a proposed map.
 
-use crate::assign::{self, Assigned, mapping};
+use crate::assign::{self, Assigned, active_mapping};
 use crate::digest;
 use crate::error::{DiscoverError, NoMap};
 use crate::extent::{KeyExtent, ShardKeys, ShardTables};
-use crate::facts::{Facts, listed, short};
-use crate::key::{KeyCandidate, SHOWN, candidates, named};
+use crate::facts::{Facts, comma_separated, map_name};
+use crate::key::{KeyCandidate, MAX_SHOWN, candidates, named_key};
 use crate::snapshot::ShardSnapshot;
-use crate::sort::{Keyed, sort};
+use crate::sort::{Keyed, map_settings};
 use connect::Dsn;
 use futures::future::try_join_all;
 use plans::id::{MapName, MapVersion, ShardName};
@@ -46,7 +46,7 @@ pub struct Proposal {
 /// [`DiscoverError`]: a shard cannot be read, no key is possible, or no map can describe where the keys are.
 pub async fn propose(
     shards: &[(ShardName, Dsn)],
-    wish: &ProposalRequest,
+    request: &ProposalRequest,
     choose: impl FnOnce(&[KeyCandidate]) -> usize,
 ) -> Result<Proposal, DiscoverError> {
     let snapshots = try_join_all(
@@ -63,27 +63,27 @@ pub async fn propose(
     }
     let merged = Facts::merged(full.iter().map(|(_, facts)| *facts));
     let candidates = candidates(&merged);
-    let (key, mut reasons) = chosen(&merged, &candidates, wish, choose)?;
+    let (key, mut reasons) = choose_key(&merged, &candidates, request, choose)?;
     let keyed = Keyed::of(&merged, &key);
-    let places = full.iter();
+    let shard_tables = full.iter();
     let sharded = keyed.sharded.clone();
-    let places =
-        places.map(|(snapshot, facts)| ShardTables::new(snapshot, facts, &sharded, key.kind));
+    let shard_tables =
+        shard_tables.map(|(snapshot, facts)| ShardTables::new(snapshot, facts, &sharded, key.kind));
     let ownership = Ownership {
-        places: places.collect(),
-        wish,
+        shard_tables: shard_tables.collect(),
+        request,
         key: key.kind,
     };
     let rows = digest::compare(&full, &keyed.rest).await?;
-    let (settings, notes) = sort(keyed, &merged, &rows);
+    let (settings, notes) = map_settings(keyed, &merged, &rows);
     reasons.extend(notes);
-    reasons.extend(drift(&full, &merged));
+    reasons.extend(missing_table_warnings(&full, &merged));
     let (strategy, mappings, why) = ownership.mappings().await?;
     reasons.extend(why);
     if !empty.is_empty() {
-        let names = listed(empty.iter().map(|(snapshot, _)| &snapshot.shard));
+        let names = comma_separated(empty.iter().map(|(snapshot, _)| &snapshot.shard));
         reasons.push(format!(
-            "no tables on {names}: no keys as yet, a plan may give it some"
+            "no tables on {names}: no keys yet; a plan can move keys to it"
         ));
     }
     let map = ownership.map(strategy, mappings, settings).validated()?;
@@ -95,25 +95,28 @@ pub async fn propose(
 }
 
 /// Returns the key and the reason for it.
-fn chosen(
+fn choose_key(
     facts: &Facts,
     candidates: &[KeyCandidate],
-    wish: &ProposalRequest,
+    request: &ProposalRequest,
     choose: impl FnOnce(&[KeyCandidate]) -> usize,
 ) -> Result<(KeyCandidate, Vec<String>), DiscoverError> {
-    if let Some(wished) = &wish.key {
-        let key = named(facts, wished)?;
-        let reason = format!("key {}, as --key says", key.reason());
+    if let Some(requested) = &request.key {
+        let key = named_key(facts, requested)?;
+        let reason = format!("key {}, as requested with --key", key.reason());
         return Ok((key, vec![reason]));
     }
-    let best = &candidates[..candidates.len().min(SHOWN)];
-    let at = match best.len() {
+    let best = &candidates[..candidates.len().min(MAX_SHOWN)];
+    let chosen = match best.len() {
         0 | 1 => 0,
         _ => choose(best),
     };
-    let key = best.get(at).ok_or(DiscoverError::NoKey)?;
+    let key = best.get(chosen).ok_or(DiscoverError::NoKey)?;
     let mut reasons = vec![format!("key {}", key.reason())];
-    let remaining = best.iter().enumerate().filter(|(place, _)| *place != at);
+    let remaining = best
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| *index != chosen);
     reasons.extend(
         remaining.map(|(_, other)| format!("it could be {}; --key {}", other.reason(), other.name)),
     );
@@ -122,46 +125,49 @@ fn chosen(
 
 /// The inputs from which the owners of keys are determined.
 struct Ownership<'a> {
-    places: Vec<ShardTables<'a>>,
-    wish: &'a ProposalRequest,
+    shard_tables: Vec<ShardTables<'a>>,
+    request: &'a ProposalRequest,
     key: KeyType,
 }
 
 impl Ownership<'_> {
     /// Returns the strategy and the mappings, with reasons.
     async fn mappings(&self) -> Result<(Strategy, Vec<Mapping>, Vec<String>), DiscoverError> {
-        let extents = try_join_all(self.places.iter().map(ShardTables::extent)).await?;
+        let extents = try_join_all(self.shard_tables.iter().map(ShardTables::extent)).await?;
         let extents: Vec<KeyExtent> = extents.into_iter().flatten().collect();
         let owner = match extents.as_slice() {
-            [] => self.places.first().map(ShardTables::shard),
+            [] => self.shard_tables.first().map(ShardTables::shard),
             [only] => Some(&only.shard),
             _ => None,
         };
         let mut why = Vec::new();
-        let without = self.places.iter().map(ShardTables::shard);
-        let without = without.filter(|shard| !extents.iter().any(|e| &e.shard == *shard));
-        let without: Vec<&ShardName> = without.filter(|shard| Some(*shard) != owner).collect();
-        if !without.is_empty() {
-            let names = listed(without);
+        let shards_without_keys = self.shard_tables.iter().map(ShardTables::shard);
+        let shards_without_keys =
+            shards_without_keys.filter(|shard| !extents.iter().any(|e| &e.shard == *shard));
+        let shards_without_keys: Vec<&ShardName> = shards_without_keys
+            .filter(|shard| Some(*shard) != owner)
+            .collect();
+        if !shards_without_keys.is_empty() {
+            let names = comma_separated(shards_without_keys);
             why.push(format!(
-                "no rows with a key on {names}: it owns no keys as yet"
+                "no rows with a key on {names}: it owns no keys yet"
             ));
         }
-        if let (Some(owner), false) = (owner, self.wish.strategy == Some(Strategy::List)) {
-            let (strategy, keys, notes) = self.whole(owner);
+        if let (Some(owner), false) = (owner, self.request.strategy == Some(Strategy::List)) {
+            let (strategy, keys, notes) = self.single_owner(owner);
             why.push(notes);
-            return Ok((strategy, vec![mapping(keys, owner)], why));
+            return Ok((strategy, vec![active_mapping(keys, owner)], why));
         }
-        let (strategy, mappings, notes) = self.divided(extents).await?;
+        let (strategy, mappings, notes) = self.divide_keys(extents).await?;
         why.push(notes);
         Ok((strategy, mappings, why))
     }
 
     /// Returns a map in which `owner` owns all keys.
-    fn whole(&self, owner: &ShardName) -> (Strategy, KeySet, String) {
-        let by_chance = matches!(self.key, KeyType::Uuid | KeyType::Bytea);
-        let strategy = self.wish.strategy;
-        match strategy.unwrap_or(if by_chance {
+    fn single_owner(&self, owner: &ShardName) -> (Strategy, KeySet, String) {
+        let is_random_type = matches!(self.key, KeyType::Uuid | KeyType::Bytea);
+        let strategy = self.request.strategy;
+        match strategy.unwrap_or(if is_random_type {
             Strategy::Hash
         } else {
             Strategy::Range
@@ -180,20 +186,24 @@ impl Ownership<'_> {
     }
 
     /// Returns the first kind of map that agrees with every key.
-    async fn divided(
+    async fn divide_keys(
         &self,
         extents: Vec<KeyExtent>,
     ) -> Result<(Strategy, Vec<Mapping>, String), DiscoverError> {
-        let wished = |strategy| self.wish.strategy.is_none_or(|wished| wished == strategy);
+        let is_permitted = |strategy| {
+            self.request
+                .strategy
+                .is_none_or(|requested| requested == strategy)
+        };
         let mut reasons = Vec::new();
-        if wished(Strategy::Range) {
+        if is_permitted(Strategy::Range) {
             match assign::by_range(extents) {
                 Ok((mappings, why)) => return Ok((Strategy::Range, mappings, why)),
                 Err(reason) => reasons.push(reason),
             }
         }
-        let keys: Vec<ShardKeys> = if wished(Strategy::Hash) || wished(Strategy::List) {
-            try_join_all(self.places.iter().map(ShardTables::keys)).await?
+        let keys: Vec<ShardKeys> = if is_permitted(Strategy::Hash) || is_permitted(Strategy::List) {
+            try_join_all(self.shard_tables.iter().map(ShardTables::keys)).await?
         } else {
             Vec::new()
         };
@@ -201,13 +211,13 @@ impl Ownership<'_> {
             .into_iter()
             .filter(|keys| !keys.keys.is_empty())
             .collect();
-        if wished(Strategy::Hash) {
-            match self.proven(assign::by_hash(&keys)).await? {
+        if is_permitted(Strategy::Hash) {
+            match self.check_every_row(assign::by_hash(&keys)).await? {
                 Ok((mappings, why)) => return Ok((Strategy::Hash, mappings, why)),
                 Err(reason) => reasons.push(reason),
             }
         }
-        if wished(Strategy::List) {
+        if is_permitted(Strategy::List) {
             match assign::by_list(&keys) {
                 Ok((mappings, why)) => return Ok((Strategy::List, mappings, why)),
                 Err(reason) => reasons.push(reason),
@@ -217,21 +227,21 @@ impl Ownership<'_> {
     }
 
     /// Checks hash mappings, which may be based on a part of the keys, against every row.
-    async fn proven(&self, assigned: Assigned) -> Result<Assigned, DiscoverError> {
+    async fn check_every_row(&self, assigned: Assigned) -> Result<Assigned, DiscoverError> {
         let (mappings, why) = match assigned {
             Ok(assigned) => assigned,
             Err(reason) => return Ok(Err(reason)),
         };
-        for place in &self.places {
+        for tables in &self.shard_tables {
             let own = mappings
                 .iter()
-                .find(|mapping| &mapping.shard == place.shard());
+                .find(|mapping| &mapping.shard == tables.shard());
             let Some(own) = own else { continue };
             let predicate = |column: &str, kind| own.keys.predicate(&[(column.to_owned(), kind)]);
-            if let Some(table) = place.stray(predicate).await? {
-                let (shard, table) = (place.shard(), short(table));
+            if let Some(table) = tables.find_table_with_other_keys(predicate).await? {
+                let (shard, table) = (tables.shard(), map_name(table));
                 return Ok(Err(format!(
-                    "hashes: shard {shard} has others in table {table}"
+                    "hashes: table {table} on shard {shard} has keys outside of its hash interval"
                 )));
             }
         }
@@ -240,7 +250,7 @@ impl Ownership<'_> {
 
     fn map(&self, strategy: Strategy, mappings: Vec<Mapping>, settings: MapSettings) -> ShardMap {
         ShardMap {
-            name: self.wish.map.clone(),
+            name: self.request.map.clone(),
             strategy,
             key: vec![self.key],
             buckets: match strategy {
@@ -257,7 +267,7 @@ impl Ownership<'_> {
 }
 
 /// Describes tables that some of the shards lack.
-fn drift(shards: &[(&ShardSnapshot, &Facts)], merged: &Facts) -> Vec<String> {
+fn missing_table_warnings(shards: &[(&ShardSnapshot, &Facts)], merged: &Facts) -> Vec<String> {
     let mut notes = Vec::new();
     for (name, _) in merged.tables.iter().filter(|(_, table)| table.is_plain()) {
         let lacking = shards
@@ -265,8 +275,11 @@ fn drift(shards: &[(&ShardSnapshot, &Facts)], merged: &Facts) -> Vec<String> {
             .filter(|(_, facts)| !facts.tables.contains_key(name));
         let lacking: Vec<&ShardName> = lacking.map(|(snapshot, _)| &snapshot.shard).collect();
         if !lacking.is_empty() {
-            let lacking = listed(lacking);
-            notes.push(format!("warning: table {}: not on {lacking}", short(name)));
+            let lacking = comma_separated(lacking);
+            notes.push(format!(
+                "warning: table {}: not on {lacking}",
+                map_name(name)
+            ));
         }
     }
     notes

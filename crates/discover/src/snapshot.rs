@@ -8,7 +8,7 @@ use plans::key::KeyType;
 use plans::table::TableName;
 use tokio_postgres::Row;
 
-/// Longer statements are cancelled, so that the reads do not load a shard that is in use.
+/// The server cancels statements that take longer than 60 s, so that the reads do not load a shard that is in use.
 const BEGIN: &str = "begin isolation level repeatable read read only;
     set local statement_timeout = '60s'; set local lock_timeout = '5s'";
 
@@ -32,17 +32,17 @@ impl ShardSnapshot {
             shard: shard.clone(),
             client,
         };
-        begun.map_err(|source| snapshot.failed("begin to read", source))?;
+        begun.map_err(|source| snapshot.query_error("begin to read", source))?;
         Ok(snapshot)
     }
 
     /// Runs `sql`. `action` completes the error message "could not ...".
     pub(crate) async fn query(&self, sql: &str, action: &str) -> Result<Vec<Row>, DiscoverError> {
         let rows = self.client.query(sql, &[]).await;
-        rows.map_err(|source| self.failed(action, source))
+        rows.map_err(|source| self.query_error(action, source))
     }
 
-    fn failed(&self, action: &str, source: tokio_postgres::Error) -> DiscoverError {
+    fn query_error(&self, action: &str, source: tokio_postgres::Error) -> DiscoverError {
         DiscoverError::Query {
             shard: self.shard.clone(),
             action: action.to_owned(),

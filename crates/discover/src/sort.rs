@@ -5,17 +5,18 @@
 //! rest.
 
 use crate::domain::domains;
-use crate::facts::{Facts, Reference, Table, short};
+use crate::facts::{Facts, Reference, Table, map_name};
 use crate::key::KeyCandidate;
 use plans::shard_map::{KeyColumns, MapSettings, ThroughRef};
 use plans::table::TableName;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Larger tables are no reference tables unless sharded tables refer to them. In bytes.
-const SMALL: i64 = 8 << 20;
+/// A table with more bytes is not proposed as a reference table, unless sharded tables refer to it or the shards have
+/// the same rows of it.
+const SMALL_BYTES: i64 = 8 << 20;
 
 /// Tables in which migration tools record their changes of the schema.
-const TOOLS: [&str; 17] = [
+const TOOL_TABLES: [&str; 17] = [
     "schema_migrations",
     "ar_internal_metadata",
     "flyway_schema_history",
@@ -37,7 +38,7 @@ const TOOLS: [&str; 17] = [
 
 /// The result of the comparison of a table: whether the shards have the same rows of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rows {
+pub(crate) enum RowComparison {
     /// Not compared: only one shard has tables, or the table is too large.
     NotCompared,
     Same,
@@ -70,16 +71,16 @@ impl Keyed {
         for (name, column) in &keyed.sharded {
             keyed.rest.remove(name);
             let table = facts.tables.get(name);
-            let flaws = table.map_or_else(Vec::new, |table| flaws(table, column, key));
-            let reason = format!("table {}: sharded by {column}", short(name));
+            let problems = table.map_or_else(Vec::new, |table| problems(table, column, key));
+            let reason = format!("table {}: sharded by {column}", map_name(name));
             keyed.reasons.push(reason);
-            let reason = flaws
+            let reason = problems
                 .into_iter()
-                .map(|flaw| format!("warning: table {}: {flaw}", short(name)));
+                .map(|problem| format!("warning: table {}: {problem}", map_name(name)));
             keyed.reasons.extend(reason);
         }
         let declared = facts.references.iter().cloned();
-        keyed.paths = declared.chain(implied(facts)).collect();
+        keyed.paths = declared.chain(implied_references(facts)).collect();
         keyed.add_through(facts);
         keyed
     }
@@ -95,17 +96,23 @@ impl Keyed {
             self.rest.remove(&name);
             let reason = format!(
                 "table {}: its rows belong to those of {}; it moves offline only, unless it gets a key column of its own",
-                short(&name),
+                map_name(&name),
                 parent.parent
             );
             self.reasons.push(reason);
-            self.reasons.extend(self.unkeyed(&name, &parent, facts));
+            self.reasons
+                .extend(self.missing_parent_warning(&name, &parent, facts));
             self.through.insert(name, parent);
         }
     }
 
     /// Describes rows of a table that can have no parent, and therefore no key.
-    fn unkeyed(&self, name: &TableName, parent: &ThroughRef, facts: &Facts) -> Option<String> {
+    fn missing_parent_warning(
+        &self,
+        name: &TableName,
+        parent: &ThroughRef,
+        facts: &Facts,
+    ) -> Option<String> {
         let to = TableName::parse(&parent.parent);
         let table = facts.tables.get(name)?;
         let may_be_null = |own: &&String| table.column(own).is_some_and(|found| !found.not_null);
@@ -116,9 +123,9 @@ impl Keyed {
         };
         let path = paths.find(|r| listed(&r.columns))?;
         let column = path.columns.iter().map(|(own, _)| own).find(may_be_null)?;
-        let name = short(name);
+        let name = map_name(name);
         Some(format!(
-            "warning: table {name}: its {column} may be null; such a row has no key, and no move takes it"
+            "warning: table {name}: its {column} may be null; such a row has no key, and is never moved"
         ))
     }
 
@@ -142,10 +149,10 @@ impl Keyed {
         })?;
         let mut declared = facts.references.iter();
         let declared = declared.any(|reference| reference == *best);
-        let same = own.iter().filter(|r| r.to == best.to).count();
+        let paths_to_parent = own.iter().filter(|r| r.to == best.to).count();
         Some(ThroughRef {
-            parent: short(&best.to),
-            columns: match same {
+            parent: map_name(&best.to),
+            columns: match paths_to_parent {
                 1 if declared => BTreeMap::new(),
                 _ => best.columns.iter().cloned().collect(),
             },
@@ -154,38 +161,42 @@ impl Keyed {
 }
 
 /// Returns the settings of the map, with a reason for each table.
-pub(crate) fn sort(
+pub(crate) fn map_settings(
     keyed: Keyed,
     facts: &Facts,
-    rows: &BTreeMap<TableName, Rows>,
+    rows: &BTreeMap<TableName, RowComparison>,
 ) -> (MapSettings, Vec<String>) {
     let mut reasons = keyed.reasons;
     let mut settings = MapSettings::default();
     let is_tied =
         |name: &TableName| keyed.sharded.contains_key(name) || keyed.through.contains_key(name);
-    let referred = referred(&keyed.rest, &keyed.paths, is_tied);
+    let referenced = referenced_tables(&keyed.rest, &keyed.paths, is_tied);
     for (name, table) in facts.tables.iter().filter(|(name, _)| !is_tied(name)) {
-        let same = rows.get(name).copied().unwrap_or(Rows::NotCompared);
-        let (is_reference, why) = judge(name, table, referred.contains(name), same);
+        let comparison = rows
+            .get(name)
+            .copied()
+            .unwrap_or(RowComparison::NotCompared);
+        let (is_reference, why) =
+            is_reference_table(name, table, referenced.contains(name), comparison);
         let list = if is_reference {
             &mut settings.reference
         } else {
             &mut settings.ignore
         };
-        list.push(short(name));
+        list.push(map_name(name));
         reasons.push(why);
     }
-    let columns = |(name, column): (TableName, String)| (short(&name), KeyColumns(vec![column]));
+    let columns = |(name, column): (TableName, String)| (map_name(&name), KeyColumns(vec![column]));
     settings.tables = keyed.sharded.into_iter().map(columns).collect();
     let through = keyed.through.into_iter();
     settings.through = through
-        .map(|(name, parent)| (short(&name), parent))
+        .map(|(name, parent)| (map_name(&name), parent))
         .collect();
     (settings, reasons)
 }
 
 /// Returns references without a foreign key: columns that hold values of another table's primary key.
-fn implied(facts: &Facts) -> Vec<Reference> {
+fn implied_references(facts: &Facts) -> Vec<Reference> {
     let mut implied = Vec::new();
     for domain in domains(facts) {
         let Some((to, key)) = domain.root(facts) else {
@@ -210,7 +221,7 @@ fn implied(facts: &Facts) -> Vec<Reference> {
 }
 
 /// Returns the tables to which sharded tables refer, directly or through other tables.
-fn referred(
+fn referenced_tables(
     rest: &BTreeSet<TableName>,
     paths: &[Reference],
     is_tied: impl Fn(&TableName) -> bool,
@@ -227,66 +238,80 @@ fn referred(
 }
 
 /// Decides whether a table without the key is a reference table, and returns the reason.
-fn judge(name: &TableName, table: &Table, is_referred: bool, rows: Rows) -> (bool, String) {
+fn is_reference_table(
+    name: &TableName,
+    table: &Table,
+    is_referred: bool,
+    rows: RowComparison,
+) -> (bool, String) {
     let (reference, why) = if table.is_extension {
         (false, "ignored: it came with an extension")
     } else if table.is_foreign {
         (false, "ignored: its rows are on another server")
-    } else if TOOLS.contains(&name.name.to_lowercase().as_str()) && !is_referred {
+    } else if TOOL_TABLES.contains(&name.name.to_lowercase().as_str()) && !is_referred {
         (false, "ignored: a tool keeps its own rows there")
     } else {
         match (is_referred, rows) {
-            (true, Rows::Different) => {
-                let reason = "a reference table, because sharded tables refer to it; but its rows are not the same on every shard: see to that first";
-                return (true, format!("warning: table {}: {reason}", short(name)));
+            (true, RowComparison::Different) => {
+                let reason = "a reference table, because sharded tables refer to it; but its rows differ between the shards: make them equal first";
+                return (true, format!("warning: table {}: {reason}", map_name(name)));
             }
-            (true, Rows::Same | Rows::NotCompared) if table.bytes > SMALL => {
+            (true, RowComparison::Same | RowComparison::NotCompared)
+                if table.bytes > SMALL_BYTES =>
+            {
                 let reason = "a reference table, because sharded tables refer to it; but it is large, and every shard gets all of it";
-                return (true, format!("warning: table {}: {reason}", short(name)));
+                return (true, format!("warning: table {}: {reason}", map_name(name)));
             }
-            (true, Rows::Same | Rows::NotCompared) => {
+            (true, RowComparison::Same | RowComparison::NotCompared) => {
                 (true, "a reference table: sharded tables refer to it")
             }
-            (false, Rows::Same) => (true, "a reference table: the same rows on every shard"),
-            (false, Rows::Different) => {
-                let reason =
-                    "ignored: it has no key, and other rows on each shard; say where they belong";
-                return (false, format!("warning: table {}: {reason}", short(name)));
+            (false, RowComparison::Same) => {
+                (true, "a reference table: the same rows on every shard")
             }
-            (false, Rows::NotCompared) if table.bytes <= SMALL => (
+            (false, RowComparison::Different) => {
+                let reason = "ignored: it has no key, and other rows on each shard; decide where they belong";
+                return (
+                    false,
+                    format!("warning: table {}: {reason}", map_name(name)),
+                );
+            }
+            (false, RowComparison::NotCompared) if table.bytes <= SMALL_BYTES => (
                 true,
                 "a reference table: small, and nothing ties it to the key",
             ),
-            (false, Rows::NotCompared) => {
-                let reason = "ignored: it is large, and nothing ties it to the key; say where its rows belong";
-                return (false, format!("warning: table {}: {reason}", short(name)));
+            (false, RowComparison::NotCompared) => {
+                let reason = "ignored: it is large, and nothing ties it to the key; decide where its rows belong";
+                return (
+                    false,
+                    format!("warning: table {}: {reason}", map_name(name)),
+                );
             }
         }
     };
-    (reference, format!("table {}: {why}", short(name)))
+    (reference, format!("table {}: {why}", map_name(name)))
 }
 
 /// Returns what prevents moves of a table. `shardwright doctor` reports everything, with the SQL that fixes it.
-fn flaws(table: &Table, column: &str, key: &KeyCandidate) -> Vec<String> {
+fn problems(table: &Table, column: &str, key: &KeyCandidate) -> Vec<String> {
     let Some(found) = table.column(column) else {
         return Vec::new();
     };
-    let mut flaws = Vec::new();
+    let mut problems = Vec::new();
     if let Some(kind) = found.kind.filter(|kind| *kind != key.kind) {
-        flaws.push(format!("its {column} is {kind}, the key is {}", key.kind));
+        problems.push(format!("its {column} is {kind}, the key is {}", key.kind));
     }
     if !found.not_null {
-        flaws.push(format!(
+        problems.push(format!(
             "its {column} may be null; such a row belongs nowhere"
         ));
     }
-    let identified = table
+    let is_in_primary_key = table
         .primary_key()
         .is_some_and(|key| key.iter().any(|c| c == column));
-    if !identified {
-        flaws.push(format!(
+    if !is_in_primary_key {
+        problems.push(format!(
             "its primary key is without {column}; online moves want it there, or REPLICA IDENTITY FULL"
         ));
     }
-    flaws
+    problems
 }

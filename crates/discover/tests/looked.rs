@@ -11,7 +11,7 @@ use plans::key_set::KeySet;
 use plans::shard_map::{KeyColumns, Strategy};
 use std::sync::{Arc, Mutex, Weak};
 
-static SHARED: Mutex<Weak<Cluster>> = Mutex::new(Weak::new());
+static SHARED_CLUSTER: Mutex<Weak<Cluster>> = Mutex::new(Weak::new());
 
 /// A shop: tenants with orders and order lines, a table that is sharded through another one, countries, a table of a
 /// migration tool, and a large log.
@@ -40,7 +40,7 @@ fn rows(keys: &str) -> String {
 
 /// One server for all tests. It is removed with the last one.
 fn cluster() -> Arc<Cluster> {
-    let mut slot = SHARED.lock().unwrap();
+    let mut slot = SHARED_CLUSTER.lock().unwrap();
     slot.upgrade().unwrap_or_else(|| {
         let options = Options::temporary("adopt").setting("fsync", "off");
         let cluster = Arc::new(Cluster::launch(options).unwrap());
@@ -79,7 +79,7 @@ async fn run(cluster: &Cluster, database: &str, sql: &str) {
     session.close().await;
 }
 
-fn wish() -> ProposalRequest {
+fn default_request() -> ProposalRequest {
     ProposalRequest {
         map: MapName::from("tenants"),
         key: None,
@@ -88,7 +88,9 @@ fn wish() -> ProposalRequest {
 }
 
 async fn proposed(shards: &Shards) -> Proposal {
-    propose(&shards.named, &wish(), |_| 0).await.unwrap()
+    propose(&shards.named, &default_request(), |_| 0)
+        .await
+        .unwrap()
 }
 
 fn range(from: Option<i64>, to: Option<i64>) -> KeySet {
@@ -154,7 +156,7 @@ const DEPOTS: &str = "
     analyze;";
 
 #[tokio::test]
-async fn a_key_that_has_a_name_of_its_own_in_each_table_is_found() {
+async fn a_key_with_another_name_in_each_table_is_found() {
     let shards = shards("depots", &[DEPOTS.to_owned()]).await;
     let expected = [
         ("client", "c_d_id"),
@@ -166,11 +168,11 @@ async fn a_key_that_has_a_name_of_its_own_in_each_table_is_found() {
     let expected =
         expected.map(|(table, column)| (table.to_owned(), KeyColumns(vec![column.to_owned()])));
     for key in [None, Some("d_id"), Some("depot.d_id"), Some("o_d_id")] {
-        let wish = ProposalRequest {
+        let request = ProposalRequest {
             key: key.map(str::to_owned),
-            ..wish()
+            ..default_request()
         };
-        let found = propose(&shards.named, &wish, |_| 0).await.unwrap();
+        let found = propose(&shards.named, &request, |_| 0).await.unwrap();
         let settings = found.map.settings;
         assert_eq!(
             settings.tables.into_iter().collect::<Vec<_>>(),
@@ -183,7 +185,7 @@ async fn a_key_that_has_a_name_of_its_own_in_each_table_is_found() {
             "{key:?}"
         );
     }
-    let found = propose(&shards.named, &wish(), |best| best.len() - 1)
+    let found = propose(&shards.named, &default_request(), |best| best.len() - 1)
         .await
         .unwrap();
     assert_ne!(
@@ -194,7 +196,7 @@ async fn a_key_that_has_a_name_of_its_own_in_each_table_is_found() {
 }
 
 #[tokio::test]
-async fn a_small_table_from_which_a_path_leads_to_the_key_is_no_reference_table() {
+async fn a_small_table_that_is_tied_to_the_key_is_not_a_reference_table() {
     let ddl = "create table public.tenants (id bigint primary key);
         create table public.orders (tenant_id bigint not null references public.tenants, id bigint primary key);
         create table public.order_notes (id bigint primary key, order_id bigint not null, note text);
@@ -203,12 +205,15 @@ async fn a_small_table_from_which_a_path_leads_to_the_key_is_no_reference_table(
     let settings = found.map.settings;
     let notes = &settings.through["order_notes"];
     assert_eq!(notes.parent, "orders");
-    assert_eq!(notes.columns["order_id"], "id", "no foreign key says so");
+    assert_eq!(
+        notes.columns["order_id"], "id",
+        "the pair of columns is named, because no foreign key has it"
+    );
     assert_eq!(settings.reference, ["units"]);
 }
 
 #[tokio::test]
-async fn two_shards_with_keys_apart_become_ranges() {
+async fn two_shards_with_separate_keys_become_ranges() {
     let low = SHOP.to_owned() + &rows("select generate_series(1, 400)");
     let high = SHOP.to_owned()
         + &rows("select generate_series(600, 900)")
@@ -232,7 +237,7 @@ async fn two_shards_with_keys_apart_become_ranges() {
 }
 
 #[tokio::test]
-async fn keys_by_hash_are_recognized_and_keys_in_disorder_are_listed() {
+async fn keys_by_hash_become_a_hash_map_and_mixed_keys_a_list_map() {
     let half = |sign: &str| {
         SHOP.to_owned()
             + &rows(&format!(
@@ -261,14 +266,14 @@ async fn keys_by_hash_are_recognized_and_keys_in_disorder_are_listed() {
 }
 
 #[tokio::test]
-async fn what_no_map_can_say_is_refused_with_every_reason() {
+async fn if_no_map_is_possible_the_error_has_every_reason() {
     let some = |keys: &str| SHOP.to_owned() + &rows(keys);
     let shards_of = [
         some("select generate_series(1, 60)"),
         some("select generate_series(50, 90)"),
     ];
     let overlapping = shards("overlap", &shards_of).await;
-    let error = propose(&overlapping.named, &wish(), |_| 0)
+    let error = propose(&overlapping.named, &default_request(), |_| 0)
         .await
         .unwrap_err()
         .to_string();
@@ -282,24 +287,24 @@ async fn what_no_map_can_say_is_refused_with_every_reason() {
     let apart = "create table public.x (id bigint primary key, v text); create table public.y (id bigint primary key, w text)";
     let apart = shards("apart", &[apart.to_owned()]).await;
     assert!(matches!(
-        propose(&apart.named, &wish(), |_| 0).await,
+        propose(&apart.named, &default_request(), |_| 0).await,
         Err(DiscoverError::NoKey)
     ));
     let nothing = shards("nothing", &["select 1".to_owned()]).await;
     assert!(matches!(
-        propose(&nothing.named, &wish(), |_| 0).await,
+        propose(&nothing.named, &default_request(), |_| 0).await,
         Err(DiscoverError::NoTables)
     ));
     let named = ProposalRequest {
         key: Some("v".to_owned()),
-        ..wish()
+        ..default_request()
     };
     let found = propose(&apart.named, &named, |_| 0).await.unwrap();
     assert_eq!(found.map.key, [KeyType::Text]);
 }
 
 #[tokio::test]
-async fn a_look_needs_no_right_to_write() {
+async fn a_proposal_needs_no_permission_to_write() {
     let shop = SHOP.to_owned()
         + &rows("select 1")
         + "create role reader login password 'r'; grant usage on schema public, audit to reader;
@@ -311,7 +316,7 @@ async fn a_look_needs_no_right_to_write() {
         place.0, place.1, place.2
     );
     let reader = Dsn::parse(&text).unwrap();
-    let found = propose(&[(ShardName::from("a"), reader)], &wish(), |_| 0)
+    let found = propose(&[(ShardName::from("a"), reader)], &default_request(), |_| 0)
         .await
         .unwrap();
     assert_eq!(owners(&found), [("a", range(None, None))]);

@@ -21,11 +21,11 @@ use std::sync::OnceLock;
 /// The variable that arms points.
 pub const VARIABLE: &str = "SHARDWRIGHT_FAIL_POINTS";
 
-static ARMED: OnceLock<Result<Registry, Malformed>> = OnceLock::new();
+static REGISTRY: OnceLock<Result<Registry, Malformed>> = OnceLock::new();
 
 /// The error of an armed point with the action `error`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("fail point {name} was armed")]
+#[error("fail point {name} injected an error")]
 pub struct Injected {
     /// The name of the point.
     pub name: &'static str,
@@ -36,9 +36,9 @@ pub struct Injected {
 /// # Errors
 /// [`Injected`] if the action is `error`.
 pub async fn hit(name: &'static str) -> Result<(), Injected> {
-    match armed() {
+    match registry() {
         Ok(registry) if registry.is_empty() => Ok(()),
-        Ok(registry) => Box::pin(registry.pass(name)).await,
+        Ok(registry) => Box::pin(registry.hit(name)).await,
         Err(_) => Ok(()),
     }
 }
@@ -48,9 +48,9 @@ pub async fn hit(name: &'static str) -> Result<(), Injected> {
 /// # Errors
 /// [`Malformed`] contains the invalid part. Without this call, an invalid variable would arm nothing.
 pub fn check() -> Result<(), Malformed> {
-    armed().as_ref().map(|_| ()).map_err(Malformed::clone)
+    registry().as_ref().map(|_| ()).map_err(Malformed::clone)
 }
 
-fn armed() -> &'static Result<Registry, Malformed> {
-    ARMED.get_or_init(|| Registry::parse(&std::env::var(VARIABLE).unwrap_or_default()))
+fn registry() -> &'static Result<Registry, Malformed> {
+    REGISTRY.get_or_init(|| Registry::parse(&std::env::var(VARIABLE).unwrap_or_default()))
 }

@@ -26,7 +26,8 @@ struct Point {
     /// The number of the call at which the point fires, from 1.
     nth: u64,
     action: PointAction,
-    passed: AtomicU64,
+    /// How often the code has reached the point.
+    hits: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -54,9 +55,9 @@ impl Registry {
         self.points.is_empty()
     }
 
-    pub(crate) async fn pass(&self, name: &'static str) -> Result<(), Injected> {
+    pub(crate) async fn hit(&self, name: &'static str) -> Result<(), Injected> {
         for point in self.points.iter().filter(|point| point.name == name) {
-            if point.passed.fetch_add(1, Ordering::Relaxed) + 1 != point.nth {
+            if point.hits.fetch_add(1, Ordering::Relaxed) + 1 != point.nth {
                 continue;
             }
             tracing::warn!(fail_point = name, passage = point.nth, "fail point fired");
@@ -65,7 +66,7 @@ impl Registry {
                 PointAction::Abort => std::process::abort(),
                 PointAction::Rendezvous(path) => {
                     if let Err(error) = rendezvous::wait(path, name).await {
-                        tracing::warn!(fail_point = name, %error, "nobody at the rendezvous");
+                        tracing::warn!(fail_point = name, %error, "no process listens at the socket of the rendezvous");
                     }
                 }
             }
@@ -87,15 +88,15 @@ impl Point {
             Some(("rendezvous", path)) if !path.is_empty() => PointAction::Rendezvous(path.into()),
             _ => return None,
         };
-        let named = name
+        let has_valid_name = name
             .split_once('.')
             .is_some_and(|(step, when)| !step.is_empty() && !when.is_empty());
         let name = name.to_owned();
-        named.then(|| Self {
+        has_valid_name.then(|| Self {
             name,
             nth,
             action,
-            passed: AtomicU64::new(0),
+            hits: AtomicU64::new(0),
         })
     }
 }
@@ -105,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_that_are_wrong_are_named() {
+    fn the_error_names_the_invalid_part() {
         for part in [
             "copy.end",
             "copy.end=",
@@ -124,23 +125,23 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_point_fires_at_its_passage_only() {
+    async fn a_point_fires_only_at_its_nth_hit() {
         let armed = Registry::parse("copy.chunk#2=error,copy.end=error").expect("parsed");
         let mut failed = Vec::new();
         for _ in 0..4 {
-            failed.push(armed.pass("copy.chunk").await.is_err());
+            failed.push(armed.hit("copy.chunk").await.is_err());
         }
         assert_eq!(failed, [false, true, false, false]);
         assert_eq!(
-            armed.pass("copy.end").await,
+            armed.hit("copy.end").await,
             Err(Injected { name: "copy.end" })
         );
-        assert_eq!(armed.pass("copy.other").await, Ok(()));
+        assert_eq!(armed.hit("copy.other").await, Ok(()));
     }
 
     #[tokio::test]
-    async fn a_missing_peer_holds_nobody_up() {
+    async fn without_a_peer_the_call_does_not_wait() {
         let armed = Registry::parse("copy.end=rendezvous:/nowhere/socket").expect("parsed");
-        assert_eq!(armed.pass("copy.end").await, Ok(()));
+        assert_eq!(armed.hit("copy.end").await, Ok(()));
     }
 }

@@ -8,12 +8,12 @@ use std::process::Stdio;
 use fail_point::{Rendezvous, VARIABLE, check, hit};
 use tokio::process::{Child, Command};
 
-const ROLE: &str = "FAIL_POINT_CHILD";
+const CHILD_VARIABLE: &str = "FAIL_POINT_CHILD";
 
 /// Passes two points, and exits with 0, or with 7 if the first one fails.
 #[tokio::test]
 async fn child() {
-    if std::env::var_os(ROLE).is_none() {
+    if std::env::var_os(CHILD_VARIABLE).is_none() {
         return;
     }
     if check().is_err() {
@@ -24,14 +24,14 @@ async fn child() {
     }
     hit("copy.after_chunk")
         .await
-        .expect("armed for a rendezvous at most");
+        .expect("the point has no action, or a rendezvous");
     std::process::exit(0);
 }
 
 fn spawn(armed: &str) -> Child {
     Command::new(std::env::current_exe().expect("own path"))
         .args(["--exact", "child", "--nocapture"])
-        .env(ROLE, "1")
+        .env(CHILD_VARIABLE, "1")
         .env(VARIABLE, armed)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -51,7 +51,7 @@ fn meeting(name: &str) -> Rendezvous {
 }
 
 #[tokio::test]
-async fn an_unarmed_process_passes() {
+async fn a_process_without_armed_points_succeeds() {
     assert_eq!(exit_code("").await, Some(0));
 }
 
@@ -66,7 +66,7 @@ async fn an_abort_ends_the_process_by_a_signal() {
 }
 
 #[tokio::test]
-async fn a_typing_error_is_noticed() {
+async fn an_invalid_variable_is_reported() {
     assert_eq!(exit_code("copy.before_chunk=boom").await, Some(8));
 }
 

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Compares what clients know with what shards hold.
+/// Compares the ledger of the clients with the rows on the shards.
 #[derive(Debug, Parser)]
 #[command(name = "shardwright-ledger")]
 struct LedgerCli {
@@ -23,9 +23,9 @@ struct LedgerCli {
 
 #[derive(Debug, Subcommand)]
 enum LedgerCommand {
-    /// Check that every acknowledged transaction is on the owner of its key, once, and nothing else is.
+    /// Check that the owner of each key has every acknowledged transaction once, and nothing else.
     Check(CheckArgs),
-    /// Check a history of lists by itself, without any shard: JSON lines as `check --history` writes them.
+    /// Check a file with histories of append lists, without any shard: JSON lines as `check --history` writes them.
     History {
         /// The file.
         file: PathBuf,
@@ -43,21 +43,21 @@ struct CheckArgs {
     /// A shard and its connection string; give every shard.
     #[arg(long = "shard", value_name = "NAME=DSN", required = true)]
     shards: Vec<String>,
-    /// A migration holds: former owners keep rows, which must equal the owner's.
+    /// A migration is in the hold: an old owner has rows too, which must equal those of the new owner.
     #[arg(long)]
     hold: bool,
-    /// Write the histories of lists to this file as JSON lines, as the tools around Jepsen and Elle read them.
+    /// Write the histories of lists to this file as JSON lines, in the format of Jepsen and Elle.
     #[arg(long, value_name = "FILE")]
     history: Option<PathBuf>,
 }
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let verdict = match LedgerCli::parse().command {
-        LedgerCommand::Check(check) => run(check).await,
-        LedgerCommand::History { file } => judge(&file),
+    let is_clean = match LedgerCli::parse().command {
+        LedgerCommand::Check(check) => check_ledger(check).await,
+        LedgerCommand::History { file } => check_history(&file),
     };
-    match verdict {
+    match is_clean {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),
         Err(error) => {
@@ -67,7 +67,7 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn run(check: CheckArgs) -> anyhow::Result<bool> {
+async fn check_ledger(check: CheckArgs) -> anyhow::Result<bool> {
     let mut shards = BTreeMap::new();
     for shard in &check.shards {
         let (name, dsn) = shard
@@ -93,7 +93,7 @@ async fn run(check: CheckArgs) -> anyhow::Result<bool> {
     Ok(checked.is_clean())
 }
 
-fn judge(file: &std::path::Path) -> anyhow::Result<bool> {
+fn check_history(file: &std::path::Path) -> anyhow::Result<bool> {
     let histories = checker::check_history(file)?;
     println!("{}", serde_json::to_string_pretty(&histories)?);
     Ok(histories.not_linearizable == 0)

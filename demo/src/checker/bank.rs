@@ -27,7 +27,7 @@ impl Bank {
     /// Returns the result as text.
     pub(crate) fn text(&self) -> String {
         format!(
-            "Bank         {} transfers, {} snapshots read meanwhile; {} violations.",
+            "Bank         {} transfers, {} snapshots read; {} violations.",
             self.transfers, self.reads, self.violations
         )
     }
@@ -43,8 +43,13 @@ pub(super) fn check(expected: &ExpectedRows, observed: &ObservedRows) -> Bank {
     }
     let ids = observed.legs.keys();
     violations += count(ids.filter(|id| !expected.transfers.contains_key(id)));
-    violations += count(expected.balances.iter().filter(|read| !adds_up(read)));
-    violations += wrong_balances(observed);
+    violations += count(
+        expected
+            .balances
+            .iter()
+            .filter(|read| !has_initial_sum(read)),
+    );
+    violations += count_wrong_balances(observed);
     if let Some(base) = expected.baseline.tables.get("bank") {
         let sum: i64 = observed.bank.values().sum();
         violations += u64::from(sum != base.rows * BANK_DEPOSIT);
@@ -58,21 +63,22 @@ pub(super) fn check(expected: &ExpectedRows, observed: &ObservedRows) -> Bank {
 
 /// Returns whether the existing legs are all or none of the transfer's, as its outcome requires.
 fn is_all_or_nothing(transfer: &Transfer, legs: &[(RowKey, i64)]) -> bool {
-    let own = transfer.legs.iter().map(|leg| {
+    let expected_legs = transfer.legs.iter().map(|leg| {
         let row = (KeyShape::name(&leg.key), i64::from(leg.account));
         (row, leg.delta)
     });
-    let own: HashSet<(RowKey, i64)> = own.collect();
-    let all = legs.len() == own.len() && legs.iter().all(|leg| own.contains(leg));
+    let expected_legs: HashSet<(RowKey, i64)> = expected_legs.collect();
+    let all_exist =
+        legs.len() == expected_legs.len() && legs.iter().all(|leg| expected_legs.contains(leg));
     match transfer.outcome {
-        TransactionOutcome::Acknowledged => all,
-        TransactionOutcome::InDoubt => all || legs.is_empty(),
+        TransactionOutcome::Acknowledged => all_exist,
+        TransactionOutcome::InDoubt => all_exist || legs.is_empty(),
         TransactionOutcome::RolledBack | TransactionOutcome::Failed => legs.is_empty(),
     }
 }
 
 /// Checks one snapshot of the accounts that have transfers only among themselves.
-fn adds_up(read: &Balances) -> bool {
+fn has_initial_sum(read: &Balances) -> bool {
     let sum: i64 = read.balances.iter().sum();
     let complete = i32::try_from(read.balances.len()) == Ok(BANK_ACCOUNTS);
     complete && sum == i64::from(BANK_ACCOUNTS) * BANK_DEPOSIT
@@ -80,18 +86,18 @@ fn adds_up(read: &Balances) -> bool {
 
 /// Returns the number of accounts whose balance does not agree with the legs, and of accounts that legs name and that
 /// do not exist.
-fn wrong_balances(observed: &ObservedRows) -> u64 {
+fn count_wrong_balances(observed: &ObservedRows) -> u64 {
     let mut changes: HashMap<&RowKey, i64> = HashMap::new();
     for (account, delta) in observed.legs.values().flatten() {
         *changes.entry(account).or_default() += delta;
     }
-    let right = |account: &RowKey, balance: i64| {
+    let is_right = |account: &RowKey, balance: i64| {
         balance == BANK_DEPOSIT + changes.get(account).copied().unwrap_or(0)
     };
     let wrong = observed
         .bank
         .iter()
-        .filter(|(account, balance)| !right(account, **balance));
+        .filter(|(account, balance)| !is_right(account, **balance));
     let missing = changes
         .keys()
         .filter(|account| !observed.bank.contains_key(**account));

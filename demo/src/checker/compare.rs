@@ -25,10 +25,10 @@ pub(super) fn compare(expected: ExpectedRows, observed: ObservedRows) -> CheckRe
     };
     let mut sums = ExpectedSums::default();
     for entry in expected.entries.values() {
-        let key = own(entry, entry.op);
-        let found = observed.marks.get(&key).copied().unwrap_or(0);
+        let key = row_key(entry, entry.op);
+        let found = observed.ledger_rows.get(&key).copied().unwrap_or(0);
         let moving = expected.baseline.moving.contains(&entry.key);
-        judge(&mut checked, entry, found, moving);
+        add_transaction(&mut checked, entry, found, moving);
         let is_committed = match entry.outcome {
             TransactionOutcome::Acknowledged => true,
             TransactionOutcome::InDoubt => found > 0,
@@ -38,23 +38,23 @@ pub(super) fn compare(expected: ExpectedRows, observed: ObservedRows) -> CheckRe
             sums.add(entry);
         }
     }
-    let unknown = observed.marks.iter().filter(|((key, op), _)| {
+    let unknown = observed.ledger_rows.iter().filter(|((key, op), _)| {
         let entry = expected.entries.get(op);
         entry.is_none_or(|entry| KeyShape::name(&entry.key) != *key)
     });
     checked.phantom += unknown.map(|(_, rows)| rows.unsigned_abs()).sum::<u64>();
     sums.compare(&observed, &mut checked);
-    compare_bases(&expected, &observed, &mut checked);
+    compare_initial_rows(&expected, &observed, &mut checked);
     checked
 }
 
 /// Returns the key of a row with the transaction's shard key.
-fn own(entry: &TransactionEntry, number: i64) -> RowKey {
+fn row_key(entry: &TransactionEntry, number: i64) -> RowKey {
     (KeyShape::name(&entry.key), number)
 }
 
 /// Checks one transaction against the number of its ledger rows on the owner.
-fn judge(checked: &mut CheckReport, entry: &TransactionEntry, found: i64, moving: bool) {
+fn add_transaction(checked: &mut CheckReport, entry: &TransactionEntry, found: i64, moving: bool) {
     match entry.outcome {
         TransactionOutcome::Acknowledged => {
             checked.acknowledged += 1;
@@ -95,19 +95,21 @@ impl ExpectedSums {
         for effect in &entry.effects {
             match effect {
                 RowEffect::Account { id, delta } => {
-                    let account = self.accounts.entry(own(entry, *id)).or_default();
+                    let account = self.accounts.entry(row_key(entry, *id)).or_default();
                     account.0 += delta;
                     account.1 += 1;
                 }
-                RowEffect::Touched { id } => *self.touched.entry(own(entry, *id)).or_default() += 1,
+                RowEffect::Touched { id } => {
+                    *self.touched.entry(row_key(entry, *id)).or_default() += 1
+                }
                 RowEffect::Ordered { items } => {
-                    self.order_items.insert(own(entry, entry.op), *items);
+                    self.order_items.insert(row_key(entry, entry.op), *items);
                 }
                 RowEffect::Cancelled { op } => {
-                    self.cancelled.insert(own(entry, *op));
+                    self.cancelled.insert(row_key(entry, *op));
                 }
                 RowEffect::Logged => {
-                    self.logged.insert(own(entry, entry.op));
+                    self.logged.insert(row_key(entry, entry.op));
                 }
             }
         }
@@ -118,8 +120,8 @@ impl ExpectedSums {
         for (key, (delta, changes)) in self.accounts {
             expected.insert(key, (FIRST_BALANCE + delta, changes));
         }
-        checked.wrong += different(&expected, &observed.accounts, &(FIRST_BALANCE, 0));
-        checked.wrong += different(&self.touched, &observed.touched, &0);
+        checked.wrong += count_different(&expected, &observed.accounts, &(FIRST_BALANCE, 0));
+        checked.wrong += count_different(&self.touched, &observed.touched, &0);
 
         self.order_items
             .retain(|key, _| !self.cancelled.contains(key));
@@ -130,18 +132,18 @@ impl ExpectedSums {
                 Some(_) => checked.duplicated += 1,
             }
         }
-        let strangers = observed
+        let unexpected = observed
             .orders
             .keys()
             .filter(|key| !self.order_items.contains_key(key));
-        checked.phantom += count(strangers);
-        // Only the order shows that its items must exist, so orphaned items are searched separately.
-        let strangers = observed
+        checked.phantom += count(unexpected);
+        // An item belongs to an expected order, so items without an expected order are counted separately.
+        let unexpected = observed
             .items
             .iter()
             .filter(|(key, _)| !self.order_items.contains_key(*key));
-        let strangers = strangers.map(|(_, items)| items.unsigned_abs());
-        checked.phantom += strangers.sum::<u64>();
+        let unexpected = unexpected.map(|(_, items)| items.unsigned_abs());
+        checked.phantom += unexpected.sum::<u64>();
 
         for key in &self.logged {
             match observed.logged.get(key) {
@@ -150,16 +152,16 @@ impl ExpectedSums {
                 Some(_) => checked.duplicated += 1,
             }
         }
-        let strangers = observed
+        let unexpected = observed
             .logged
             .keys()
             .filter(|key| !self.logged.contains(key));
-        checked.phantom += count(strangers);
+        checked.phantom += count(unexpected);
     }
 }
 
 /// Returns the number of keys with different values. A key that is missing on one side has the value `absent` there.
-fn different<V: PartialEq>(
+fn count_different<V: PartialEq>(
     expected: &HashMap<RowKey, V>,
     observed: &HashMap<RowKey, V>,
     absent: &V,
@@ -172,7 +174,11 @@ fn different<V: PartialEq>(
 }
 
 /// Compares the initial rows.
-fn compare_bases(expected: &ExpectedRows, observed: &ObservedRows, checked: &mut CheckReport) {
+fn compare_initial_rows(
+    expected: &ExpectedRows,
+    observed: &ObservedRows,
+    checked: &mut CheckReport,
+) {
     for (table, base) in &expected.baseline.tables {
         let (rows, digest) = observed
             .bases

@@ -46,28 +46,35 @@ impl ExpectedRows {
                 LedgerLine::Baseline(first) => baseline = Some(first),
                 LedgerLine::Moving(keys) => moving = Some(keys),
                 LedgerLine::Crash(crash) => {
-                    let known = crashes.entry(crash.shard).or_default();
-                    *known = (*known).max(crash.number);
+                    let max_number = crashes.entry(crash.shard).or_default();
+                    *max_number = (*max_number).max(crash.number);
                 }
                 LedgerLine::Entry(entry) => {
                     let op = entry.op;
                     if entries.insert(op, entry).is_some() {
-                        return Err(malformed(index + 1, format!("operation {op} again")));
+                        return Err(malformed(
+                            index + 1,
+                            format!("operation {op} occurs a second time"),
+                        ));
                     }
                 }
                 LedgerLine::Transfer(transfer) => {
                     let id = transfer.id;
                     if transfers.insert(id, transfer).is_some() {
-                        return Err(malformed(index + 1, format!("transfer {id} again")));
+                        return Err(malformed(
+                            index + 1,
+                            format!("transfer {id} occurs a second time"),
+                        ));
                     }
                 }
                 LedgerLine::Event(event) => events.push(event),
                 LedgerLine::Balances(read) => balances.push(read),
             }
         }
-        let mut baseline = baseline.ok_or_else(|| malformed(1, "no baseline".to_owned()))?;
+        let mut baseline =
+            baseline.ok_or_else(|| malformed(1, "the file has no baseline".to_owned()))?;
         baseline.moving = moving.unwrap_or(baseline.moving);
-        doubt(&mut entries, &crashes);
+        mark_in_doubt(&mut entries, &crashes);
         Ok(Self {
             baseline,
             entries,
@@ -80,10 +87,10 @@ impl ExpectedRows {
 
 /// Marks asynchronous commits that a crash may have lost.
 ///
-/// A synchronous commit of the same client on the same shard, acknowledged before the crash began, has written
-/// everything before it to disk. Without one, PostgreSQL itself may lose acknowledged commits.
-/// everything before it on the disk; without one, PostgreSQL itself may lose what it had acknowledged.
-fn doubt(entries: &mut HashMap<i64, TransactionEntry>, crashes: &HashMap<ShardName, u64>) {
+/// A crash loses no commit that precedes a synchronous commit of the same client on the same shard, acknowledged before
+/// the crash began: the synchronous commit has flushed the log up to itself. PostgreSQL may lose later asynchronous
+/// commits, although they were acknowledged.
+fn mark_in_doubt(entries: &mut HashMap<i64, TransactionEntry>, crashes: &HashMap<ShardName, u64>) {
     for (shard, number) in crashes {
         for crash in 1..=*number {
             let mut flushed: HashMap<i32, i64> = HashMap::new();
@@ -97,13 +104,13 @@ fn doubt(entries: &mut HashMap<i64, TransactionEntry>, crashes: &HashMap<ShardNa
                 *last = (*last).max(entry.op);
             }
             for entry in entries.values_mut() {
-                let covered = flushed.get(&entry.client).is_some_and(|op| *op > entry.op);
-                let open = entry.outcome == TransactionOutcome::Acknowledged
+                let is_flushed = flushed.get(&entry.client).is_some_and(|op| *op > entry.op);
+                let may_be_lost = entry.outcome == TransactionOutcome::Acknowledged
                     && !entry.synchronous
                     && entry.shard.as_ref() == Some(shard)
                     && entry.since < crash
-                    && !covered;
-                if open {
+                    && !is_flushed;
+                if may_be_lost {
                     entry.outcome = TransactionOutcome::InDoubt;
                 }
             }
@@ -133,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn only_unflushed_acknowledgements_before_a_crash_are_in_doubt() {
+    fn only_unflushed_acknowledgements_before_a_crash_are_in_mark_in_doubt() {
         let mut entries = HashMap::from([
             entry(1, false, 0, 0),
             entry(2, true, 0, 0),
@@ -141,13 +148,13 @@ mod tests {
             entry(4, true, 0, 1),
             entry(5, false, 1, 1),
         ]);
-        doubt(&mut entries, &HashMap::from([("a".into(), 1)]));
-        let mut open: Vec<i64> = entries
+        mark_in_doubt(&mut entries, &HashMap::from([("a".into(), 1)]));
+        let mut in_doubt: Vec<i64> = entries
             .values()
             .filter(|entry| entry.outcome == TransactionOutcome::InDoubt)
             .map(|entry| entry.op)
             .collect();
-        open.sort_unstable();
-        assert_eq!(open, [3]);
+        in_doubt.sort_unstable();
+        assert_eq!(in_doubt, [3]);
     }
 }

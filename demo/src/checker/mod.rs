@@ -2,18 +2,18 @@
 //! and none of a migration's own counters.
 //!
 //! It reads the file, reads every shard, and compares. It also checks histories of lists for linearizability, and the
-//! sums of the bank. During a hold, the old owner's rows are expected and must equal the owner's. Run it when no client
-//! writes, because it does not read all shards in one snapshot.
+//! sums of the bank. During a hold, the old owner's rows are expected and must equal the new owner's. Run it when no
+//! client writes, because it does not read all shards in one snapshot.
 
 mod bank;
 mod compare;
 mod expected;
-mod held;
 mod histories;
+mod hold;
 mod observed;
 
 pub use bank::Bank;
-pub use histories::{Histories, Misfit, check_history};
+pub use histories::{Histories, InvalidEvent, check_history};
 
 use crate::ledger::BaselineError;
 use crate::shop::KeyShape;
@@ -40,7 +40,7 @@ pub struct CheckInput {
     pub hold: bool,
 }
 
-/// The result. If nothing is wrong, these are 0: `lost`, `duplicated`, `phantom`, `misplaced`, `wrong`, `diverged`,
+/// The result. These are 0 if there is no problem: `lost`, `duplicated`, `phantom`, `misplaced`, `wrong`, `diverged`,
 /// `failed`, `histories.not_linearizable` and `bank.violations`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CheckReport {
@@ -65,7 +65,7 @@ pub struct CheckReport {
     pub failed: u64,
     /// The number of rows whose values do not agree with the acknowledged transactions.
     pub wrong: u64,
-    /// The number of tables whose rows on an old owner differ from the owner's during a hold.
+    /// The number of tables whose rows on an old owner differ from the new owner's during a hold.
     pub diverged: u64,
     /// The result for the histories of lists.
     #[serde(default)]
@@ -91,10 +91,10 @@ pub struct ByPhase {
 }
 
 impl CheckReport {
-    /// Returns true if nothing is wrong.
+    /// Returns true if the checker found no problem.
     #[must_use]
     pub fn is_clean(&self) -> bool {
-        let amiss = [
+        let must_be_zero = [
             self.lost,
             self.duplicated,
             self.phantom,
@@ -105,7 +105,7 @@ impl CheckReport {
             self.histories.not_linearizable,
             self.bank.violations,
         ];
-        amiss.iter().all(|count| *count == 0)
+        must_be_zero.iter().all(|count| *count == 0)
     }
 }
 
@@ -132,13 +132,13 @@ pub enum CheckError {
         reason: String,
     },
     /// The events of a history contradict each other.
-    #[error("{}: {misfit}", path.display())]
+    #[error("{}: {invalid}", path.display())]
     History {
         /// The file.
         path: PathBuf,
         /// The event and the reason.
         #[source]
-        misfit: Misfit,
+        invalid: InvalidEvent,
     },
     /// The input lacks a shard that the map names.
     #[error("no connection string was given for shard {shard} of the map")]
@@ -150,12 +150,12 @@ pub enum CheckError {
     #[error(transparent)]
     Connect(#[from] ConnectError),
     /// A query failed.
-    #[error("could not read {what} of shard {shard}")]
+    #[error("could not read table {table} of shard {shard}")]
     Query {
         /// The shard.
         shard: ShardName,
-        /// The rows that were read.
-        what: String,
+        /// The table.
+        table: String,
         /// The error of the server.
         #[source]
         source: tokio_postgres::Error,
@@ -183,23 +183,23 @@ pub async fn check(input: &CheckInput) -> Result<CheckReport, CheckError> {
     for (shard, dsn) in &input.shards {
         let owned = owned_by(&input.map, shard);
         let reader = observed::ShardReader::open(shard, dsn).await?;
-        let mine = |table: &str| predicate(shape, &owned, table);
+        let owned_condition = |table: &str| predicate(shape, &owned, table);
         let scope = ReadScope {
             shape,
             owns: !owned.is_empty(),
             hold: input.hold,
         };
-        observed.read(&reader, &scope, &mine).await?;
+        observed.read(&reader, &scope, &owned_condition).await?;
         reader.close().await;
     }
     let diverged = if input.hold {
-        held::diverged(&expected.baseline, &input.map, &input.shards).await?
+        hold::count_diverged(&expected.baseline, &input.map, &input.shards).await?
     } else {
         0
     };
-    let histories = histories::check(&expected.events, &observed.lists).map_err(|misfit| {
+    let histories = histories::check(&expected.events, &observed.lists).map_err(|invalid| {
         let path = input.ledger.clone();
-        CheckError::History { path, misfit }
+        CheckError::History { path, invalid }
     })?;
     Ok(CheckReport {
         diverged,

@@ -26,7 +26,7 @@ pub(super) struct ReadScope {
 #[derive(Debug, Default)]
 pub(super) struct ObservedRows {
     /// The number of ledger rows, by key and operation.
-    pub(super) marks: HashMap<RowKey, i64>,
+    pub(super) ledger_rows: HashMap<RowKey, i64>,
     /// The workload's orders, by key and operation: their number, and the number of their correct items.
     pub(super) orders: HashMap<RowKey, (i64, i64)>,
     /// The number of the workload's items, by key and operation, regardless of their order.
@@ -67,13 +67,13 @@ impl ShardReader {
         self.session.close().await;
     }
 
-    pub(super) async fn rows(&self, what: &str, sql: &str) -> Result<Vec<Row>, CheckError> {
+    pub(super) async fn rows(&self, table: &str, sql: &str) -> Result<Vec<Row>, CheckError> {
         self.session
             .query(sql, &[])
             .await
             .map_err(|source| CheckError::Query {
                 shard: self.shard.clone(),
-                what: what.to_owned(),
+                table: table.to_owned(),
                 source,
             })
     }
@@ -87,12 +87,13 @@ impl ShardReader {
 }
 
 impl ObservedRows {
-    /// Adds the rows of one shard: all rows of keys for which `mine` is true, and only the number of other rows.
+    /// Adds the rows of one shard: all rows of keys for which `owned_condition` is true, and only the number of other
+    /// rows.
     pub(super) async fn read(
         &mut self,
         reader: &ShardReader,
         scope: &ReadScope,
-        mine: &impl Fn(&str) -> String,
+        owned_condition: &impl Fn(&str) -> String,
     ) -> Result<(), CheckError> {
         for table in TABLES {
             if !reader.has(table).await? {
@@ -105,20 +106,23 @@ impl ObservedRows {
                     .map(|_| ());
             }
             if !scope.hold {
-                let condition = mine(table);
+                let condition = owned_condition(table);
                 let sql = format!("select count(*) from public.{table} t where not {condition}");
                 let rows = reader.rows(table, &sql).await?;
-                let strays: i64 = rows.first().map_or(0, |row| row.get(0));
-                self.misplaced += strays.unsigned_abs();
+                let misplaced: i64 = rows.first().map_or(0, |row| row.get(0));
+                self.misplaced += misplaced.unsigned_abs();
             }
         }
         if !scope.owns {
             return Ok(());
         }
-        self.read_workload(reader, scope.shape, mine).await?;
-        self.read_values(reader, scope.shape, mine).await?;
-        self.read_lists_and_bank(reader, scope.shape, mine).await?;
-        for (table, sql) in base_digest_sql(scope.shape, mine) {
+        self.read_workload(reader, scope.shape, owned_condition)
+            .await?;
+        self.read_values(reader, scope.shape, owned_condition)
+            .await?;
+        self.read_lists_and_bank(reader, scope.shape, owned_condition)
+            .await?;
+        for (table, sql) in base_digest_sql(scope.shape, owned_condition) {
             for row in reader.rows(table, &sql).await? {
                 let digest: String = row.get(1);
                 let base = self.bases.entry(table).or_default();
@@ -133,17 +137,17 @@ impl ObservedRows {
         &mut self,
         reader: &ShardReader,
         shape: KeyShape,
-        mine: &impl Fn(&str) -> String,
+        owned_condition: &impl Fn(&str) -> String,
     ) -> Result<(), CheckError> {
         let sql = |table: &str, more: &str, rows: &str| {
             let name = shape.fill("{key_name}");
-            let condition = mine(table);
+            let condition = owned_condition(table);
             format!(
                 "select {name}, op, count(*) {more} from public.{table} t where {rows} and {condition} group by 1, 2"
             )
         };
         for row in reader.rows("ledger", &sql("ledger", "", "true")).await? {
-            *self.marks.entry(key(&row)).or_default() += row.get::<_, i64>(2);
+            *self.ledger_rows.entry(key(&row)).or_default() += row.get::<_, i64>(2);
         }
         let equal: Vec<String> = shape
             .columns_of("orders")
@@ -155,25 +159,25 @@ impl ObservedRows {
                 and (i.op, i.quantity, i.cents) = (t.op, t.quantity, t.price * 100)))::bigint",
             equal.join(" and ")
         );
-        let of_workload = "t.op is not null";
+        let is_of_workload = "t.op is not null";
         for row in reader
-            .rows("orders", &sql("orders", &items, of_workload))
+            .rows("orders", &sql("orders", &items, is_of_workload))
             .await?
         {
             let sum = self.orders.entry(key(&row)).or_default();
             sum.0 += row.get::<_, i64>(2);
             sum.1 += row.get::<_, i64>(3);
         }
-        let items = sql("order_items", "", of_workload);
+        let items = sql("order_items", "", is_of_workload);
         for row in reader.rows("order_items", &items).await? {
             *self.items.entry(key(&row)).or_default() += row.get::<_, i64>(2);
         }
-        let as_written = format!(
+        let correct_events = format!(
             ", count(*) filter (where t.kind = 'workload' and t.payload = jsonb_build_object('op', t.op) \
                 and coalesce(length(t.body), {LONG_TEXT}) = {LONG_TEXT})"
         );
         for row in reader
-            .rows("events", &sql("events", &as_written, of_workload))
+            .rows("events", &sql("events", &correct_events, is_of_workload))
             .await?
         {
             let sum = self.logged.entry(key(&row)).or_default();
@@ -187,20 +191,20 @@ impl ObservedRows {
         &mut self,
         reader: &ShardReader,
         shape: KeyShape,
-        mine: &impl Fn(&str) -> String,
+        owned_condition: &impl Fn(&str) -> String,
     ) -> Result<(), CheckError> {
         let name = shape.fill("{key_name}");
         let sql = format!(
             "select {name}, id, balance, changes from public.accounts t \
              where (changes <> 0 or balance <> {FIRST_BALANCE}) and {}",
-            mine("accounts")
+            owned_condition("accounts")
         );
         for row in reader.rows("accounts", &sql).await? {
             self.accounts.insert(key(&row), (row.get(2), row.get(3)));
         }
         let sql = format!(
             "select {name}, id, seen from public.events t where seen <> 0 and {}",
-            mine("events")
+            owned_condition("events")
         );
         for row in reader.rows("events", &sql).await? {
             self.touched.insert(key(&row), row.get(2));
@@ -212,13 +216,13 @@ impl ObservedRows {
         &mut self,
         reader: &ShardReader,
         shape: KeyShape,
-        mine: &impl Fn(&str) -> String,
+        owned_condition: &impl Fn(&str) -> String,
     ) -> Result<(), CheckError> {
         let sql = |table: &str, columns: &str| {
             let name = shape.fill("{key_name}");
             format!(
                 "select {name}, {columns} from public.{table} t where {}",
-                mine(table)
+                owned_condition(table)
             )
         };
         for row in reader.rows("lists", &sql("lists", "id, items")).await? {

@@ -35,30 +35,30 @@ impl DemoRun<'_> {
         let Some(balance) = &mut report.balance else {
             return Ok(());
         };
-        let first = &self.scenario.map;
-        balance.after = self.loads(&self.api.map(&first.name).await?).await?;
+        let first_map = &self.scenario.map;
+        balance.after = self.loads(&self.api.map(&first_map.name).await?).await?;
         if balance.by == Measure::Writes {
-            balance.before = self.loads(first).await?;
+            balance.before = self.loads(first_map).await?;
         }
         Ok(())
     }
 
     async fn loads(&self, map: &ShardMap) -> Result<Loads, DemoError> {
         match self.scenario.task.by {
-            Measure::Writes => Ok(self.writes(map)),
-            Measure::Rows | Measure::Query(_) => self.counted("count(*)").await,
+            Measure::Writes => Ok(self.acknowledged_by_owner(map)),
+            Measure::Rows | Measure::Query(_) => self.sum_over_tables("count(*)").await,
             Measure::Bytes => {
-                self.counted("coalesce(sum(pg_column_size(t.*)), 0)::bigint")
+                self.sum_over_tables("coalesce(sum(pg_column_size(t.*)), 0)::bigint")
                     .await
             }
         }
     }
 
     /// Returns the number of acknowledged transactions for each owner in `map`.
-    fn writes(&self, map: &ShardMap) -> Loads {
+    fn acknowledged_by_owner(&self, map: &ShardMap) -> Loads {
         let shards = self.scenario.shards.iter();
         let mut loads: Loads = shards.map(|shard| (ShardName::from(*shard), 0)).collect();
-        for (key, count) in self.ledger.by_key() {
+        for (key, count) in self.ledger.acknowledged_by_key() {
             let owner = map.locate(&key).map(|mapping| mapping.shard.clone());
             if let Some(load) = owner.and_then(|owner| loads.get_mut(&owner)) {
                 *load += count;
@@ -67,14 +67,15 @@ impl DemoRun<'_> {
         loads
     }
 
-    async fn counted(&self, figure: &str) -> Result<Loads, DemoError> {
+    /// Returns the sum of an SQL aggregate over all tables, for each shard.
+    async fn sum_over_tables(&self, aggregate: &str) -> Result<Loads, DemoError> {
         let mut loads = Loads::new();
         for (shard, dsn) in self.fleet.admins()? {
             let session = connect::connect(&dsn, &Session::named("demo")).await;
             let session = session.map_err(ShopError::from)?;
             let load = loads.entry(shard).or_default();
             for table in TABLES {
-                let sql = format!("select {figure} from public.{table} t");
+                let sql = format!("select {aggregate} from public.{table} t");
                 let row = session.query_one(&sql, &[]).await;
                 let row = row.map_err(|source| ShopError::Statement {
                     action: "count the load of a shard",

@@ -11,42 +11,47 @@ use crate::workload::Workload;
 use plans::id::ShardName;
 use std::time::{Duration, Instant};
 
-const LEVEL_LIMIT: Duration = Duration::from_secs(60);
+const EQUALITY_LIMIT: Duration = Duration::from_secs(60);
 const SESSIONS_LIMIT: Duration = Duration::from_secs(60);
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Pauses the clients that write, and waits until the old owner's rows equal the owner's.
-pub(super) async fn held(run: &DemoRun<'_>, workload: &Workload) -> Result<(), DemoError> {
-    print_line("the clients pause until both copies are compared");
+/// Pauses the clients that write, and waits until the old owner's rows equal the new owner's.
+pub(super) async fn compare_during_hold(
+    run: &DemoRun<'_>,
+    workload: &Workload,
+) -> Result<(), DemoError> {
+    print_line("the clients pause until the rows of both shards are compared");
     workload.pause().await;
     let begun = Instant::now();
     let checked = loop {
-        let checked = run.verdict(true).await?;
-        if checked.is_clean() || begun.elapsed() > LEVEL_LIMIT {
+        let checked = run.run_checker(true).await?;
+        if checked.is_clean() || begun.elapsed() > EQUALITY_LIMIT {
             break checked;
         }
         tokio::time::sleep(POLL_INTERVAL).await;
     };
     workload.resume();
     if checked.is_clean() {
-        print_line("both copies of the moving keys are equal while the migration holds");
+        print_line("the rows of both shards are equal during the hold");
         return Ok(());
     }
-    let problems = vec![format!("while the migration holds: {checked:?}")];
+    let problems = vec![format!(
+        "the checker found problems during the hold: {checked:?}"
+    )];
     Err(DemoError::Unclean { problems })
 }
 
 impl DemoRun<'_> {
     /// Checks after an abort that no object of the migration remains, and that the source accepts writes to the keys.
-    pub(super) async fn unwound(&self) -> Result<(), DemoError> {
+    pub(super) async fn check_after_abort(&self) -> Result<(), DemoError> {
         let left = self.leftovers(&[]).await?;
         if left.total() > 0 {
-            let problems = vec![format!("left behind after the unwinding: {left}")];
+            let problems = vec![format!("objects that remain after the abort: {left}")];
             return Err(DemoError::Unclean { problems });
         }
         let phase = self.ledger.phase();
         let before = self.ledger.tally().moving_by_phase[phase.index()];
-        self.moving(phase, before + 20).await
+        self.wait_for_moving(phase, before + 20).await
     }
 
     /// Returns the remaining objects. It waits for a moment, because sessions need time to end.
@@ -70,10 +75,10 @@ impl DemoRun<'_> {
             // A failed migration keeps its copied rows, which need not be equal.
             RunOutcome::Failed => CheckReport {
                 diverged: 0,
-                ..self.verdict(true).await?
+                ..self.run_checker(true).await?
             },
             RunOutcome::Completed | RunOutcome::Unwound | RunOutcome::RolledBack => {
-                self.verdict_of_program().await?
+                self.run_checker_program().await?
             }
         };
         self.write_history()?;
@@ -118,8 +123,8 @@ impl DemoRun<'_> {
         Ok(smaller.collect())
     }
 
-    /// Runs the checker in this process.
-    async fn verdict(&self, hold: bool) -> Result<CheckReport, DemoError> {
+    /// Runs the checker in this process. `hold`: old owners still have rows of the moving keys.
+    async fn run_checker(&self, hold: bool) -> Result<CheckReport, DemoError> {
         self.ledger
             .flush()
             .map_err(DemoError::io("write the ledger"))?;
@@ -133,10 +138,10 @@ impl DemoRun<'_> {
     }
 
     /// Runs the checker as a separate program, or in this process if the program is not installed.
-    async fn verdict_of_program(&self) -> Result<CheckReport, DemoError> {
+    async fn run_checker_program(&self) -> Result<CheckReport, DemoError> {
         let program = self.fleet.programs().join("shardwright-ledger");
         if !program.is_file() {
-            return self.verdict(false).await;
+            return self.run_checker(false).await;
         }
         self.ledger
             .flush()

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// How long the application writes undisturbed between two cutovers.
-const BETWEEN: Duration = Duration::from_millis(500);
+const PAUSE_BETWEEN_CUTOVERS: Duration = Duration::from_millis(500);
 
 /// The measurements.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -91,7 +91,7 @@ fn spread(sorted: &[f64]) -> TimeSpread {
 pub async fn write_stops(options: &Options, cutovers: u32) -> Result<WriteBlocks, DemoError> {
     options.check()?;
     cluster::sweep(&cluster::temporary_base())?;
-    let scenario = Scenario::new(options, migrate::behaviour(options));
+    let scenario = Scenario::new(options, migrate::request_options(options));
     let fleet = Arc::new(Fleet::start(options, &scenario.shards).await?);
     let measured = with_fleet(options, scenario, Arc::clone(&fleet), cutovers).await;
     if measured.is_err() {
@@ -125,8 +125,8 @@ async fn with_fleet(
     };
     let workload = run.start_workload();
     let _ticker = progress::ticker(Arc::clone(&run.ledger));
-    run.moving(LedgerPhase::Before, 20).await?;
-    let measured = run.back_and_forth(cutovers).await?;
+    run.wait_for_moving(LedgerPhase::Before, 20).await?;
+    let measured = run.repeat_cutovers(cutovers).await?;
     workload
         .stop()
         .await
@@ -135,42 +135,46 @@ async fn with_fleet(
 }
 
 impl DemoRun<'_> {
-    async fn back_and_forth(&self, cutovers: u32) -> Result<WriteBlocks, DemoError> {
+    /// Submits a migration, and alternates cutovers and rollbacks. It leaves the migration in its last hold.
+    async fn repeat_cutovers(&self, cutovers: u32) -> Result<WriteBlocks, DemoError> {
         let plan = self.api.plan(&self.scenario.request).await?;
-        self.ledger.enter(LedgerPhase::Copy);
+        self.ledger.set_phase(LedgerPhase::Copy);
         let id = self.api.submit(&plan).await?;
         let mut follower = Follower::new(&self.api, &self.ledger, id);
         let gate = |m: &MigrationStatus| m.state == MigrationState::Waiting;
         follower.until("the gate", gate).await?;
         let mut measured = WriteBlocks::default();
-        let begun = now();
+        let begun = now_micros();
         for number in 0..cutovers {
-            tokio::time::sleep(BETWEEN).await;
-            let (verb, made, held) = match number % 2 {
+            tokio::time::sleep(PAUSE_BETWEEN_CUTOVERS).await;
+            let (verb, cutover_step, hold_step) = match number % 2 {
                 0 => ("approve", StepKind::Cutover, StepKind::Hold),
                 _ => ("rollback", StepKind::Rollback, StepKind::HoldBack),
             };
             follower.command(verb).await?;
-            let held = |m: &MigrationStatus| {
-                m.step(held)
+            let in_hold = |m: &MigrationStatus| {
+                m.step(hold_step)
                     .is_some_and(|step| step.state == StepState::Running)
             };
-            let migration = follower.until("the end of the cutover", held).await?;
-            let cut: CutoverResult = migration.output(made).ok_or_else(|| DemoError::Stopped {
-                id: migration.id.clone(),
-                state: migration.state,
-                reason: migration.reason(),
-            })?;
+            let migration = follower.until("the end of the cutover", in_hold).await?;
+            let cut: CutoverResult =
+                migration
+                    .output(cutover_step)
+                    .ok_or_else(|| DemoError::Stopped {
+                        id: migration.id.clone(),
+                        state: migration.state,
+                        reason: migration.reason(),
+                    })?;
             measured.given_up = cut.attempt.0 - i64::from(number) - 1;
             measured.windows.push(cut.write_block);
         }
-        measured.between = (begun, now());
+        measured.between = (begun, now_micros());
         measured.acknowledged = self.ledger.tally().acknowledged;
         Ok(measured)
     }
 }
 
-fn now() -> u128 {
+fn now_micros() -> u128 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.unwrap_or_default().as_micros()
 }

@@ -9,20 +9,20 @@ use plans::state::step::StepState;
 use plans::step::StepKind;
 use std::time::{Duration, Instant};
 
-use super::hand::PointHold;
+use super::held_points::HeldPoints;
 use super::progress::print_line;
 use crate::points::PassedPoint;
 use fail_point::Arrival;
 
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// Longer than any gate, lease or retry should take.
+/// How long the driver waits without any change. It is longer than any step without a change should take.
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// Waits until `condition` is true.
 pub(super) async fn until(what: &str, condition: impl Fn() -> bool) -> Result<(), DemoError> {
     let begun = Instant::now();
     while !condition() {
-        limit(what, begun)?;
+        check_limit(what, begun)?;
         tokio::time::sleep(POLL_INTERVAL).await;
     }
     Ok(())
@@ -32,13 +32,13 @@ pub(super) async fn until(what: &str, condition: impl Fn() -> bool) -> Result<()
 pub(crate) async fn ready(api: &Api) -> Result<(), DemoError> {
     let begun = Instant::now();
     while !api.is_ready().await {
-        limit("the controller", begun)?;
+        check_limit("the controller", begun)?;
         tokio::time::sleep(POLL_INTERVAL).await;
     }
     Ok(())
 }
 
-fn limit(what: &str, begun: Instant) -> Result<(), DemoError> {
+fn check_limit(what: &str, begun: Instant) -> Result<(), DemoError> {
     if begun.elapsed() < LIMIT {
         return Ok(());
     }
@@ -86,7 +86,7 @@ impl<'f> Follower<'f> {
                 if self.print_state(&migration) {
                     changed = Instant::now();
                 }
-                self.keep_phase(&migration);
+                self.update_phase(&migration);
                 if goal(&migration) || migration.state == MigrationState::Unwound {
                     return Ok(migration);
                 }
@@ -98,20 +98,20 @@ impl<'f> Follower<'f> {
                     });
                 }
             }
-            limit(what, changed)?;
+            check_limit(what, changed)?;
             tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
     /// Waits until an agent waits at a fail point that the driver holds.
-    pub(super) async fn meet(
+    pub(super) async fn until_arrival(
         &mut self,
-        hand: &PointHold,
+        held_points: &HeldPoints,
         point: &PassedPoint,
     ) -> Result<Arrival, DemoError> {
         let what = format!("an agent at {}", point.name);
         tokio::select! {
-            arrival = hand.arrived(point) => arrival,
+            arrival = held_points.wait_at(point) => arrival,
             ended = self.until(&what, |_| false) => {
                 ended?;
                 Err(DemoError::Stalled { what, seconds: 0 })
@@ -120,7 +120,7 @@ impl<'f> Follower<'f> {
     }
 
     /// Waits until the migration has failed, and returns the reason.
-    pub(super) async fn failed(&mut self) -> Result<(MigrationStatus, Failure), DemoError> {
+    pub(super) async fn until_failed(&mut self) -> Result<(MigrationStatus, Failure), DemoError> {
         let begun = Instant::now();
         loop {
             if let Ok(migration) = self.api.migration(&self.id).await {
@@ -131,15 +131,15 @@ impl<'f> Follower<'f> {
                     return Ok((migration, failure));
                 }
             }
-            limit("the failure", begun)?;
+            check_limit("the failure", begun)?;
             tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
     /// Waits until the abort is complete.
-    pub(super) async fn unwound(&mut self) -> Result<(), DemoError> {
+    pub(super) async fn until_unwound(&mut self) -> Result<(), DemoError> {
         let unwound = |m: &MigrationStatus| m.state == MigrationState::Unwound;
-        self.until("the end of the unwinding", unwound).await?;
+        self.until("the end of the abort", unwound).await?;
         Ok(())
     }
 
@@ -149,7 +149,7 @@ impl<'f> Follower<'f> {
         let begun = Instant::now();
         loop {
             match self.api.command(&self.id, verb).await {
-                Err(crate::api::ApiError::Unreachable { .. }) => limit(verb, begun)?,
+                Err(crate::api::ApiError::Unreachable { .. }) => check_limit(verb, begun)?,
                 done => return Ok(done?),
             }
             tokio::time::sleep(POLL_INTERVAL).await;
@@ -158,27 +158,27 @@ impl<'f> Follower<'f> {
 
     /// Updates the phase according to the steps. The driver itself sets the phase `cutover`, which is too short to be
     /// observed.
-    fn keep_phase(&self, migration: &MigrationStatus) {
+    fn update_phase(&self, migration: &MigrationStatus) {
         let flipped = matches!(
             migration.state,
             MigrationState::Flipped | MigrationState::Completed | MigrationState::RolledBack
         );
         if flipped {
-            self.ledger.enter(LedgerPhase::After);
+            self.ledger.set_phase(LedgerPhase::After);
         } else if self.ledger.phase() == LedgerPhase::Copy && migration.is_done(StepKind::Copy) {
-            self.ledger.enter(LedgerPhase::CatchUp);
+            self.ledger.set_phase(LedgerPhase::CatchUp);
         }
     }
 
-    /// Prints the state if it has changed.
+    /// Prints the state if it has changed. Returns whether it has.
     fn print_state(&mut self, migration: &MigrationStatus) -> bool {
         let mut line = format!("{} {}", migration.id, migration.state);
         for step in &migration.steps {
-            let busy = matches!(
+            let is_active = matches!(
                 step.state,
                 StepState::Running | StepState::Backoff | StepState::Failed
             );
-            if busy {
+            if is_active {
                 line.push_str(&format!(", {} {}", step.kind, step.state));
                 if step.attempt > 1 {
                     line.push_str(&format!(" (attempt {})", step.attempt));
@@ -190,11 +190,11 @@ impl<'f> Follower<'f> {
                 }
             }
         }
-        let new = line != self.printed;
-        if new {
+        let has_changed = line != self.printed;
+        if has_changed {
             print_line(&line);
             self.printed = line;
         }
-        new
+        has_changed
     }
 }

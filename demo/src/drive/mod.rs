@@ -8,14 +8,14 @@ mod balance;
 mod check;
 mod cutovers;
 mod follow;
-mod hand;
+mod held_points;
+mod kill;
 mod migrate;
 mod operate;
 mod orphan;
 mod progress;
 mod stall;
-mod stop;
-mod strike;
+mod step_action;
 mod trouble;
 
 use crate::api::Api;
@@ -30,19 +30,20 @@ use client::{Map, ShardAccess};
 pub use cutovers::{TimeSpread, WriteBlocks, write_stops};
 pub(crate) use follow::ready;
 use futures::future::LocalBoxFuture;
-use hand::PointHold;
+use held_points::HeldPoints;
+use kill::PlannedKill;
+pub(crate) use kill::{blocking, crash};
 use plans::id::ShardName;
 use progress::print_line;
 use std::collections::HashMap;
 use std::io::{ErrorKind, Write};
 use std::sync::Arc;
-use stop::StepAction;
-use strike::PlannedKill;
-pub(crate) use strike::{blocking, crash};
+use step_action::StepAction;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// The maximum number of migrations, if they are aborted without a command.
-const ATTEMPTS: u32 = 3;
+/// The maximum number of migrations that are aborted without a command. After each other one, the driver submits
+/// another migration.
+const MAX_UNREQUESTED_ABORTS: u32 = 3;
 
 /// The data that the parts of a run share.
 #[derive(Debug)]
@@ -70,7 +71,7 @@ async fn run_demo(options: Options) -> Result<RunReport, DemoError> {
     let mut terminate =
         signal(SignalKind::terminate()).map_err(DemoError::io("listen for signals"))?;
     let report = tokio::select! {
-        ended = whole(&options) => ended?,
+        ended = run_with_new_fleet(&options) => ended?,
         _ = tokio::signal::ctrl_c() => return Err(DemoError::Interrupted),
         _ = terminate.recv() => return Err(DemoError::Interrupted),
     };
@@ -87,11 +88,11 @@ async fn run_demo(options: Options) -> Result<RunReport, DemoError> {
     }
 }
 
-/// Runs the demo with a fleet. After an error it prints the ends of the logs.
-async fn whole(options: &Options) -> Result<RunReport, DemoError> {
+/// Starts a fleet, and runs the demo with it. After an error it prints the ends of the logs.
+async fn run_with_new_fleet(options: &Options) -> Result<RunReport, DemoError> {
     // Remove clusters of earlier runs that were killed.
     cluster::sweep(&cluster::temporary_base())?;
-    let scenario = Scenario::new(options, migrate::behaviour(options));
+    let scenario = Scenario::new(options, migrate::request_options(options));
     let shards = scenario.shards.len();
     print_line(&format!("starting {shards} shards and the control store"));
     let fleet = Arc::new(Fleet::start(options, &scenario.shards).await?);
@@ -113,10 +114,10 @@ async fn with_fleet(
     scenario: Scenario,
     fleet: Arc<Fleet>,
 ) -> Result<RunReport, DemoError> {
-    let strike = PlannedKill::prepare(options, &fleet)?;
-    let hand = PointHold::prepare(options, &fleet)?;
-    let mut armed = hand.armed().to_vec();
-    armed.extend(strike.as_ref().map(PlannedKill::armed));
+    let planned_kill = PlannedKill::prepare(options, &fleet)?;
+    let held_points = HeldPoints::prepare(options, &fleet)?;
+    let mut armed = held_points.armed().to_vec();
+    armed.extend(planned_kill.as_ref().map(PlannedKill::armed));
     fleet.start_programs(&armed).await?;
     print_line(&format!(
         "loading a shop of {} tenants",
@@ -136,7 +137,7 @@ async fn with_fleet(
         map,
         ledger: Arc::new(ledger),
     };
-    run.drive(strike, &hand).await
+    run.drive(planned_kill, &held_points).await
 }
 
 /// Registers the shards and the map at the controller, and connects the application.
@@ -154,7 +155,7 @@ pub(crate) async fn register(
         ..client::Options::default()
     };
     let (url, name) = (fleet.url(), &scenario.map.name);
-    let map = Map::connect_with(&url, name, access(fleet)?, options).await?;
+    let map = Map::connect_with(&url, name, shard_access(fleet)?, options).await?;
     Ok(map)
 }
 
@@ -166,7 +167,7 @@ pub(crate) async fn load(scenario: &Scenario, fleet: &Fleet) -> Result<Ledger, D
     for (shard, dsn) in &admins {
         let owned = scenario.owned_by(shard.as_str());
         if !owned.is_empty() {
-            loads.push(async move { shop.load(dsn, &owned, scenario.busy()).await });
+            loads.push(async move { shop.load(dsn, &owned, scenario.keys_with_most_rows()).await });
         }
     }
     futures::future::try_join_all(loads).await?;
@@ -180,30 +181,32 @@ pub(crate) async fn load(scenario: &Scenario, fleet: &Fleet) -> Result<Ledger, D
 impl DemoRun<'_> {
     async fn drive(
         &self,
-        strike: Option<PlannedKill>,
-        hand: &PointHold,
+        planned_kill: Option<PlannedKill>,
+        held_points: &HeldPoints,
     ) -> Result<RunReport, DemoError> {
         let servers = self.fleet.versions();
-        let mut report = RunReport::begun(&self.scenario.task, servers, self.evidence());
+        let mut report = RunReport::empty(&self.scenario.task, servers, self.evidence_text());
         report.map_version.before = self.map.current().version.0;
         let workload = self.start_workload();
         let ticker = progress::ticker(Arc::clone(&self.ledger));
-        self.moving(LedgerPhase::Before, self.goal(10)).await?;
-        let struck = strike.map(|strike| strike.start(&self.fleet, &self.ledger, self.api.clone()));
+        self.wait_for_moving(LedgerPhase::Before, self.goal(10))
+            .await?;
+        let pending_kill =
+            planned_kill.map(|kill| kill.start(&self.fleet, &self.ledger, self.api.clone()));
         if self.scenario.task.is_plain_split() {
-            self.migrations(hand, &workload, &mut report).await?;
+            self.migrations(held_points, &workload, &mut report).await?;
         } else {
             self.operation(&workload, &mut report).await?;
         }
         drop(ticker);
-        self.acknowledged(self.ledger.tally().acknowledged + 200)
+        self.wait_for_acknowledged(self.ledger.tally().acknowledged + 200)
             .await?;
         workload
             .stop()
             .await
             .map_err(DemoError::io("write the ledger"))?;
-        report.kill = match struck {
-            Some(struck) => struck.ended().await?,
+        report.kill = match pending_kill {
+            Some(kill) => kill.result().await?,
             None => None,
         };
         self.check(&mut report).await?;
@@ -213,12 +216,12 @@ impl DemoRun<'_> {
 
     /// Adds the controller's report of the operation, and writes it to a file.
     async fn add_operation_report(&self, report: &mut RunReport) -> Result<(), DemoError> {
-        let Some(id) = self.api.newest().await? else {
+        let Some(id) = self.api.newest_operation().await? else {
             return Ok(());
         };
-        report.foreseen = self.api.foreseen(&id).await?;
+        report.forecasts = self.api.forecasts(&id).await?;
         if let Some(path) = &self.options.evidence {
-            let page = self.api.evidence(&id).await?;
+            let page = self.api.html_report(&id).await?;
             let file = path.display();
             std::fs::write(path, page).map_err(DemoError::io(format!("write {file}")))?;
             report.evidence += &format!("; the migration's report is {file}");
@@ -230,16 +233,16 @@ impl DemoRun<'_> {
     /// command.
     async fn migrations(
         &self,
-        hand: &PointHold,
+        held_points: &HeldPoints,
         workload: &Workload,
         report: &mut RunReport,
     ) -> Result<(), DemoError> {
-        let mut unasked = 0;
+        let mut unrequested_aborts = 0;
         loop {
-            report.attempts += 1;
+            report.submitted_migrations += 1;
             let aborted = report.aborted_at.len();
-            let stops = StepAction::of(self.options, aborted);
-            report.result = match self.migrate(&stops, hand, workload, report).await {
+            let actions = StepAction::for_migration(self.options, aborted);
+            report.result = match self.migrate(&actions, held_points, workload, report).await {
                 Err(stopped @ DemoError::Stopped { .. }) => {
                     print_line(&stopped.to_string());
                     RunOutcome::Failed
@@ -249,7 +252,7 @@ impl DemoRun<'_> {
             if report.result != RunOutcome::Unwound {
                 return Ok(());
             }
-            self.unwound().await?;
+            self.check_after_abort().await?;
             if report.aborted_at.len() > aborted {
                 if report.aborted_at.len() >= self.options.abort_at.len() {
                     return Ok(());
@@ -257,8 +260,8 @@ impl DemoRun<'_> {
                 print_line("aborted; submitting the next one");
                 continue;
             }
-            unasked += 1;
-            if unasked == ATTEMPTS {
+            unrequested_aborts += 1;
+            if unrequested_aborts == MAX_UNREQUESTED_ABORTS {
                 return Ok(());
             }
             print_line("the migration was aborted before the flip; submitting it again");
@@ -279,13 +282,13 @@ impl DemoRun<'_> {
         Workload::start(settings, self.scenario.shop, &self.map, &self.ledger)
     }
 
-    /// Returns a part of the run's goal for a gate, but at least 20.
+    /// Returns the number of transactions to wait for at a gate: `percent` of half of the run's goal, but at least 20.
     fn goal(&self, percent: u64) -> u64 {
         (self.options.goal() * percent / 200).max(20)
     }
 
     /// Waits until this number of transactions with moving keys were acknowledged in a phase.
-    async fn moving(&self, phase: LedgerPhase, goal: u64) -> Result<(), DemoError> {
+    async fn wait_for_moving(&self, phase: LedgerPhase, goal: u64) -> Result<(), DemoError> {
         let what = format!("{goal} transactions on moving keys in phase {phase}");
         follow::until(&what, || {
             self.ledger.tally().moving_by_phase[phase.index()] >= goal
@@ -294,12 +297,12 @@ impl DemoRun<'_> {
     }
 
     /// Waits until this number of transactions were acknowledged.
-    async fn acknowledged(&self, goal: u64) -> Result<(), DemoError> {
+    async fn wait_for_acknowledged(&self, goal: u64) -> Result<(), DemoError> {
         let what = format!("{goal} transactions");
         follow::until(&what, || self.ledger.tally().acknowledged >= goal).await
     }
 
-    fn evidence(&self) -> String {
+    fn evidence_text(&self) -> String {
         let dir = self.fleet.dir().display();
         if self.options.keep {
             format!("ledger and logs are in {dir}")
@@ -309,10 +312,10 @@ impl DemoRun<'_> {
     }
 }
 
-fn access(fleet: &Fleet) -> Result<ShardAccess, DemoError> {
+fn shard_access(fleet: &Fleet) -> Result<ShardAccess, DemoError> {
     let mut shards: HashMap<ShardName, connect::Dsn> = HashMap::new();
     for (name, _) in fleet.shards() {
-        shards.insert(name.into(), fleet.app(name)?);
+        shards.insert(name.into(), fleet.app_dsn(name)?);
     }
     Ok(ShardAccess::fixed(shards))
 }

@@ -48,10 +48,12 @@ struct OperationMoves {
     ids: Vec<String>,
     /// The last printed line of each move.
     printed: BTreeMap<String, String>,
+    /// When a line was last printed.
     changed: Instant,
     approved: BTreeSet<String>,
     finished: BTreeSet<String>,
-    held: bool,
+    /// True if the rows of both shards were compared, or are being compared.
+    compared: bool,
     /// When keys were first and last observed to be read-only, and the number of successful reads at these times.
     read_only: Option<[(Instant, u64); 2]>,
 }
@@ -63,7 +65,7 @@ impl DemoRun<'_> {
         workload: &Workload,
         report: &mut RunReport,
     ) -> Result<(), DemoError> {
-        report.attempts = 1;
+        report.submitted_migrations = 1;
         report.balance = self.balance_before().await?;
         let plan = self.api.plan(&self.scenario.request).await?;
         print_plan(&plan);
@@ -73,15 +75,15 @@ impl DemoRun<'_> {
             all.union(&planned.moving.keys)
         });
         self.ledger
-            .moves(&keys)
+            .set_moving_keys(&keys)
             .map_err(DemoError::io("write the ledger"))?;
         let readers = self.readers();
-        self.ledger.enter(LedgerPhase::Copy);
+        self.ledger.set_phase(LedgerPhase::Copy);
         let id = self.api.submit(&plan).await?;
         let mut moves = OperationMoves::new(id, plan.moves.len());
         let named = moves.ids.iter().zip(&plan.moves);
         report.moves = named
-            .map(|(id, planned)| MovedKeys::begun(id, planned))
+            .map(|(id, planned)| MovedKeys::new(id, planned))
             .collect();
         report.result = match self.follow(&mut moves, &readers, workload, report).await {
             Err(stopped @ DemoError::Stopped { .. }) => {
@@ -91,10 +93,10 @@ impl DemoRun<'_> {
             ended => ended.map(|()| RunOutcome::Completed)?,
         };
         if self.scenario.task.mode == Mode::Offline {
-            let current = moves
+            let read_only = moves
                 .read_only
                 .map(|[from, to]| (to.0 - from.0, to.1 - from.1));
-            let (time, reads) = current.unwrap_or_default();
+            let (time, reads) = read_only.unwrap_or_default();
             report.read_only_ms = u64::try_from(time.as_millis()).ok();
             report.reads_while_read_only = Some(reads);
         }
@@ -118,7 +120,7 @@ impl DemoRun<'_> {
         loop {
             let all = self.read_moves(moves).await?;
             moves.print_changes(&all);
-            report.count(&all);
+            report.set_figures(&all);
             moves.count_reads(&all, readers);
             if let Some(stopped) = all.iter().find(|m| is_stopped(m)) {
                 return Err(DemoError::Stopped {
@@ -127,12 +129,12 @@ impl DemoRun<'_> {
                     reason: stopped.reason(),
                 });
             }
-            self.keep_phase(&all);
+            self.update_phase(&all);
             if all.iter().all(|m| m.state == State::Completed) {
-                return self.enough(LedgerPhase::After).await;
+                return self.wait_for_enough(LedgerPhase::After).await;
             }
-            self.push(moves, &all, workload).await?;
-            moves.limit()?;
+            self.send_commands(moves, &all, workload).await?;
+            moves.check_limit()?;
             tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
@@ -142,25 +144,25 @@ impl DemoRun<'_> {
         loop {
             let calls = moves.ids.iter().map(|id| self.api.migration(id));
             match futures::future::try_join_all(calls).await {
-                Err(crate::api::ApiError::Unreachable { .. }) => moves.limit()?,
+                Err(crate::api::ApiError::Unreachable { .. }) => moves.check_limit()?,
                 all => return Ok(all?),
             }
             tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
-    fn keep_phase(&self, all: &[MigrationStatus]) {
+    fn update_phase(&self, all: &[MigrationStatus]) {
         if all.iter().all(is_flipped) {
-            self.ledger.enter(LedgerPhase::After);
+            self.ledger.set_phase(LedgerPhase::After);
         } else if self.ledger.phase() == LedgerPhase::Copy
             && all.iter().all(|m| m.is_done(StepKind::Copy))
         {
-            self.ledger.enter(LedgerPhase::CatchUp);
+            self.ledger.set_phase(LedgerPhase::CatchUp);
         }
     }
 
     /// Sends the commands that an operator would send now.
-    async fn push(
+    async fn send_commands(
         &self,
         moves: &mut OperationMoves,
         all: &[MigrationStatus],
@@ -168,24 +170,25 @@ impl DemoRun<'_> {
     ) -> Result<(), DemoError> {
         for migration in all.iter().filter(|m| m.state == State::Waiting) {
             if moves.approved.insert(migration.id.clone()) {
-                self.ledger.enter(LedgerPhase::CatchUp);
-                self.moving(LedgerPhase::CatchUp, self.goal(2)).await?;
-                self.ledger.enter(LedgerPhase::Cutover);
+                self.ledger.set_phase(LedgerPhase::CatchUp);
+                self.wait_for_moving(LedgerPhase::CatchUp, self.goal(2))
+                    .await?;
+                self.ledger.set_phase(LedgerPhase::Cutover);
                 self.command(&migration.id, "approve").await?;
             }
         }
         let online = self.scenario.task.mode == Mode::Online;
         let flipped = all.iter().all(is_flipped);
-        if online && flipped && !moves.held {
-            moves.held = true;
-            self.enough(LedgerPhase::After).await?;
-            check::held(self, workload).await?;
+        if online && flipped && !moves.compared {
+            moves.compared = true;
+            self.wait_for_enough(LedgerPhase::After).await?;
+            check::compare_during_hold(self, workload).await?;
         }
-        // A move that waits until another one is finished could wait forever.
-        let stuck = all
+        // If every move has flipped or waits to start, a move may wait until another one is finished.
+        let none_runs = all
             .iter()
             .all(|m| m.state == State::Planned || is_flipped(m));
-        if online && (flipped || stuck) {
+        if online && (flipped || none_runs) {
             for migration in all.iter().filter(|m| m.state == State::Flipped) {
                 if moves.finished.insert(migration.id.clone()) {
                     self.command(&migration.id, "finish").await?;
@@ -196,8 +199,8 @@ impl DemoRun<'_> {
     }
 
     /// Waits until enough transactions with moving keys were written, some of them in this phase.
-    pub(super) async fn enough(&self, phase: LedgerPhase) -> Result<(), DemoError> {
-        self.moving(phase, self.goal(2)).await?;
+    pub(super) async fn wait_for_enough(&self, phase: LedgerPhase) -> Result<(), DemoError> {
+        self.wait_for_moving(phase, self.goal(2)).await?;
         let goal = self.options.goal_on_moving_keys();
         let what = format!("{goal} transactions on moving keys");
         follow::until(&what, || self.ledger.tally().moving >= goal).await
@@ -231,12 +234,12 @@ impl OperationMoves {
             changed: Instant::now(),
             approved: BTreeSet::new(),
             finished: BTreeSet::new(),
-            held: false,
+            compared: false,
             read_only: None,
         }
     }
 
-    fn limit(&self) -> Result<(), DemoError> {
+    fn check_limit(&self) -> Result<(), DemoError> {
         if self.changed.elapsed() < LIMIT {
             return Ok(());
         }
@@ -250,7 +253,7 @@ impl OperationMoves {
     /// Prints what has changed.
     fn print_changes(&mut self, all: &[MigrationStatus]) {
         for migration in all {
-            let line = line(migration);
+            let line = status_line(migration);
             if self.printed.get(&migration.id) != Some(&line) {
                 print_line(&line);
                 self.printed.insert(migration.id.clone(), line);
@@ -280,17 +283,17 @@ fn is_stopped(migration: &MigrationStatus) -> bool {
 }
 
 /// Describes a move in one line.
-fn line(migration: &MigrationStatus) -> String {
+fn status_line(migration: &MigrationStatus) -> String {
     let mut line = format!("{} {}", migration.id, migration.state);
     for step in &migration.steps {
-        let busy = matches!(
+        let is_active = matches!(
             step.state,
             StepState::Running | StepState::Backoff | StepState::Failed
         );
-        if busy {
+        if is_active {
             line.push_str(&format!(", {} {}", step.kind, step.state));
         }
-        if busy
+        if is_active
             && step.state != StepState::Running
             && let Some(failure) = &step.failure
         {
@@ -298,7 +301,7 @@ fn line(migration: &MigrationStatus) -> String {
         }
     }
     if let Some(reason) = &migration.waiting_for {
-        line.push_str(&format!(" (held back: {reason})"));
+        line.push_str(&format!(" (waits: {reason})"));
     }
     line
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::task::JoinHandle;
 
-const EVERY: Duration = Duration::from_secs(5);
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Prints a line with the time of day.
 pub(super) fn print_line(text: &str) {
@@ -25,7 +25,7 @@ pub(super) fn print_line(text: &str) {
 pub(super) fn ticker(ledger: Arc<Ledger>) -> Ticker {
     Ticker(tokio::spawn(async move {
         loop {
-            tokio::time::sleep(EVERY).await;
+            tokio::time::sleep(PROGRESS_INTERVAL).await;
             let tally = ledger.tally();
             print_line(&format!(
                 "         {} transactions acknowledged, {} on moving keys; phase {}",

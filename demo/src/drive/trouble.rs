@@ -5,9 +5,9 @@
 
 use super::DemoRun;
 use super::follow::Follower;
-use super::hand::PointHold;
+use super::held_points::HeldPoints;
+use super::kill::blocking;
 use super::progress::print_line;
-use super::strike::blocking;
 use crate::error::DemoError;
 use crate::options::{Trouble, TroubleKind};
 use crate::points;
@@ -20,19 +20,25 @@ use rand::Rng;
 use std::time::{Duration, Instant};
 
 impl DemoRun<'_> {
-    /// Causes the failure, waits until the migration has failed or the time limit has passed, and repairs the failure.
+    /// Causes the failure, waits until the migration has failed or, for an outage, its duration has passed, and repairs
+    /// the failure.
     pub(super) async fn trouble(
         &self,
         trouble: Trouble,
-        hand: &PointHold,
+        held_points: &HeldPoints,
         follower: &mut Follower<'_>,
         report: &mut RunReport,
     ) -> Result<(), DemoError> {
-        let arrival = follower.meet(hand, &points::of_step(trouble.step)).await?;
-        let session = self.target().await?;
-        print_line(&format!("trouble on the target: {}", trouble.kind));
+        let arrival = follower
+            .until_arrival(held_points, &points::of_step(trouble.step))
+            .await?;
+        let session = self.target_session().await?;
+        print_line(&format!(
+            "causing a failure of the target: {}",
+            trouble.kind
+        ));
         let begun = Instant::now();
-        self.make(trouble.kind, &session).await?;
+        self.cause(trouble.kind, &session).await?;
         drop(arrival);
         let mut troubled = TroubleReport {
             kind: trouble.kind.to_string(),
@@ -43,9 +49,9 @@ impl DemoRun<'_> {
             retained_peak_bytes: None,
         };
         if trouble.kind == TroubleKind::Outage {
-            troubled.retained_peak_bytes = Some(self.watch_log(begun).await?);
+            troubled.retained_peak_bytes = Some(self.observe_log(begun).await?);
         } else {
-            let (failed, failure) = follower.failed().await?;
+            let (failed, failure) = follower.until_failed().await?;
             let step = failed.steps.iter();
             let mut step = step.filter(|step| step.state == StepState::Failed);
             troubled.failed_step = step.next().map(|step| step.kind);
@@ -53,23 +59,26 @@ impl DemoRun<'_> {
         }
         troubled.lasted_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         report.troubles.push(troubled);
-        self.acknowledged(self.ledger.tally().acknowledged + self.goal(4))
+        self.wait_for_acknowledged(self.ledger.tally().acknowledged + self.goal(4))
             .await?;
-        print_line(&format!("fixing: {}", trouble.kind));
+        print_line(&format!(
+            "repairing the failure of the target: {}",
+            trouble.kind
+        ));
         self.repair(trouble.kind, &session).await
     }
 
     /// Waits while the target is unreachable. Returns the greatest number of bytes of log that the source retained for
     /// a slot.
-    async fn watch_log(&self, since: Instant) -> Result<i64, DemoError> {
-        const KEPT: &str = "select coalesce(max(pg_catalog.pg_wal_lsn_diff(pg_catalog.pg_current_wal_lsn(), restart_lsn)), 0)::bigint \
+    async fn observe_log(&self, since: Instant) -> Result<i64, DemoError> {
+        const RETAINED_BYTES: &str = "select coalesce(max(pg_catalog.pg_wal_lsn_diff(pg_catalog.pg_current_wal_lsn(), restart_lsn)), 0)::bigint \
             from pg_catalog.pg_replication_slots where starts_with(slot_name::text, 'shardwright_')";
-        let session = self.admin(0).await?;
+        let session = self.admin_session(0).await?;
         let mut peak = 0;
         while since.elapsed() < Duration::from_secs(self.options.outage_s.into()) {
-            let row = session.query_one(KEPT, &[]).await;
+            let row = session.query_one(RETAINED_BYTES, &[]).await;
             let row = row.map_err(|source| crate::shop::ShopError::Statement {
-                action: "watch the source's log",
+                action: "read how much log the source retains",
                 source,
             })?;
             peak = peak.max(row.get(0));
@@ -78,7 +87,7 @@ impl DemoRun<'_> {
         Ok(peak)
     }
 
-    async fn make(&self, kind: TroubleKind, session: &Connected) -> Result<(), DemoError> {
+    async fn cause(&self, kind: TroubleKind, session: &Connected) -> Result<(), DemoError> {
         match kind {
             TroubleKind::Password => {
                 let other = format!("{:032x}", rand::rng().random::<u128>());
@@ -117,11 +126,11 @@ impl DemoRun<'_> {
         }
     }
 
-    async fn target(&self) -> Result<Connected, DemoError> {
-        self.admin(1).await
+    async fn target_session(&self) -> Result<Connected, DemoError> {
+        self.admin_session(1).await
     }
 
-    async fn admin(&self, shard: usize) -> Result<Connected, DemoError> {
+    async fn admin_session(&self, shard: usize) -> Result<Connected, DemoError> {
         let (_, dsn) = self.fleet.admins()?.remove(shard);
         let session = connect::connect(&dsn, &Session::named("demo")).await;
         Ok(session.map_err(crate::shop::ShopError::from)?)
@@ -135,7 +144,7 @@ fn set_password(password: &str) -> String {
 async fn run(session: &Connected, sql: &str) -> Result<(), DemoError> {
     let done = session.batch_execute(sql).await;
     let done = done.map_err(|source| crate::shop::ShopError::Statement {
-        action: "make or mend trouble on the target",
+        action: "cause or repair a failure of the target",
         source,
     });
     Ok(done?)

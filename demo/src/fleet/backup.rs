@@ -12,14 +12,14 @@ use tokio::process::Command;
 impl Fleet {
     /// Writes the current control store to a file.
     pub(crate) async fn dump_store(&self, file: &Path) -> Result<(), DemoError> {
-        let mut dump = self.at_the_store("pg_dump")?;
+        let mut dump = self.store_command("pg_dump")?;
         dump.arg("--format=custom").arg("--file").arg(file);
-        done("dump the control store", dump).await
+        run_to_end("dump the control store", dump).await
     }
 
     /// Replaces the control store by that in a file, and ends its sessions.
     pub(crate) async fn restore_store(&self, file: &Path) -> Result<(), DemoError> {
-        if let Some(server) = self.operator(Process::Store)? {
+        if let Some(server) = self.operator_dsn(Process::Store)? {
             let session = connect::connect(&server, &Session::named("operator")).await;
             let session = session.map_err(ShopError::from)?;
             let database = quote_ident(&self.store.database);
@@ -35,14 +35,14 @@ impl Fleet {
             }
             session.close().await;
         }
-        let mut restore = self.at_the_store("pg_restore")?;
+        let mut restore = self.store_command("pg_restore")?;
         restore.arg("--exit-on-error").arg(file);
-        done("restore the control store", restore).await
+        run_to_end("restore the control store", restore).await
     }
 
     /// Returns a command that runs a program of PostgreSQL and connects directly to the control store's database, not
     /// through a proxy.
-    fn at_the_store(&self, program: &str) -> Result<Command, DemoError> {
+    fn store_command(&self, program: &str) -> Result<Command, DemoError> {
         let server = &self.servers[self.store.server];
         let password = std::fs::read_to_string(server.password_file());
         let password = password.map_err(DemoError::io("read the control store's password"))?;
@@ -55,7 +55,7 @@ impl Fleet {
     }
 }
 
-async fn done(action: &str, mut command: Command) -> Result<(), DemoError> {
+async fn run_to_end(action: &str, mut command: Command) -> Result<(), DemoError> {
     let output = command.kill_on_drop(true).output().await;
     let output = output.map_err(DemoError::io(action))?;
     if output.status.success() {

@@ -21,7 +21,7 @@ pub(crate) struct Child {
     /// The folder for temporary files.
     scratch: PathBuf,
     /// The port of a proxy through which the program reaches the controller; `None`: it connects directly.
-    by: Option<u16>,
+    proxy_port: Option<u16>,
     process: Option<tokio::process::Child>,
 }
 
@@ -39,15 +39,15 @@ impl Child {
             args: args.iter().map(|arg| (*arg).to_owned()).collect(),
             log,
             scratch,
-            by: None,
+            proxy_port: None,
             process: None,
         }
     }
 
     /// Routes requests to the controller through the proxy on `port`. The program still gets the controller's own
     /// address, and its requests contain that address.
-    pub(crate) fn pass_by(&mut self, port: u16) {
-        self.by = Some(port);
+    pub(crate) fn route_through_proxy(&mut self, port: u16) {
+        self.proxy_port = Some(port);
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -75,7 +75,7 @@ impl Child {
             // An interrupt at the terminal reaches only the demo, which then stops its programs.
             .process_group(0)
             .kill_on_drop(true);
-        if let Some(port) = self.by {
+        if let Some(port) = self.proxy_port {
             command.env("http_proxy", format!("http://127.0.0.1:{port}"));
         }
         self.process = Some(command.spawn().map_err(failed(&self.program))?);
@@ -88,10 +88,10 @@ impl Child {
         i32::try_from(id).ok()
     }
 
-    /// Returns whether its log contains this text.
-    pub(crate) fn has_logged(&self, words: &str) -> bool {
+    /// Returns whether the log of the program contains this text.
+    pub(crate) fn has_logged(&self, text: &str) -> bool {
         let log = std::fs::read(&self.log).unwrap_or_default();
-        String::from_utf8_lossy(&log).contains(words)
+        String::from_utf8_lossy(&log).contains(text)
     }
 
     /// Kills the program with SIGKILL, and returns when the process has ended.

@@ -1,7 +1,7 @@
 //! A wall clock of its own for one server, which can be set while the server runs.
 //!
-//! A small library is preloaded between the server and the system's clock. The C compiler of this machine builds it.
-//! The machine's own clock is never changed.
+//! A small library, which is preloaded into the server, replaces the functions that read the system's clock. The C
+//! compiler of this machine builds it. The machine's own clock is never changed.
 
 use super::Folder;
 use crate::error::DemoError;
@@ -57,7 +57,7 @@ impl Clock {
         Ok(clock)
     }
 
-    /// Sets the clock to this number of seconds ahead of the machine's, for all processes of the server at once.
+    /// Sets the clock to this number of seconds ahead of the machine's, for all processes of the server.
     pub(crate) fn set(&self, seconds: i64) -> Result<(), DemoError> {
         let written = self.file.write_all_at(&seconds.to_ne_bytes(), 0);
         written.map_err(DemoError::io("set a server's clock"))
@@ -82,7 +82,7 @@ mod tests {
     use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
     /// Returns by how many seconds the output of `date` is ahead of this process.
-    fn ahead(clock: &Clock) -> i64 {
+    fn seconds_ahead(clock: &Clock) -> i64 {
         let mut date = Command::new("date");
         let output = date.arg("+%s").envs(clock.variables()).output().unwrap();
         let shown: i64 = String::from_utf8(output.stdout)
@@ -95,12 +95,12 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_goes_as_it_was_set_for_whoever_has_it() {
+    fn a_process_with_the_library_reads_the_clock_that_was_set() {
         let clock = Clock::build().unwrap();
         let close = Duration::from_secs(60).as_secs().cast_signed();
         for seconds in [0, 3_600, -3_600] {
             clock.set(seconds).unwrap();
-            let ahead = ahead(&clock);
+            let ahead = seconds_ahead(&clock);
             assert!(
                 (ahead - seconds).abs() < close,
                 "{ahead} instead of {seconds}"

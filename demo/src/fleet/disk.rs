@@ -35,8 +35,8 @@ impl Disk {
         })
     }
 
-    /// Tries whether this process may mount a disk.
-    pub(crate) fn attempt() -> Result<(), DemoError> {
+    /// Mounts and unmounts a disk, to find out whether this process may do so.
+    pub(crate) fn try_mount() -> Result<(), DemoError> {
         let folder = Folder::create("mount", false)?;
         Self::mount(&folder.path.join("disk"), 1).map(drop)
     }

@@ -8,9 +8,9 @@ mod backup;
 mod child;
 mod clock;
 mod disk;
-mod doors;
 mod folder;
-mod ground;
+mod listen_addresses;
+mod server_group;
 mod servers;
 
 use crate::error::DemoError;
@@ -23,12 +23,12 @@ use cluster::Cluster;
 use connect::Dsn;
 use controller_client::Identity;
 pub(crate) use disk::Disk;
-pub(crate) use doors::ListenAddresses;
 use folder::Folder;
-pub(crate) use ground::{ServerGroup, TestEquipment};
+pub(crate) use listen_addresses::ListenAddresses;
 use plans::id::ShardName;
 use rand::Rng;
-use servers::{launch, places, settings};
+pub(crate) use server_group::{ServerGroup, TestEquipment};
+use servers::{launch, server_layout, settings};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -39,10 +39,12 @@ use tokio::sync::Mutex;
 pub(crate) const SOURCE: &str = "a";
 /// The shard that receives the moving keys.
 pub(crate) const TARGET: &str = "b";
-/// The database of the control store.
+/// The database of every server to which operators connect. If the control store has its own server, the store is in
+/// this database.
 const ADMIN_DATABASE: &str = "postgres";
 /// The space for a server and a small shop, in MiB.
 const SERVER_DISK: u32 = 512;
+/// The superuser of every server.
 const ADMIN: &str = "postgres";
 /// The superuser of every server, and the name of its database.
 pub(crate) const SUPERUSER: &str = ADMIN;
@@ -57,7 +59,7 @@ pub(crate) struct Fleet {
     // Fields are dropped in this order: programs before servers.
     children: Mutex<Vec<Child>>,
     servers: Vec<Arc<Cluster>>,
-    homes: Vec<ShardServer>,
+    shard_servers: Vec<ShardServer>,
     /// The database of the control store.
     store: ShardServer,
     disk: Option<Arc<Disk>>,
@@ -66,7 +68,7 @@ pub(crate) struct Fleet {
     folder: Folder,
     /// The ports of the controllers.
     ports: Vec<u16>,
-    doors: ListenAddresses,
+    listen_addresses: ListenAddresses,
     programs: PathBuf,
 }
 
@@ -94,7 +96,7 @@ impl Fleet {
             )?)),
             false => None,
         };
-        let (names, homes, store) = places(options, shards);
+        let (names, shard_servers, store) = server_layout(options, shards);
         let fleet = Self {
             children: Mutex::default(),
             servers: launch(&names, options.servers, |name| {
@@ -102,10 +104,10 @@ impl Fleet {
                 settings(name, options.keep, disk.map(AsRef::as_ref))
             })
             .await?,
-            homes,
+            shard_servers,
             store,
             ports: vec![free_port()?],
-            doors: ListenAddresses::default(),
+            listen_addresses: ListenAddresses::default(),
             programs: programs(options.programs.as_ref())?,
             disk,
             clock: None,
@@ -120,8 +122,11 @@ impl Fleet {
         let password = self.make_password()?;
         make_secret(&self.token_file()).map_err(DemoError::io("write the admin's token"))?;
         for (index, cluster) in self.servers.iter().enumerate() {
-            let own = self.homes.iter().filter(|server| server.server == index);
-            let databases: Vec<&str> = own.map(|server| server.database.as_str()).collect();
+            let on_server = self
+                .shard_servers
+                .iter()
+                .filter(|server| server.server == index);
+            let databases: Vec<&str> = on_server.map(|server| server.database.as_str()).collect();
             let server = Dsn::parse(&cluster.dsn(ADMIN_DATABASE, ADMIN))?;
             if !databases.is_empty() {
                 shop::prepare(&server, &password, &databases).await?;
@@ -143,7 +148,7 @@ impl Fleet {
         };
         let token = self.token_file().display().to_string();
         for (index, name) in self.controllers() {
-            let (listen, store) = (self.listen(index), self.store_dsn(index));
+            let (listen, store) = (self.listen_address(index), self.store_dsn(index));
             let args = [
                 "serve",
                 "--listen",
@@ -159,8 +164,8 @@ impl Fleet {
         }
         for (index, name) in AGENTS.into_iter().enumerate() {
             let mut child = self.agent(name, name)?;
-            if let Some(port) = self.doors.agents.get(index) {
-                child.pass_by(*port);
+            if let Some(port) = self.listen_addresses.agents.get(index) {
+                child.route_through_proxy(*port);
             }
             child.start(&arms(PassedBy::Agents))?;
             children.push(child);
@@ -276,7 +281,7 @@ impl Fleet {
     }
 
     /// Returns the operator's connection string for a server's own database; `None` for a program.
-    pub(crate) fn operator(&self, process: Process) -> Result<Option<Dsn>, DemoError> {
+    pub(crate) fn operator_dsn(&self, process: Process) -> Result<Option<Dsn>, DemoError> {
         let Some(server) = self.server(process) else {
             return Ok(None);
         };
@@ -327,7 +332,7 @@ impl Fleet {
 
     /// Returns the URLs of all controllers.
     pub(crate) fn urls(&self) -> Vec<String> {
-        let url = |index| format!("http://{}", self.listen(index));
+        let url = |index| format!("http://{}", self.listen_address(index));
         (0..self.ports.len()).map(url).collect()
     }
 
@@ -343,22 +348,22 @@ impl Fleet {
 
     /// Returns the shards by name, with the operator's connection strings.
     pub(crate) fn shards(&self) -> Vec<(&'static str, String)> {
-        self.shards_by(&ListenAddresses::default())
+        self.shards_through(&ListenAddresses::default())
     }
 
     /// Returns the shards by name, with the connection strings that the agents receive.
     pub(crate) fn registered_shards(&self) -> Vec<(&'static str, String)> {
-        self.shards_by(&self.doors)
+        self.shards_through(&self.listen_addresses)
     }
 
-    fn shards_by(&self, doors: &ListenAddresses) -> Vec<(&'static str, String)> {
+    fn shards_through(&self, listen_addresses: &ListenAddresses) -> Vec<(&'static str, String)> {
         let dsn = |shard: &ShardServer| {
             let cluster = &self.servers[shard.server];
-            let port = doors.shards.get(shard.shard).copied();
+            let port = listen_addresses.shards.get(shard.shard).copied();
             let port = port.unwrap_or_else(|| cluster.port());
             (shard.shard, cluster.dsn_by(port, &shard.database, ADMIN))
         };
-        self.homes.iter().map(dsn).collect()
+        self.shard_servers.iter().map(dsn).collect()
     }
 
     /// Returns the shards by name, with the operator's connection strings, parsed.
@@ -368,7 +373,7 @@ impl Fleet {
     }
 
     /// Returns the application's connection string for a shard.
-    pub(crate) fn app(&self, shard: &str) -> Result<Dsn, DemoError> {
+    pub(crate) fn app_dsn(&self, shard: &str) -> Result<Dsn, DemoError> {
         let server = self.server_of(shard);
         let cluster = &self.servers[server.server];
         let password = self.password_file();
@@ -384,8 +389,11 @@ impl Fleet {
 
     /// Returns the server and the database of a shard. For an unknown name it returns the last one.
     fn server_of(&self, shard: &str) -> &ShardServer {
-        let known = self.homes.iter().find(|server| server.shard == shard);
-        known.unwrap_or(&self.homes[self.homes.len() - 1])
+        let known = self
+            .shard_servers
+            .iter()
+            .find(|server| server.shard == shard);
+        known.unwrap_or(&self.shard_servers[self.shard_servers.len() - 1])
     }
 
     /// Returns the ends of all logs, for a run that failed.
@@ -405,13 +413,13 @@ impl Fleet {
         Ok(Child::new(name, path, args, log, self.scratch()))
     }
 
-    fn listen(&self, controller: usize) -> String {
+    fn listen_address(&self, controller: usize) -> String {
         format!("127.0.0.1:{}", self.ports[controller])
     }
 
     fn store_dsn(&self, controller: usize) -> String {
         let server = &self.servers[self.store.server];
-        let port = self.doors.stores.get(controller).copied();
+        let port = self.listen_addresses.stores.get(controller).copied();
         let port = port.unwrap_or_else(|| server.port());
         server.dsn_by(port, &self.store.database, ADMIN)
     }

@@ -9,28 +9,28 @@ use std::sync::Arc;
 
 /// Returns the servers by name, and the server of each shard: the source's is the first, the target's the second. If
 /// servers are shared, the store is a database on a shard's server.
-pub(super) fn places(
+pub(super) fn server_layout(
     options: &Options,
     shards: &[&'static str],
 ) -> (Vec<&'static str>, Vec<ShardServer>, ShardServer) {
-    let apart = options.apart();
+    let separate = options.has_separate_servers();
     let shard_server = |(index, shard): (usize, &&'static str)| ShardServer {
         shard,
         server: server_of(index, options),
-        database: match apart {
+        database: match separate {
             true => DATABASE.to_owned(),
             false => format!("{DATABASE}_{shard}"),
         },
     };
-    let homes = shards.iter().enumerate().map(shard_server).collect();
+    let shard_servers = shards.iter().enumerate().map(shard_server).collect();
     let store = |server| ShardServer {
         shard: "store",
         server,
         database: ADMIN_DATABASE.to_owned(),
     };
-    match apart {
-        true => (vec!["source", "target", "store"], homes, store(2)),
-        false => (vec!["left", "right"], homes, store(1)),
+    match separate {
+        true => (vec!["source", "target", "store"], shard_servers, store(2)),
+        false => (vec!["left", "right"], shard_servers, store(1)),
     }
 }
 
@@ -79,7 +79,7 @@ pub(super) fn settings(name: &str, keep: bool, disk: Option<&Disk>) -> cluster::
         .setting("shared_buffers", "128MB")
         .setting("max_wal_size", "4GB")
         .setting("checkpoint_timeout", "15min")
-        // As on busy servers: autovacuum runs often and handles little at a time.
+        // Autovacuum runs often, as on servers with much load.
         .setting("autovacuum_naptime", "10s");
     if keep { options.keep() } else { options }
 }

@@ -35,7 +35,8 @@ pub enum CallPhase {
     /// The call was certainly not executed.
     Fail,
     /// The call may have been executed, or may be executed later.
-    Info,
+    #[serde(rename = "info")]
+    Unknown,
 }
 
 /// A call on a list.
@@ -163,7 +164,10 @@ impl TryFrom<JepsenEvent> for CallEvent {
         let mut values = None;
         for MicroOperation(name, key, operand) in wire.value {
             if key != wire.key {
-                return Err(format!("{key} is not the list {}", wire.key));
+                return Err(format!(
+                    "an operation is on list {key}, but the event is for list {}",
+                    wire.key
+                ));
             }
             match (name, operand) {
                 (MicroName::Append, MicroOperand::Value(value)) if appended.is_none() => {
@@ -174,7 +178,7 @@ impl TryFrom<JepsenEvent> for CallEvent {
                     MicroName::Append | MicroName::R,
                     MicroOperand::Value(_) | MicroOperand::List(_),
                 ) => {
-                    return Err(format!("operation on {key} has another form"));
+                    return Err(format!("the form of an operation on {key} is not valid"));
                 }
             }
         }
@@ -182,7 +186,7 @@ impl TryFrom<JepsenEvent> for CallEvent {
             (JepsenFunction::Append, Some(value)) => ListOperation::Append(value),
             (JepsenFunction::Read, None) => ListOperation::Read,
             (JepsenFunction::Append | JepsenFunction::Read, _) => {
-                return Err(format!("operation on {} is not what f says", wire.key));
+                return Err(format!("operation on {} contradicts its field f", wire.key));
             }
         };
         Ok(Self {

@@ -47,7 +47,7 @@ pub struct Ledger {
 #[derive(Debug)]
 struct LedgerState {
     file: BufWriter<File>,
-    moving: KeySet,
+    moving_keys: KeySet,
     tally: Tally,
     /// The number of acknowledged transactions of each key, by phase.
     by_key: HashMap<Key, [u64; 5]>,
@@ -68,11 +68,11 @@ impl Ledger {
     /// # Errors
     /// An error of the file system.
     pub fn create(path: &Path, baseline: Baseline) -> io::Result<Self> {
-        let moving = baseline.moving.clone();
+        let moving_keys = baseline.moving.clone();
         let file = BufWriter::new(File::create(path)?);
         let state = LedgerState {
             file,
-            moving,
+            moving_keys,
             tally: Tally::default(),
             by_key: HashMap::new(),
             events: 0,
@@ -89,7 +89,7 @@ impl Ledger {
     }
 
     /// Sets the phase for transactions that begin from now on.
-    pub fn enter(&self, phase: LedgerPhase) {
+    pub fn set_phase(&self, phase: LedgerPhase) {
         let index = u64::try_from(phase.index()).unwrap_or_default();
         self.phase.store(index, Ordering::Relaxed);
     }
@@ -112,7 +112,7 @@ impl Ledger {
         self.write(&LedgerLine::Entry(entry))?;
         if acknowledged {
             let mut state = self.lock();
-            let moving = state.moving.contains(&key);
+            let moving = state.moving_keys.contains(&key);
             state.tally.acknowledged += 1;
             state.tally.add(moving, index, 1);
             state.by_key.entry(key).or_default()[index] += 1;
@@ -124,7 +124,7 @@ impl Ledger {
     ///
     /// # Errors
     /// An error of the file system.
-    pub fn happened(&self, event: CallEvent) -> io::Result<()> {
+    pub fn record_event(&self, event: CallEvent) -> io::Result<()> {
         let mut state = self.lock();
         let now = u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
         state.last_event = now.max(state.last_event + 1);
@@ -141,7 +141,7 @@ impl Ledger {
     ///
     /// # Errors
     /// An error of the file system.
-    pub fn transferred(&self, transfer: Transfer) -> io::Result<()> {
+    pub fn record_transfer(&self, transfer: Transfer) -> io::Result<()> {
         self.write(&LedgerLine::Transfer(transfer))
     }
 
@@ -149,7 +149,7 @@ impl Ledger {
     ///
     /// # Errors
     /// An error of the file system.
-    pub fn balances(&self, read: Balances) -> io::Result<()> {
+    pub fn record_balances(&self, read: Balances) -> io::Result<()> {
         self.write(&LedgerLine::Balances(read))
     }
 
@@ -157,7 +157,7 @@ impl Ledger {
     ///
     /// # Errors
     /// An error of the file system.
-    pub fn moves(&self, keys: &KeySet) -> io::Result<()> {
+    pub fn set_moving_keys(&self, keys: &KeySet) -> io::Result<()> {
         self.write(&LedgerLine::Moving(keys.clone()))?;
         let mut state = self.lock();
         let mut tally = Tally {
@@ -169,14 +169,14 @@ impl Ledger {
                 tally.add(keys.contains(key), index, *count);
             }
         }
-        state.moving = keys.clone();
+        state.moving_keys = keys.clone();
         state.tally = tally;
         Ok(())
     }
 
     /// Returns the number of acknowledged transactions of each key.
     #[must_use]
-    pub fn by_key(&self) -> Vec<(Key, u64)> {
+    pub fn acknowledged_by_key(&self) -> Vec<(Key, u64)> {
         let state = self.lock();
         let sum = |(key, counts): (&Key, &[u64; 5])| (key.clone(), counts.iter().sum());
         state.by_key.iter().map(sum).collect()
@@ -192,12 +192,12 @@ impl Ledger {
     ///
     /// # Errors
     /// An error of the file system.
-    pub fn crash_begins(&self, shard: &ShardName) -> io::Result<()> {
+    pub fn begin_crash(&self, shard: &ShardName) -> io::Result<()> {
         let number = {
             let mut crashes = self.crashes.lock().unwrap_or_else(PoisonError::into_inner);
-            let of = crashes.entry(shard.clone()).or_default();
-            of.begun += 1;
-            of.begun
+            let counts = crashes.entry(shard.clone()).or_default();
+            counts.begun += 1;
+            counts.begun
         };
         let shard = shard.clone();
         self.write(&LedgerLine::Crash(ServerCrash { shard, number }))
@@ -213,8 +213,8 @@ impl Ledger {
     #[must_use]
     pub fn crashes(&self, shard: &ShardName) -> (u64, u64) {
         let crashes = self.crashes.lock().unwrap_or_else(PoisonError::into_inner);
-        let of = crashes.get(shard).copied().unwrap_or_default();
-        (of.begun, of.ended)
+        let counts = crashes.get(shard).copied().unwrap_or_default();
+        (counts.begun, counts.ended)
     }
 
     /// Writes all buffered lines to the operating system.

@@ -38,7 +38,7 @@ impl MapOperation {
     ];
 
     /// Returns the result of the operation, for the report's first line.
-    pub(crate) fn done(self) -> &'static str {
+    pub(crate) fn result_text(self) -> &'static str {
         match self {
             Self::Split => "The shard was split",
             Self::Merge => "Two shards were merged",
@@ -96,9 +96,9 @@ pub fn parse_strategy(text: &str) -> Result<Strategy, OptionError> {
 /// [`OptionError::Shape`], which lists the allowed names.
 pub fn parse_shape(text: &str) -> Result<KeyShape, OptionError> {
     match text {
-        "bigint" => Ok(KeyShape::Number),
-        "text,bigint" => Ok(KeyShape::Region),
-        "timestamptz" => Ok(KeyShape::Hour),
+        "bigint" => Ok(KeyShape::BigInt),
+        "text,bigint" => Ok(KeyShape::TextBigInt),
+        "timestamptz" => Ok(KeyShape::Timestamp),
         other => Err(OptionError::Shape {
             text: other.to_owned(),
         }),
@@ -148,7 +148,7 @@ impl Default for DemoTask {
             operation: MapOperation::Split,
             strategy: Strategy::Range,
             mode: Mode::Online,
-            shape: KeyShape::Number,
+            shape: KeyShape::BigInt,
             parts: 2,
             into_live: false,
             by: Measure::Rows,
@@ -167,16 +167,16 @@ impl DemoTask {
 
     /// Returns a contradiction in the task, if there is one.
     pub(super) fn problem(&self) -> Option<&'static str> {
-        if self.shape != KeyShape::Number && self.strategy != Strategy::Range {
-            Some("keys of other types than bigint are for range maps")
+        if self.shape != KeyShape::BigInt && self.strategy != Strategy::Range {
+            Some("keys of other types than bigint are only possible with a range map")
         } else if !(2..=4).contains(&self.parts) {
-            Some("a split has 2 to 4 parts")
+            Some("a split must have 2 to 4 parts")
         } else if self.hot.is_some()
             && !matches!(self.operation, MapOperation::Move | MapOperation::Isolate)
         {
-            Some("one hot tenant is moved or isolated")
+            Some("a hot tenant is only possible with the operation move or isolate")
         } else if self.hot.is_some_and(|share| !(0.0..=1.0).contains(&share)) {
-            Some("a share lies between 0 and 1")
+            Some("the share of a hot tenant must be between 0 and 1")
         } else {
             None
         }

@@ -35,7 +35,8 @@ pub struct TroubleReport {
     pub failed_step: Option<StepKind>,
     /// The migration's failure.
     pub failure: Option<Failure>,
-    /// The time until the migration had failed or the failure was over, in milliseconds.
+    /// The time from the failure until the migration had failed, or until the target was reachable again, in
+    /// milliseconds.
     pub lasted_ms: u64,
     /// The greatest number of bytes of log that the source retained for the migration while the target was unreachable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -54,7 +55,8 @@ pub struct OrphanedCutover {
     /// The number of writes that the source refused, by SQLSTATE.
     pub source_refused: BTreeMap<String, u64>,
     /// The number of writes that the target accepted. It must be 0.
-    pub target_took: u64,
+    #[serde(rename = "target_took")]
+    pub target_accepted: u64,
     /// The number of writes that the target refused, by SQLSTATE.
     pub target_refused: BTreeMap<String, u64>,
 }
@@ -68,17 +70,20 @@ pub struct StalledCutover {
     /// this took more than 30 s.
     pub source_open_after_ms: Option<u64>,
     /// Why attempts were given up, in order.
-    pub released: Vec<String>,
+    #[serde(rename = "released")]
+    pub give_up_reasons: Vec<String>,
 }
 
 impl StalledCutover {
     pub(super) fn text(&self) -> String {
         let source = match self.source_open_after_ms {
-            Some(after) => format!("the source took writes to the moving keys after {after} ms"),
+            Some(after) => {
+                format!("the source accepted writes to the moving keys after {after} ms")
+            }
             None => "the source refused all writes to the moving keys".to_owned(),
         };
         format!(
-            "Stalled      an agent stood still at {}: {source}.",
+            "Stalled      an agent was stopped at {}: {source}.",
             self.fail_point
         )
     }
@@ -87,27 +92,29 @@ impl StalledCutover {
 impl OrphanedCutover {
     pub(super) fn text(&self) -> String {
         let source = match self.source_open_after_ms {
-            Some(after) => format!("the source took writes to the moving keys after {after} ms"),
+            Some(after) => {
+                format!("the source accepted writes to the moving keys after {after} ms")
+            }
             None => "the source refused all writes to the moving keys".to_owned(),
         };
         format!(
-            "Orphaned     controller and agents killed at {}, nothing ran for {} ms: {source}, the target took {}.",
-            self.fail_point, self.alone_ms, self.target_took
+            "Orphaned     controller and agents killed at {}, none of them ran for {} ms: {source}, the target accepted {} writes.",
+            self.fail_point, self.alone_ms, self.target_accepted
         )
     }
 }
 
 impl TroubleReport {
     pub(super) fn text(&self) -> String {
-        let made = format!("Trouble      {} in step {}", self.kind, self.step);
+        let cause = format!("Trouble      {} in step {}", self.kind, self.step);
         if let Some(failure) = &self.failure {
             return format!(
-                "{made}: the migration failed after {} ms ({}) and was mended.",
+                "{cause}: the migration failed after {} ms ({}), and the failure was repaired.",
                 self.lasted_ms, failure.code
             );
         }
         format!(
-            "{made} for {} s: the migration went on by itself; the source kept at most {} MiB of log for it.",
+            "{cause} for {} s: the migration continued without a command; the source retained at most {} MiB of log for it.",
             self.lasted_ms / 1000,
             self.retained_peak_bytes.unwrap_or(0) >> 20
         )
@@ -115,7 +122,7 @@ impl TroubleReport {
 }
 
 impl KilledProcess {
-    pub(crate) fn at(kill: Kill, fail_point: &str) -> Self {
+    pub(crate) fn not_fired(kill: Kill, fail_point: &str) -> Self {
         Self {
             process: kill.process.to_string(),
             step: kill.step.to_string(),

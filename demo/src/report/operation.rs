@@ -16,7 +16,7 @@ pub struct MovedKeys {
     pub source: ShardName,
     /// The target of the move.
     pub target: ShardName,
-    /// The moving keys, for people.
+    /// The moving keys as text.
     pub keys: String,
     /// The final state of the migration.
     pub state: String,
@@ -28,7 +28,7 @@ pub struct MovedKeys {
 
 impl MovedKeys {
     /// Creates the entry of a move that was submitted.
-    pub(crate) fn begun(id: &str, planned: &PlannedMove) -> Self {
+    pub(crate) fn new(id: &str, planned: &PlannedMove) -> Self {
         let moving = &planned.moving;
         Self {
             id: id.to_owned(),
@@ -72,15 +72,15 @@ impl LoadBalance {
         (heaviest * shards * 100).checked_div(total).unwrap_or(100)
     }
 
-    pub(super) fn problem(&self) -> Option<String> {
+    pub(super) fn threshold_problem(&self) -> Option<String> {
         let heaviest = Self::heaviest_percent(&self.after);
-        let off = heaviest > 100 + u64::from(self.threshold_percent);
-        off.then(|| format!("a shard carries {heaviest} % of its fair share"))
+        let exceeds = heaviest > 100 + u64::from(self.threshold_percent);
+        exceeds.then(|| format!("a shard has {heaviest} % of its fair share of the load"))
     }
 
     pub(super) fn text(&self) -> String {
         format!(
-            "Balance      the heaviest shard carried {} % of its fair share, now {} %; up to {} % was asked for.",
+            "Balance      the shard with most load had {} % of its fair share before, and has {} % now; at most {} % is permitted.",
             Self::heaviest_percent(&self.before),
             Self::heaviest_percent(&self.after),
             100 + self.threshold_percent

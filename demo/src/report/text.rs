@@ -13,17 +13,17 @@ impl RunReport {
         lines.extend(self.moves.iter().map(MovedKeys::text));
         self.copied_and_compared(&mut lines);
         lines.extend(self.balance.as_ref().map(LoadBalance::text));
-        self.verdict(&mut lines);
+        self.ledger_and_clients(&mut lines);
         lines.push(format!(
             "Shard map    version {} -> {}.",
             self.map_version.before, self.map_version.after
         ));
-        lines.push(format!("Left behind  {}", self.leftovers));
-        lines.extend(StepForecast::text(&self.foreseen));
+        lines.push(format!("Leftovers    {}", self.leftovers));
+        lines.extend(StepForecast::text(&self.forecasts));
         lines.push(format!("Evidence     {}", self.evidence));
         let problems = self.problems();
         if !problems.is_empty() {
-            lines.push(format!("NOT AS IT MUST BE: {}.", problems.join("; ")));
+            lines.push(format!("PROBLEMS: {}.", problems.join("; ")));
         }
         lines.join("\n")
     }
@@ -33,20 +33,20 @@ impl RunReport {
             Mode::Online => "while the application kept writing",
             Mode::Offline => "while the application kept reading",
         };
-        let what = match self.result {
-            RunOutcome::Completed => format!("{} {meanwhile}.", self.operation.done()),
+        let headline = match self.result {
+            RunOutcome::Completed => format!("{} {meanwhile}.", self.operation.result_text()),
             RunOutcome::Unwound => {
                 "The migration was aborted before the flip; the source was never changed."
                     .to_owned()
             }
             RunOutcome::RolledBack => {
-                "The shard was split, then the keys were given back to the source.".to_owned()
+                "The shard was split, then the keys were returned to the source.".to_owned()
             }
-            RunOutcome::Failed => "The migration stopped.".to_owned(),
+            RunOutcome::Failed => "The migration failed.".to_owned(),
         };
-        match self.attempts {
-            0 | 1 => what,
-            attempts => format!("{what} It took {attempts} attempts."),
+        match self.submitted_migrations {
+            0 | 1 => headline,
+            submitted => format!("{headline} {submitted} migrations were submitted."),
         }
     }
 
@@ -82,20 +82,20 @@ impl RunReport {
             mebibytes(self.bytes_copied_twice)
         ));
         lines.push(format!(
-            "Compared     {} rows by the migration itself; {} differ.",
+            "Compared     {} rows in the step verify; {} differ.",
             self.verify.rows_compared, self.verify.different
         ));
-        let stop = match self.mode {
+        let label = match self.mode {
             Mode::Online => "Write block ",
             Mode::Offline => "Cutover     ",
         };
         lines.push(format!(
-            "{stop} {:.0} ms for the moving keys, none for the others: fence {:.0}, wait-out {:.0}, drain {:.0}, check {:.0}, seal {:.0}, flip {:.0}, open {:.0}.",
+            "{label} {:.0} ms for the moving keys, none for the others: fence {:.0}, wait-out {:.0}, drain {:.0}, check {:.0}, seal {:.0}, flip {:.0}, open {:.0}.",
             w.total, w.fence, w.wait_out, w.drain, w.check, w.seal, w.flip, w.open
         ));
         if let Some(refused) = self.writes_refused {
             lines.push(format!(
-                "Refused      {refused} writes meanwhile, which the clients repeated."
+                "Refused      {refused} writes of the application; the clients repeated them."
             ));
         }
         if let Some(back) = &self.rollback_window_ms {
@@ -111,7 +111,7 @@ impl RunReport {
         }
     }
 
-    fn verdict(&self, lines: &mut Vec<String>) {
+    fn ledger_and_clients(&self, lines: &mut Vec<String>) {
         let ledger = &self.ledger;
         let phases = &ledger.by_phase;
         lines.push(format!(
@@ -126,7 +126,7 @@ impl RunReport {
         lines.push(ledger.histories.text());
         lines.push(ledger.bank.text());
         lines.push(format!(
-            "Clients      {} retries, {} refusals by the fence, {} newer maps taken over, {} unknown commits looked up.",
+            "Clients      {} retries, {} writes refused by a guard, {} newer maps received, {} commits with an unknown outcome.",
             self.clients.retries,
             self.clients.not_owner + self.clients.not_open,
             self.clients.refreshes,

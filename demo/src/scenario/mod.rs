@@ -1,6 +1,6 @@
 //! The scenario of a run: the shards, the initial owners of keys, and the request.
 //!
-//! The request alone determines the operation. The rest is for the application and the checker.
+//! The migrations depend only on the request. The application and the checker use the rest.
 
 mod pieces;
 mod request;
@@ -10,7 +10,7 @@ use crate::shop::{KeyShape, PerTenant, Shop, TABLES};
 use crate::workload::{TenantChoice, TenantMix};
 use pieces::KeyPieces;
 use plans::key_set::KeySet;
-use plans::request::{Cutover, Hold, Measure, Mode, Options as Behaviour, Request, Tables};
+use plans::request::{Cutover, Hold, Measure, Mode, Options as RequestOptions, Request, Tables};
 use plans::shard_map::{KeyColumns, MapSettings, ShardMap};
 use request::RequestSettings;
 use std::collections::BTreeSet;
@@ -28,7 +28,7 @@ const PLANNED_PERCENT: u32 = 10;
 /// The number of tenants on the hot shard that get writes, if load is measured by writes.
 const HOT_TENANTS: usize = 16;
 /// For how many seconds a rebalance by writes observes the log.
-const WATCH_SECONDS: u32 = 4;
+const OBSERVE_SECONDS: u32 = 4;
 
 /// The shards, the map and the request of one run.
 #[derive(Debug, Clone)]
@@ -45,7 +45,7 @@ pub(crate) struct Scenario {
 }
 
 /// Returns how many shards own keys initially, and the number of all shards.
-fn shards(task: &DemoTask) -> (usize, usize) {
+fn shard_counts(task: &DemoTask) -> (usize, usize) {
     match task.operation {
         MapOperation::Split => (1, usize::try_from(task.parts).unwrap_or(2)),
         MapOperation::Merge if task.into_live => (2, 2),
@@ -58,27 +58,31 @@ fn shards(task: &DemoTask) -> (usize, usize) {
 }
 
 impl Scenario {
-    pub(crate) fn new(options: &Options, behaviour: Behaviour) -> Self {
+    pub(crate) fn new(options: &Options, request_options: RequestOptions) -> Self {
         let task = options.task.clone();
         let shop = shop(options);
-        let (live, all) = shards(&task);
-        let pieces = KeyPieces::new(&task, &shop, live);
-        let map = pieces.map(&SHARDS[..live]);
+        let (live_shards, all_shards) = shard_counts(&task);
+        let pieces = KeyPieces::new(&task, &shop, live_shards);
+        let map = pieces.map(&SHARDS[..live_shards]);
         // A plain split names its tables in the request. For any other operation the map has the tables.
-        let plain = task.is_plain_split();
+        let is_plain = task.is_plain_split();
         let settings = RequestSettings {
-            tables: if plain {
+            tables: if is_plain {
                 tables(task.shape)
             } else {
                 Tables::new()
             },
-            behaviour: if plain { behaviour } else { quick(task.mode) },
+            request_options: if is_plain {
+                request_options
+            } else {
+                default_request_options(task.mode)
+            },
         };
         let (moving, request) = settings.request(&task, &shop, &pieces, &map);
         Self {
             shop,
-            shards: SHARDS[..all].to_vec(),
-            map: if plain {
+            shards: SHARDS[..all_shards].to_vec(),
+            map: if is_plain {
                 map
             } else {
                 with_tables(map, task.shape)
@@ -109,7 +113,7 @@ impl Scenario {
             | MapOperation::Drain => TenantChoice::Skewed,
         };
         if self.task.by == Measure::Writes {
-            moving = self.far_apart(&moving);
+            moving = self.one_per_virtual_shard(&moving);
         }
         TenantMix {
             moving,
@@ -121,17 +125,17 @@ impl Scenario {
 
     /// Returns a few of the tenants, no two in the same virtual shard, so that a measurement that lasts only seconds is
     /// representative.
-    fn far_apart(&self, tenants: &[i64]) -> Vec<i64> {
+    fn one_per_virtual_shard(&self, tenants: &[i64]) -> Vec<i64> {
         let none = self.map.empty_key_set();
         let mut known = BTreeSet::new();
         // True for the first tenant of its virtual shard: `only` returns all keys of the virtual shard of a key.
-        let own = |tenant: &&i64| {
+        let is_first_of_virtual_shard = |tenant: &&i64| {
             none.smallest_set_with(&self.shop.key(**tenant))
                 .is_some_and(|keys| known.insert(keys))
         };
         tenants
             .iter()
-            .filter(own)
+            .filter(is_first_of_virtual_shard)
             .take(HOT_TENANTS)
             .copied()
             .collect()
@@ -149,7 +153,7 @@ impl Scenario {
     }
 
     /// Returns the keys of the tenants that have ten times as many rows as others, if the operation is a rebalance.
-    pub(crate) fn busy(&self) -> Option<&KeySet> {
+    pub(crate) fn keys_with_most_rows(&self) -> Option<&KeySet> {
         (self.task.operation == MapOperation::Rebalance).then_some(&self.moving)
     }
 
@@ -159,8 +163,8 @@ impl Scenario {
     }
 }
 
-/// Returns the data for the options. For a rebalance the rows belong to many small tenants, so that virtual shards are
-/// similar.
+/// Returns the data for the options. For a rebalance the rows belong to many small tenants, so that all virtual shards
+/// have similar loads.
 fn shop(options: &Options) -> Shop {
     let mut shop = Shop::new(options.scale, options.seed);
     shop.shape = options.task.shape;
@@ -171,34 +175,35 @@ fn shop(options: &Options) -> Shop {
             orders: 4,
             events: 4,
             // With 278 events a tenant has about ten times as many rows in all tables as with 4.
-            busy_events: 278,
+            max_events: 278,
         };
     }
     shop
 }
 
 /// Returns the request options of a run that is not a plain split. An offline move needs no approvals. The driver
-/// approves the cutover of an online move and ends its hold, so that it can compare the rows of both shards before.
-fn quick(mode: Mode) -> Behaviour {
+/// approves the cutover of an online move and ends its hold, so that it can compare the rows of both shards before the
+/// hold ends.
+fn default_request_options(mode: Mode) -> RequestOptions {
     let (cutover, hold) = match mode {
         Mode::Online => (Cutover::Approve, Hold::UntilFinish),
         Mode::Offline => (Cutover::Automatic, Hold::Seconds(0)),
     };
-    Behaviour {
+    RequestOptions {
         mode,
         cutover,
         hold,
-        ..Behaviour::default()
+        ..RequestOptions::default()
     }
 }
 
 fn tables(shape: KeyShape) -> Tables {
-    let own = |table: &str| {
+    let key_columns = |table: &str| {
         let columns = shape.columns_of(table);
         let names = columns.into_iter().map(|(name, _)| name.to_owned());
         (table.to_owned(), KeyColumns(names.collect()))
     };
-    TABLES.into_iter().map(own).collect()
+    TABLES.into_iter().map(key_columns).collect()
 }
 
 fn with_tables(map: ShardMap, shape: KeyShape) -> ShardMap {
@@ -226,11 +231,11 @@ mod tests {
             scale: 0.01,
             ..Options::default()
         };
-        Scenario::new(&options, Behaviour::default())
+        Scenario::new(&options, RequestOptions::default())
     }
 
     #[test]
-    fn every_tenant_is_mapped_and_the_moving_ones_belong_to_their_source() {
+    fn every_tenant_has_an_owner_and_the_plan_moves_exactly_the_moving_keys() {
         let operations = [
             MapOperation::Split,
             MapOperation::Merge,
@@ -250,7 +255,11 @@ mod tests {
                     operation == MapOperation::Merge,
                     "{operation} {strategy}"
                 );
-                let fleet: Vec<_> = scenario.shards.iter().map(|name| info(name)).collect();
+                let fleet: Vec<_> = scenario
+                    .shards
+                    .iter()
+                    .map(|name| shard_info(name))
+                    .collect();
                 let outline = outline(&scenario.request, &map, &fleet, &[]).unwrap();
                 let moved = outline
                     .moves
@@ -261,7 +270,7 @@ mod tests {
         }
     }
 
-    fn info(name: &str) -> plans::fleet::ShardInfo {
+    fn shard_info(name: &str) -> plans::fleet::ShardInfo {
         plans::fleet::ShardInfo {
             name: name.into(),
             number: 1,

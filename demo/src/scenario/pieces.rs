@@ -22,13 +22,14 @@ pub(super) struct KeyPieces<'p> {
 }
 
 impl<'p> KeyPieces<'p> {
-    /// Creates the pieces. `live` is the number of shards that own keys initially; it determines the number of buckets.
-    pub(super) fn new(task: &'p DemoTask, shop: &Shop, live: usize) -> Self {
+    /// Creates the pieces. `live_shards` is the number of shards that own keys initially; it determines the number of
+    /// buckets.
+    pub(super) fn new(task: &'p DemoTask, shop: &Shop, live_shards: usize) -> Self {
         let mut keys: Vec<Key> = (1..=shop.tenants).map(|tenant| shop.key(tenant)).collect();
         keys.sort();
-        let live = u32::try_from(live.next_power_of_two()).unwrap_or(1);
+        let live_shards = u32::try_from(live_shards.next_power_of_two()).unwrap_or(1);
         let buckets = match task.strategy {
-            Strategy::Hash => BUCKETS_PER_SHARD * live,
+            Strategy::Hash => BUCKETS_PER_SHARD * live_shards,
             Strategy::Range | Strategy::List => 0,
         };
         Self {
@@ -38,15 +39,14 @@ impl<'p> KeyPieces<'p> {
         }
     }
 
-    /// Returns all keys in `count` pieces.
-    pub(super) fn of(&self, count: usize) -> Vec<KeySet> {
+    /// Divides all keys into `count` pieces.
+    pub(super) fn divide(&self, count: usize) -> Vec<KeySet> {
         let range = |index: usize| {
             let bound = |at: usize| self.keys.get(at * self.keys.len() / count).cloned();
             let from = (index > 0).then(|| bound(index)).flatten();
             KeySet::range(from, bound(index + 1))
         };
-        // The first bucket of the piece `index`.
-        let share = |index: usize| {
+        let first_bucket = |index: usize| {
             let count = u32::try_from(count).unwrap_or(1);
             self.buckets * u32::try_from(index).unwrap_or_default() / count
         };
@@ -54,7 +54,9 @@ impl<'p> KeyPieces<'p> {
             |index: usize| KeySet::list(self.keys.iter().skip(index).step_by(count).cloned());
         let piece = |index: usize| match self.task.strategy {
             Strategy::Range => range(index),
-            Strategy::Hash => KeySet::buckets(self.buckets, share(index), share(index + 1)),
+            Strategy::Hash => {
+                KeySet::buckets(self.buckets, first_bucket(index), first_bucket(index + 1))
+            }
             Strategy::List => list(index),
         };
         (0..count).map(piece).collect()
@@ -66,7 +68,7 @@ impl<'p> KeyPieces<'p> {
             shard: ShardName::from(*shard),
             state: MappingState::Active,
         };
-        let mappings = self.of(owners.len()).into_iter().zip(owners);
+        let mappings = self.divide(owners.len()).into_iter().zip(owners);
         ShardMap {
             name: MapName::from(MAP),
             strategy: self.task.strategy,

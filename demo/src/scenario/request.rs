@@ -1,14 +1,14 @@
 //! The request of each operation.
 
 use super::pieces::KeyPieces;
-use super::{MAP, PLANNED_PERCENT, SHARDS, WATCH_SECONDS};
+use super::{MAP, OBSERVE_SECONDS, PLANNED_PERCENT, SHARDS};
 use crate::options::{DemoTask, MapOperation};
 use crate::shop::Shop;
 use plans::id::ShardName;
 use plans::key::Key;
 use plans::key_set::KeySet;
 use plans::request::{
-    Drain, Isolate, Measure, Merge, MoveEntry, MoveOperation, Options as Behaviour, Part,
+    Drain, Isolate, Measure, Merge, MoveEntry, MoveOperation, Options as RequestOptions, Part,
     Rebalance, Request, Split, Tables,
 };
 use plans::shard_map::Selection;
@@ -17,7 +17,7 @@ use plans::shard_map::ShardMap;
 /// The parts that all requests have in common.
 pub(super) struct RequestSettings {
     pub(super) tables: Tables,
-    pub(super) behaviour: Behaviour,
+    pub(super) request_options: RequestOptions,
 }
 
 impl RequestSettings {
@@ -49,7 +49,7 @@ impl RequestSettings {
                 (keys.clone(), self.moves(a, b, &keys))
             }
             MapOperation::Move => {
-                let keys = pieces.of(4).swap_remove(0);
+                let keys = pieces.divide(4).swap_remove(0);
                 (keys.clone(), self.moves(a, b, &keys))
             }
             MapOperation::Isolate => {
@@ -66,7 +66,7 @@ impl RequestSettings {
     }
 
     fn split(self, task: &DemoTask, pieces: &KeyPieces<'_>, map: &ShardMap) -> (KeySet, Request) {
-        let parts = pieces.of(usize::try_from(task.parts).unwrap_or(2));
+        let parts = pieces.divide(usize::try_from(task.parts).unwrap_or(2));
         let others = parts.iter().skip(1);
         let moving = others.fold(map.empty_key_set(), |all, keys| all.union(keys));
         let part = |(keys, shard): (&KeySet, &str)| Part {
@@ -81,7 +81,7 @@ impl RequestSettings {
             even: None,
             tables: self.tables,
             ignore: Vec::new(),
-            options: self.behaviour,
+            options: self.request_options,
         });
         (moving, request)
     }
@@ -93,7 +93,7 @@ impl RequestSettings {
             into,
             tables: self.tables,
             ignore: Vec::new(),
-            options: self.behaviour,
+            options: self.request_options,
         })
     }
 
@@ -108,7 +108,7 @@ impl RequestSettings {
             }],
             tables: self.tables,
             ignore: Vec::new(),
-            options: self.behaviour,
+            options: self.request_options,
         })
     }
 
@@ -119,7 +119,7 @@ impl RequestSettings {
             target,
             tables: self.tables,
             ignore: Vec::new(),
-            options: self.behaviour,
+            options: self.request_options,
         })
     }
 
@@ -132,7 +132,7 @@ impl RequestSettings {
             drop_tables: false,
             tables: self.tables,
             ignore: Vec::new(),
-            options: self.behaviour,
+            options: self.request_options,
         })
     }
 
@@ -143,10 +143,10 @@ impl RequestSettings {
             onto: Vec::new(),
             threshold_percent: PLANNED_PERCENT,
             max_bytes: None,
-            watch_seconds: WATCH_SECONDS,
+            watch_seconds: OBSERVE_SECONDS,
             tables: self.tables,
             ignore: Vec::new(),
-            options: self.behaviour,
+            options: self.request_options,
         })
     }
 }

@@ -37,13 +37,13 @@ pub const BANK_ACCOUNTS: i32 = 3;
 pub const BANK_DEPOSIT: i64 = 1_000;
 
 const TENANTS: f64 = 2_000.0;
-const FEWEST_TENANTS: i64 = 20;
-/// Below this scale the number of tenants is the least possible, and they have fewer rows.
-const SMALLEST_FULL: f64 = 0.01;
-/// The least part of the rows that a tenant has.
-const LEAST_SHARE: f64 = 0.2;
+const MIN_TENANTS: i64 = 20;
+/// Below this scale there are `MIN_TENANTS` tenants, and each has fewer rows.
+const MIN_SCALE_WITH_ALL_ROWS: f64 = 0.01;
+/// The least fraction of [`PerTenant`] that a tenant has.
+const MIN_ROW_FRACTION: f64 = 0.2;
 /// A tenant's event has a text of more than 8 KiB if its number is a multiple of this.
-const LONG_EVERY: i64 = 50;
+const LONG_TEXT_INTERVAL: i64 = 50;
 
 /// Why the shop could not be created.
 #[derive(Debug, thiserror::Error)]
@@ -71,8 +71,8 @@ pub struct PerTenant {
     pub orders: i64,
     /// The number of events.
     pub events: i64,
-    /// The number of events of a busy tenant.
-    pub busy_events: i64,
+    /// The number of events of a tenant with most rows.
+    pub max_events: i64,
 }
 
 impl Default for PerTenant {
@@ -81,25 +81,26 @@ impl Default for PerTenant {
             accounts: 50,
             orders: 200,
             events: 100,
-            busy_events: 100,
+            max_events: 100,
         }
     }
 }
 
 impl PerTenant {
-    /// Returns the numbers multiplied by `part`, but never greater ones.
-    fn scaled(self, part: f64) -> Self {
+    /// Returns the numbers multiplied by `fraction`, but never greater ones.
+    fn scaled(self, fraction: f64) -> Self {
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_precision_loss,
             reason = "small numbers of rows"
         )]
-        let scaled = |rows: i64| (rows as f64 * part.clamp(LEAST_SHARE, 1.0)).ceil() as i64;
+        let scaled =
+            |rows: i64| (rows as f64 * fraction.clamp(MIN_ROW_FRACTION, 1.0)).ceil() as i64;
         Self {
             accounts: scaled(self.accounts),
             orders: scaled(self.orders),
             events: scaled(self.events),
-            busy_events: scaled(self.busy_events),
+            max_events: scaled(self.max_events),
         }
     }
 }
@@ -124,10 +125,10 @@ impl Shop {
         #[expect(clippy::cast_possible_truncation, reason = "a small number of tenants")]
         let half = (scale * TENANTS / 2.0).ceil() as i64;
         Self {
-            tenants: (half * 2).max(FEWEST_TENANTS),
+            tenants: (half * 2).max(MIN_TENANTS),
             seed,
             shape: KeyShape::default(),
-            rows: PerTenant::default().scaled(scale / SMALLEST_FULL),
+            rows: PerTenant::default().scaled(scale / MIN_SCALE_WITH_ALL_ROWS),
         }
     }
 
@@ -139,14 +140,14 @@ impl Shop {
 
     /// Returns the first tenant of the upper half.
     #[must_use]
-    pub fn split_at(&self) -> i64 {
+    pub fn first_upper_tenant(&self) -> i64 {
         self.tenants / 2 + 1
     }
 
     /// Returns the upper half of the numbers, for a split of a range in two.
     #[must_use]
     pub fn upper_half(&self) -> KeySet {
-        KeySet::range(Some(self.key(self.split_at())), None)
+        KeySet::range(Some(self.key(self.first_upper_tenant())), None)
     }
 
     /// Returns the number of a tenant's account `index`.
@@ -164,11 +165,11 @@ impl Shop {
     /// Returns the number of a tenant's event whose text is stored out of line (TOAST).
     #[must_use]
     pub fn long_event(&self, tenant: i64, index: i64) -> i64 {
-        self.event(tenant, index * LONG_EVERY)
+        self.event(tenant, index * LONG_TEXT_INTERVAL)
     }
 
-    /// Creates tables, the rows of `owned`, and constraints. Tenants in `busy` have more events than others. It takes a
-    /// few seconds for each million rows.
+    /// Creates tables, the rows of `owned`, and constraints. Tenants in `most_rows` have more events than others.
+    /// Loading takes a few seconds for each million rows.
     ///
     /// # Errors
     /// [`ShopError`] names the failed action.
@@ -176,7 +177,7 @@ impl Shop {
         &self,
         admin: &Dsn,
         owned: &KeySet,
-        busy: Option<&KeySet>,
+        most_rows: Option<&KeySet>,
     ) -> Result<(), ShopError> {
         let session = connect::connect(admin, &Session::named("demo")).await?;
         let run = async |action, sql: &str| {
@@ -191,8 +192,8 @@ impl Shop {
         )
         .await?;
         let constraints = self.shape.fill(include_str!("constraints.sql"));
-        run("create the tables", &self.schema()).await?;
-        run("make the rows", &self.data(owned, busy)).await?;
+        run("create the tables", &self.create_tables_sql()).await?;
+        run("insert the rows", &self.insert_rows_sql(owned, most_rows)).await?;
         run("add the constraints", &constraints).await?;
         run("collect statistics", "vacuum analyze").await?;
         run("write a checkpoint", "checkpoint").await?;
@@ -202,23 +203,25 @@ impl Shop {
 
     /// Returns the statements that create the tables, without their constraints.
     #[must_use]
-    pub fn schema(&self) -> String {
+    pub fn create_tables_sql(&self) -> String {
         self.shape.fill(include_str!("schema.sql"))
     }
 
-    fn data(&self, owned: &KeySet, busy: Option<&KeySet>) -> String {
+    fn insert_rows_sql(&self, owned: &KeySet, most_rows: Option<&KeySet>) -> String {
         let text = |number: i64| number.to_string();
-        let busy = busy.map_or("false".to_owned(), |keys| self.shape.among(keys, "t"));
-        let most = self.rows.events.max(self.rows.busy_events);
+        let most_rows = most_rows.map_or("false".to_owned(), |keys| {
+            self.shape.tenant_predicate(keys, "t")
+        });
+        let most_events = self.rows.events.max(self.rows.max_events);
         self.shape
             .fill(include_str!("data.sql"))
-            .replace("{mine}", &self.shape.among(owned, "t"))
-            .replace("{busy}", &busy)
+            .replace("{mine}", &self.shape.tenant_predicate(owned, "t"))
+            .replace("{busy}", &most_rows)
             .replace("{tenants}", &text(self.tenants))
             .replace("{accounts}", &text(self.rows.accounts))
             .replace("{orders}", &text(self.rows.orders))
             .replace("{events}", &text(self.rows.events))
-            .replace("{most_events}", &text(most))
+            .replace("{most_events}", &text(most_events))
             .replace("{balance}", &text(FIRST_BALANCE))
             .replace("{bank_accounts}", &BANK_ACCOUNTS.to_string())
             .replace("{deposit}", &text(BANK_DEPOSIT))
@@ -241,16 +244,16 @@ pub async fn prepare(
         "do $$ begin create role {APP_ROLE} login; exception when duplicate_object then null; end $$; \
          alter role {APP_ROLE} password {password}"
     );
-    create(&session, &role).await?;
+    run_sql(&session, &role).await?;
     for database in databases {
         let database = plans::sql::quote_ident(database);
-        create(&session, &format!("create database {database}")).await?;
+        run_sql(&session, &format!("create database {database}")).await?;
     }
     session.close().await;
     Ok(())
 }
 
-async fn create(session: &Client, sql: &str) -> Result<(), ShopError> {
+async fn run_sql(session: &Client, sql: &str) -> Result<(), ShopError> {
     session
         .batch_execute(sql)
         .await

@@ -15,15 +15,17 @@ const HOUR_MICROS: i64 = 3_600_000_000;
 
 /// The columns of the shard key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
 pub enum KeyShape {
     /// `tenant_id bigint`.
     #[default]
-    Number,
+    #[serde(rename = "number")]
+    BigInt,
     /// `(region text, tenant_id bigint)`.
-    Region,
+    #[serde(rename = "region")]
+    TextBigInt,
     /// `hour timestamptz`: each tenant is one hour of a log.
-    Hour,
+    #[serde(rename = "hour")]
+    Timestamp,
 }
 
 impl KeyShape {
@@ -36,18 +38,18 @@ impl KeyShape {
     /// Returns the key's columns in a table, with their types.
     #[must_use]
     pub fn columns_of(self, table: &str) -> Vec<(&'static str, KeyType)> {
-        let own = |(name, kind): &(&'static str, KeyType)| match (table, *name) {
+        let renamed = |(name, kind): &(&'static str, KeyType)| match (table, *name) {
             ("tenants", "tenant_id") => ("id", *kind),
             (_, name) => (name, *kind),
         };
-        self.columns().iter().map(own).collect()
+        self.columns().iter().map(renamed).collect()
     }
 
     fn columns(self) -> &'static [(&'static str, KeyType)] {
         match self {
-            Self::Number => &[("tenant_id", KeyType::Bigint)],
-            Self::Region => &[("region", KeyType::Text), ("tenant_id", KeyType::Bigint)],
-            Self::Hour => &[("hour", KeyType::Timestamptz)],
+            Self::BigInt => &[("tenant_id", KeyType::Bigint)],
+            Self::TextBigInt => &[("region", KeyType::Text), ("tenant_id", KeyType::Bigint)],
+            Self::Timestamp => &[("hour", KeyType::Timestamptz)],
         }
     }
 
@@ -55,25 +57,25 @@ impl KeyShape {
     #[must_use]
     pub fn key(self, tenant: i64) -> Key {
         match self {
-            Self::Number => Key::Int(tenant),
-            Self::Region => {
+            Self::BigInt => Key::Int(tenant),
+            Self::TextBigInt => {
                 let region = usize::try_from(tenant.rem_euclid(4)).unwrap_or_default();
                 Key::Row(vec![REGIONS[region].into(), Key::Int(tenant)])
             }
-            Self::Hour => Key::Timestamp(FIRST_HOUR_MICROS + tenant * HOUR_MICROS),
+            Self::Timestamp => Key::Timestamp(FIRST_HOUR_MICROS + tenant * HOUR_MICROS),
         }
     }
 
     /// Returns SQL for the values of a tenant's key columns. `tenant` is an SQL expression of type bigint.
     fn values(self, tenant: &str) -> Vec<String> {
         match self {
-            Self::Number => vec![tenant.to_owned()],
-            Self::Region => {
+            Self::BigInt => vec![tenant.to_owned()],
+            Self::TextBigInt => {
                 let regions = REGIONS.map(|region| format!("'{region}'")).join(", ");
                 let region = format!("(array[{regions}])[(1 + {tenant} % 4)::integer]");
                 vec![region, tenant.to_owned()]
             }
-            Self::Hour => vec![format!(
+            Self::Timestamp => vec![format!(
                 "(timestamptz '{FIRST_HOUR}' + {tenant} * interval '1 hour')"
             )],
         }
@@ -81,7 +83,7 @@ impl KeyShape {
 
     /// Returns an SQL condition that is true for tenants in `keys`. `tenant` is an SQL expression of type bigint.
     #[must_use]
-    pub fn among(self, keys: &KeySet, tenant: &str) -> String {
+    pub fn tenant_predicate(self, keys: &KeySet, tenant: &str) -> String {
         let columns: Vec<(String, KeyType)> =
             self.values(tenant).into_iter().zip(self.types()).collect();
         keys.predicate(&columns)
@@ -106,8 +108,9 @@ impl KeyShape {
     }
 
     /// Replaces the placeholders in `text`: `{ids}` and `{keys}` are the key's columns in `tenants` and in other
-    /// tables; `{key_of_t}` and `{key_of_1}` are the keys of tenants `t` and `$1`; `{is_1}` is the condition for rows
-    /// of tenant `$1`; `{key_name}` is the name of a row's key (alias `t`) as in [`KeyShape::name`].
+    /// tables; `{id_columns}` and `{key_columns}` are their definitions; `{key_of_t}` and `{key_of_1}` are the keys of
+    /// tenants `t` and `$1`; `{is_1}` is the condition for rows of tenant `$1`; `{key_name}` is the name of a row's key
+    /// (alias `t`) as in [`KeyShape::name`].
     #[must_use]
     pub fn fill(self, text: &str) -> String {
         let list = |table: &str, part: &dyn Fn(&str, KeyType) -> String| {
@@ -120,10 +123,10 @@ impl KeyShape {
         let define = |name: &str, kind: KeyType| format!("{name} {} not null", kind.sql_name());
         let name = |name: &str, _: KeyType| name.to_owned();
         let text_of = |name: &str, _: KeyType| format!("t.{name}::text");
-        let first = self.values("$1::bigint");
+        let tenant_1 = self.values("$1::bigint");
         let equal: Vec<String> = list("", &name)
             .into_iter()
-            .zip(&first)
+            .zip(&tenant_1)
             .map(|(column, value)| format!("{column} = {value}"))
             .collect();
         text.replace("{id_columns}", &list("tenants", &define).join(",\n    "))
@@ -131,7 +134,7 @@ impl KeyShape {
             .replace("{ids}", &list("tenants", &name).join(", "))
             .replace("{keys}", &list("", &name).join(", "))
             .replace("{key_of_t}", &self.values("t").join(", "))
-            .replace("{key_of_1}", &first.join(", "))
+            .replace("{key_of_1}", &tenant_1.join(", "))
             .replace("{is_1}", &equal.join(" and "))
             .replace("{key_name}", &list("", &text_of).join(" || '/' || "))
     }
@@ -142,8 +145,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_what_postgresql_prints() {
-        let names = [KeyShape::Number, KeyShape::Region, KeyShape::Hour]
+    fn names_are_the_values_as_postgresql_prints_them() {
+        let names = [KeyShape::BigInt, KeyShape::TextBigInt, KeyShape::Timestamp]
             .map(|shape| KeyShape::name(&shape.key(5)));
         assert_eq!(names, ["5", "eu/5", "2024-01-01 05:00:00+00"]);
     }
@@ -152,9 +155,9 @@ mod tests {
     fn placeholders_are_filled_for_every_shape() {
         let text = "select {key_name} from ledger t where {is_1}";
         assert_eq!(
-            KeyShape::Number.fill(text),
+            KeyShape::BigInt.fill(text),
             "select t.tenant_id::text from ledger t where tenant_id = $1::bigint"
         );
-        assert!(!KeyShape::Region.fill(text).contains('{'));
+        assert!(!KeyShape::TextBigInt.fill(text).contains('{'));
     }
 }

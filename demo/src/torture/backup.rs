@@ -3,13 +3,13 @@
 //! The controller waits at the moment of the copy until the copy is made. Later, at the place of the fault, the
 //! controllers are killed and the copy is restored, while the agents continue. Then the controllers start again, and
 //! the operator adds the lost flips from the shards to the store. No copy is made before the target's tables exist: a
-//! migration that has flipped since cannot continue from it. Then the store learns only the owner of the keys, and an
-//! operator removes the rest with `cleanup`.
+//! migration that has flipped since the copy could not continue. The store would get only the owner of the keys, and an
+//! operator would have to remove the objects of the migration with `cleanup`.
 
 use super::case::FaultCase;
 use super::fault::Fault;
 use super::place::PathLeg;
-use super::story::StoryFile;
+use super::run_log::RunLog;
 use crate::api::{Api, FleetReport};
 use crate::error::DemoError;
 use crate::fleet::Fleet;
@@ -60,23 +60,23 @@ impl PlannedBackup {
     }
 
     /// Waits for the moment, and makes the copy.
-    pub(super) async fn take(self, fleet: &Fleet, story: &StoryFile) -> Result<(), DemoError> {
+    pub(super) async fn make(self, fleet: &Fleet, run_log: &RunLog) -> Result<(), DemoError> {
         let arrival = self.meeting.arrived().await;
         let arrival = arrival.map_err(DemoError::io("meet a process"))?;
-        fleet.dump_store(&file(fleet)).await?;
-        story.write(&format!("the control store is saved at {}", arrival.name));
+        fleet.dump_store(&copy_file(fleet)).await?;
+        run_log.write(&format!("the control store is saved at {}", arrival.name));
         Ok(())
     }
 }
 
 /// Returns the moment of the copy. The operator's path and timing depend on other bits of the seed.
 fn moment(leg: PathLeg, seed: u64) -> &'static str {
-    let later = (seed / 12).is_multiple_of(2);
+    let is_late_copy = (seed / 12).is_multiple_of(2);
     match leg {
         // A copy of this moment lacks the flip and everything before it.
-        PathLeg::Flipped | PathLeg::Finish if later => "controller.cutover.claimed",
+        PathLeg::Flipped | PathLeg::Finish if is_late_copy => "controller.cutover.claimed",
         // A copy of this moment has the flip, and lacks only the rollback.
-        PathLeg::Back | PathLeg::BackFinish if later => "controller.hold.claimed",
+        PathLeg::Back | PathLeg::BackFinish if is_late_copy => "controller.hold.claimed",
         PathLeg::Before
         | PathLeg::Flipped
         | PathLeg::Finish
@@ -86,7 +86,7 @@ fn moment(leg: PathLeg, seed: u64) -> &'static str {
     }
 }
 
-fn file(fleet: &Fleet) -> PathBuf {
+fn copy_file(fleet: &Fleet) -> PathBuf {
     fleet.dir().join("store.dump")
 }
 
@@ -94,17 +94,17 @@ fn file(fleet: &Fleet) -> PathBuf {
 pub(super) async fn restore(
     leg: PathLeg,
     arrival: Arrival,
-    (fleet, api, story): (&Fleet, &Api, &StoryFile),
+    (fleet, api, run_log): (&Fleet, &Api, &RunLog),
 ) -> Result<(), DemoError> {
     fleet.kill_controllers().await?;
     // From now on the agent cannot report its results. It reports them to the restored store.
     drop(arrival);
-    fleet.restore_store(&file(fleet)).await?;
-    story.write("the control store is as it was when it was saved");
+    fleet.restore_store(&copy_file(fleet)).await?;
+    run_log.write("the control store is as it was when it was saved");
     fleet.restart_programs().await?;
-    let done = repair_store(api, story).await?;
+    let done = repair_store(api, run_log).await?;
     if done == 0 && leg != PathLeg::Before {
-        let problem = "a control store that had lost a flip had nothing to mend";
+        let problem = "the control store had lost a flip, but `reconcile --apply` repaired nothing";
         return Err(DemoError::Unclean {
             problems: vec![problem.to_owned()],
         });
@@ -114,33 +114,37 @@ pub(super) async fn restore(
 
 /// Runs `shardwright reconcile --apply` until no finding states that the store is older than the fleet. Returns the
 /// number of repairs.
-async fn repair_store(api: &Api, story: &StoryFile) -> Result<usize, DemoError> {
+async fn repair_store(api: &Api, run_log: &RunLog) -> Result<usize, DemoError> {
     let begun = Instant::now();
     let mut done = 0;
     while begun.elapsed() < REPAIR_LIMIT {
         match tokio::time::timeout(CALL_LIMIT, api.reconcile(true, &[])).await {
             Ok(Ok(report)) => {
-                report.done.iter().for_each(|line| story.write(line));
+                report.done.iter().for_each(|line| run_log.write(line));
                 done += report.done.len();
                 if is_repaired(&report) {
                     return Ok(done);
                 }
             }
-            Ok(Err(error)) => story.write(&format!("reconcile: {error}")),
-            Err(_) => story.write("reconcile: no answer"),
+            Ok(Err(error)) => run_log.write(&format!("reconcile: {error}")),
+            Err(_) => run_log.write("reconcile: no answer"),
         }
         tokio::time::sleep(POLL_INTERVAL).await;
     }
     Err(DemoError::Stalled {
-        what: "a control store that is as new as the fleet".to_owned(),
+        what: "the repair of the control store by `reconcile --apply`".to_owned(),
         seconds: REPAIR_LIMIT.as_secs(),
     })
 }
 
 fn is_repaired(report: &FleetReport) -> bool {
     let probed = report.shards.iter().filter(|probe| probe.failure.is_none());
-    let older = |kind: ContradictionKind| kind == ContradictionKind::StoreOlder;
-    probed.count() == SHARDS && !report.findings.iter().any(|finding| older(finding.kind))
+    let means_older_store = |kind: ContradictionKind| kind == ContradictionKind::StoreOlder;
+    probed.count() == SHARDS
+        && !report
+            .findings
+            .iter()
+            .any(|finding| means_older_store(finding.kind))
 }
 
 #[cfg(test)]

@@ -42,7 +42,7 @@ pub(super) fn all() -> Vec<Vec<FaultCase>> {
                 place: place.clone(),
                 fault,
             };
-            let faults = Fault::at(component, &place);
+            let faults = Fault::possible_at(component, &place);
             pairs.push(faults.into_iter().map(case).collect());
         }
     }
@@ -55,9 +55,9 @@ pub(super) fn shuffled(seed: u64) -> Vec<FaultCase> {
     let mut rng = StdRng::seed_from_u64(seed);
     let mut pairs = all();
     pairs.iter_mut().for_each(|faults| faults.shuffle(&mut rng));
-    let most = pairs.iter().map(Vec::len).max().unwrap_or_default();
+    let max_faults = pairs.iter().map(Vec::len).max().unwrap_or_default();
     let mut cases = Vec::new();
-    for round in 0..most {
+    for round in 0..max_faults {
         let mut next: Vec<FaultCase> = pairs.iter().filter_map(|f| f.get(round).cloned()).collect();
         next.shuffle(&mut rng);
         cases.extend(next);
@@ -66,12 +66,15 @@ pub(super) fn shuffled(seed: u64) -> Vec<FaultCase> {
 }
 
 impl FaultCase {
-    /// Returns the seed of the case's run number `pass`, from 0.
-    pub(super) fn seed(&self, sitting: u64, pass: u64) -> u64 {
+    /// Returns the seed of the case's run number `pass`, from 0, in injection sessions with the seed `session_seed`.
+    pub(super) fn seed(&self, session_seed: u64, pass: u64) -> u64 {
         // FNV-1a gives the same result on every machine and in every version.
         let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         let name = self.to_string();
-        let numbers = sitting.to_le_bytes().into_iter().chain(pass.to_le_bytes());
+        let numbers = session_seed
+            .to_le_bytes()
+            .into_iter()
+            .chain(pass.to_le_bytes());
         let hash = name.bytes().chain(numbers).fold(0xcbf2_9ce4_8422_2325, mix);
         (hash ^ (hash >> 29)) % 1_000_000_000
     }
@@ -79,8 +82,8 @@ impl FaultCase {
     /// Returns what the operator does in the run with this seed.
     pub(super) fn operator_path(&self, seed: u64) -> OperatorPath {
         let offline = RunMode::of(self, seed) == RunMode::Offline;
-        let ways: &[OperatorPath] = match self.place.leg {
-            leg if self.only_forward(leg) => &[OperatorPath::Forward],
+        let paths: &[OperatorPath] = match self.place.leg {
+            leg if self.permits_only_forward(leg) => &[OperatorPath::Forward],
             // An offline move has no reverse stream.
             PathLeg::Before if offline => &[OperatorPath::Forward, OperatorPath::Abort],
             PathLeg::Flipped if offline => &[OperatorPath::Forward],
@@ -100,28 +103,29 @@ impl FaultCase {
             PathLeg::BackFinish => &[OperatorPath::Back],
             PathLeg::Unwind => &[OperatorPath::Abort],
         };
-        let index = usize::try_from(seed).unwrap_or_default() % ways.len();
-        ways[index]
+        let index = usize::try_from(seed).unwrap_or_default() % paths.len();
+        paths[index]
     }
 }
 
 impl FaultCase {
     /// Returns whether the fault restores the source to a state before the flip.
-    pub(super) fn is_setback(&self) -> bool {
+    pub(super) fn restores_source(&self) -> bool {
         (self.fault, self.component) == (Fault::Restored, Process::Source)
     }
 
     /// Returns whether the fault permits only one path: it can be detected only before the flip, or it makes a rollback
     /// impossible.
-    fn only_forward(&self, leg: PathLeg) -> bool {
-        let loses = self.fault == Fault::Failover || self.is_setback();
-        loses || leg == PathLeg::Before && self.fault.expected() != ExpectedOutcome::Ends
+    fn permits_only_forward(&self, leg: PathLeg) -> bool {
+        let prevents_rollback = self.fault == Fault::Failover || self.restores_source();
+        prevents_rollback
+            || leg == PathLeg::Before && self.fault.expected() != ExpectedOutcome::Ends
     }
 }
 
 impl FaultCase {
-    /// Returns the equipment of servers and programs that the fault requires.
-    pub(super) fn outfit(&self) -> TestEquipment {
+    /// Returns the equipment of servers and programs that the fault needs.
+    pub(super) fn equipment(&self) -> TestEquipment {
         match (self.fault, self.component) {
             (Fault::DiskFull, Process::Agent) => TestEquipment::SmallSpools,
             (Fault::DiskFull, _) => TestEquipment::SmallDatabase,
@@ -202,14 +206,14 @@ impl FromStr for CaseFilter {
             None => (rest, None),
         };
         let component = Process::ALL.into_iter().find(|it| it.name() == component);
-        let only = Self {
+        let filter = Self {
             text: text.to_owned(),
             component: component.ok_or_else(unknown)?,
             place: place.to_owned(),
             fault,
         };
-        let some = all().iter().flatten().any(|case| only.admits(case));
-        some.then_some(only).ok_or_else(unknown)
+        let matches_a_case = all().iter().flatten().any(|case| filter.admits(case));
+        matches_a_case.then_some(filter).ok_or_else(unknown)
     }
 }
 
@@ -219,7 +223,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn every_component_is_struck_everywhere_before_anything_is_struck_twice() {
+    fn every_component_has_a_fault_at_every_place_before_any_pair_has_a_second_one() {
         let cases = shuffled(7);
         let pair = |case: &FaultCase| format!("{}@{}", case.component, case.place);
         let pairs = all().len();

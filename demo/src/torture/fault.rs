@@ -7,15 +7,16 @@ use std::fmt;
 /// A fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Fault {
-    /// SIGKILL, and a restart a moment later.
+    /// The process is killed with SIGKILL, and started again 200 ms later.
     Kill,
-    /// SIGSTOP for longer than the lease, then SIGCONT: the process continues after its successor has taken over.
+    /// The process is stopped (SIGSTOP) for longer than a lease, then continued (SIGCONT). An agent or a controller
+    /// continues after another one has taken over.
     Stop,
-    /// Its connections to the other programs end.
+    /// The component's connections end.
     Cut,
-    /// Its connections deliver nothing for some time, then all data that was held.
+    /// The component's connections deliver nothing for some time, then all data that was held.
     Hole,
-    /// The next reply on each of its connections is lost, and the connection with it.
+    /// On each of the component's connections, the next reply is lost, and the connection ends.
     Reply,
     /// An operator ends all sessions of Shardwright on the server.
     Terminate,
@@ -62,7 +63,7 @@ pub(super) enum ExpectedOutcome {
 struct FaultRow {
     fault: Fault,
     name: &'static str,
-    on: &'static [Process],
+    components: &'static [Process],
     /// The places; empty: all.
     places: &'static [&'static str],
     expected: ExpectedOutcome,
@@ -77,7 +78,7 @@ const ANY: &[Process] = &[
 ];
 const SHARDS: &[Process] = &[Process::Source, Process::Target];
 /// The places between the creation of the slot and the fence.
-const CAPTURED: &[&str] = &[
+const CAPTURE_PLACES: &[&str] = &[
     "copy.half",
     "catch_up.batch_applied",
     "build_indexes.built_one",
@@ -85,9 +86,9 @@ const CAPTURED: &[&str] = &[
     "open_reverse.slot_created",
 ];
 /// The places after rows were copied and before they are compared.
-const COPIED: &[&str] = &["controller.copy.settled", "build_indexes.built_one"];
-/// The places at which the slots and the applied rows are on the server that fails.
-const FAILED_OVER: &[&str] = &[
+const COPIED_PLACES: &[&str] = &["controller.copy.settled", "build_indexes.built_one"];
+/// The places at which the server that fails has slots, or rows that the stream has applied.
+const FAILOVER_PLACES: &[&str] = &[
     "copy.half",
     "controller.copy.settled",
     "catch_up.batch_applied",
@@ -95,7 +96,7 @@ const FAILED_OVER: &[&str] = &[
     "hold.started",
 ];
 /// The places followed by a comparison, an approval or a fence.
-const BEFORE_FENCE: &[&str] = &[
+const BEFORE_FENCE_PLACES: &[&str] = &[
     "verify.compared",
     "open_reverse.slot_created",
     "controller.open_reverse.settled",
@@ -103,7 +104,7 @@ const BEFORE_FENCE: &[&str] = &[
 ];
 
 /// The places at which rows or spools are written.
-const WRITING: &[&str] = &[
+const WRITING_PLACES: &[&str] = &[
     "copy.chunk_copied",
     "copy.half",
     "capture.spooled",
@@ -114,7 +115,7 @@ const WRITING: &[&str] = &[
 ];
 const SERVERS: &[Process] = &[Process::Source, Process::Target, Process::Store];
 /// The places at which leases, fences or time limits run.
-const TIMED: &[&str] = &[
+const TIMED_PLACES: &[&str] = &[
     "copy.half",
     "catch_up.batch_applied",
     "controller.cutover.claimed",
@@ -128,7 +129,7 @@ const TIMED: &[&str] = &[
 ];
 
 /// The places at which the next session writes, checks, opens or deletes.
-const SWAPPED: &[&str] = &[
+const SWAPPED_PLACES: &[&str] = &[
     "create_target.restored",
     "copy.half",
     "catch_up.batch_applied",
@@ -144,7 +145,7 @@ const SWAPPED: &[&str] = &[
 
 /// The places after the copy of the control store is made. The copy lacks a copy step, a comparison, a flip or a
 /// rollback.
-const RESTORED: &[&str] = &[
+const RESTORED_PLACES: &[&str] = &[
     "controller.copy.settled",
     "verify.compared",
     "cutover.opened",
@@ -152,7 +153,8 @@ const RESTORED: &[&str] = &[
     "hold_back.started",
 ];
 
-/// The places at which a second owner would do most damage: in each kind of step, and in the write-blocked window.
+/// The places at which a second agent that executes steps would do most damage: in each kind of step, and in the
+/// write-blocked window.
 const OWNED_PLACES: &[&str] = &[
     "copy.half",
     "catch_up.batch_applied",
@@ -180,42 +182,42 @@ const TABLE: [FaultRow; 19] = [
         Fault::SlotDropped,
         "slot-dropped",
         &[Process::Source],
-        CAPTURED,
+        CAPTURE_PLACES,
         ExpectedOutcome::EndsOrAborted,
     ),
     row(
         Fault::SlotLost,
         "slot-lost",
         &[Process::Source],
-        CAPTURED,
+        CAPTURE_PLACES,
         ExpectedOutcome::EndsOrAborted,
     ),
     row(
         Fault::ForeignWrite,
         "foreign-write",
         &[Process::Target],
-        COPIED,
+        COPIED_PLACES,
         ExpectedOutcome::Aborted,
     ),
     row(
         Fault::LongWriter,
         "long-writer",
         &[Process::Source],
-        BEFORE_FENCE,
+        BEFORE_FENCE_PLACES,
         ExpectedOutcome::Ends,
     ),
     row(
         Fault::Failover,
         "failover",
         SHARDS,
-        FAILED_OVER,
+        FAILOVER_PLACES,
         ExpectedOutcome::EndsOrAborted,
     ),
     row(
         Fault::Restored,
         "restored",
         &[Process::Store],
-        RESTORED,
+        RESTORED_PLACES,
         ExpectedOutcome::Ends,
     ),
     row(
@@ -229,14 +231,14 @@ const TABLE: [FaultRow; 19] = [
         Fault::Prepared,
         "prepared",
         &[Process::Source],
-        BEFORE_FENCE,
+        BEFORE_FENCE_PLACES,
         ExpectedOutcome::Ends,
     ),
     row(
         Fault::DiskFull,
         "disk-full",
         &[Process::Agent, Process::Target],
-        WRITING,
+        WRITING_PLACES,
         ExpectedOutcome::Ends,
     ),
     row(
@@ -250,21 +252,21 @@ const TABLE: [FaultRow; 19] = [
         Fault::ClockForward,
         "clock-forward",
         SERVERS,
-        TIMED,
+        TIMED_PLACES,
         ExpectedOutcome::Ends,
     ),
     row(
         Fault::ClockBack,
         "clock-back",
         SERVERS,
-        TIMED,
+        TIMED_PLACES,
         ExpectedOutcome::Ends,
     ),
     row(
         Fault::SwappedDsn,
         "swapped-dsn",
         &[Process::Source],
-        SWAPPED,
+        SWAPPED_PLACES,
         ExpectedOutcome::Ends,
     ),
 ];
@@ -272,14 +274,14 @@ const TABLE: [FaultRow; 19] = [
 const fn row(
     fault: Fault,
     name: &'static str,
-    on: &'static [Process],
+    components: &'static [Process],
     places: &'static [&'static str],
     expected: ExpectedOutcome,
 ) -> FaultRow {
     FaultRow {
         fault,
         name,
-        on,
+        components,
         places,
         expected,
     }
@@ -287,12 +289,12 @@ const fn row(
 
 impl Fault {
     /// Returns all faults that a component can have at a place.
-    pub(super) fn at(component: Process, place: &FaultPlace) -> Vec<Self> {
-        let strikes = |row: &&FaultRow| {
-            let applies = row.places.is_empty() || row.places.contains(&place.name.as_str());
-            row.on.contains(&component) && applies
+    pub(super) fn possible_at(component: Process, place: &FaultPlace) -> Vec<Self> {
+        let applies = |row: &&FaultRow| {
+            let at_place = row.places.is_empty() || row.places.contains(&place.name.as_str());
+            row.components.contains(&component) && at_place
         };
-        TABLE.iter().filter(strikes).map(|row| row.fault).collect()
+        TABLE.iter().filter(applies).map(|row| row.fault).collect()
     }
 
     pub(super) fn parse(text: &str) -> Option<Self> {
@@ -315,7 +317,7 @@ impl Fault {
     }
 
     /// Returns whether an offline migration can have the fault: it has no slots, and its keys are read-only.
-    pub(super) fn strikes_offline(self) -> bool {
+    pub(super) fn is_possible_offline(self) -> bool {
         !matches!(
             self,
             Self::SlotDropped | Self::SlotLost | Self::LongWriter | Self::Prepared | Self::Failover
@@ -324,7 +326,7 @@ impl Fault {
 
     /// Returns whether the operator may send a command before the fault has ended. A control store that is then
     /// restored from a copy would forget the command.
-    pub(super) fn lets_hurry(self) -> bool {
+    pub(super) fn permits_hasty_operator(self) -> bool {
         self != Self::Restored
     }
 

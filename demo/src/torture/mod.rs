@@ -1,30 +1,30 @@
 //! Fault injection: runs with one fault each, for every component at every place, and counts of the runs that were
 //! survived.
 //!
-//! [`means`] omits what the machine does not permit. Servers are started once; then the cases run in an order that
-//! depends on the seed ([`case`]). Each run has its own databases and programs ([`run`]), and its own servers if the
-//! fault needs a special disk or clock. Every result is in the file before the next run begins ([`record`]). A run that
-//! was not survived keeps its folder, and the next run gets new servers.
+//! [`missing_equipment`] omits what the machine does not permit. Servers are started once; then the cases run in an
+//! order that depends on the seed ([`case`]). Each run has its own databases and programs ([`run`]), and its own
+//! servers if the fault needs a special disk or clock. Every result is in the file before the next run begins
+//! ([`record`]). A run that was not survived keeps its folder, and the next run gets new servers.
 
 mod backup;
-mod blow;
 mod case;
-mod course;
-mod deed;
+mod check;
+mod equality;
 mod fault;
-mod journey;
-mod judge;
-mod level;
-mod lines;
-mod means;
+mod follow;
+mod missing_equipment;
 mod mode;
+mod operator;
+mod operator_sql;
 mod place;
+mod planned_fault;
+mod proxies;
 mod proxy;
 mod record;
 mod run;
-mod setback;
+mod run_log;
+mod source_restore;
 mod standby;
-mod story;
 mod text;
 
 pub use case::CaseFilter;
@@ -35,7 +35,7 @@ use crate::error::DemoError;
 use crate::fleet::{ServerGroup, TestEquipment};
 use case::FaultCase;
 use futures::future::LocalBoxFuture;
-use means::MissingMeans;
+use missing_equipment::MissingEquipment;
 use run::RunTerms;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -73,7 +73,7 @@ pub struct FaultInjection {
 struct InjectionSession<'s> {
     injection: &'s FaultInjection,
     terms: RunTerms,
-    means: MissingMeans,
+    missing_equipment: MissingEquipment,
     begun: Instant,
     /// The number of started runs, which makes names of databases unique.
     started: AtomicU64,
@@ -93,22 +93,22 @@ struct SessionState {
 /// # Errors
 /// [`DemoError`] if no run was possible. A run that was not survived is in the results.
 pub fn run(injection: &FaultInjection) -> LocalBoxFuture<'_, Result<ResultsFile, DemoError>> {
-    Box::pin(run_sitting(injection))
+    Box::pin(run_session(injection))
 }
 
-async fn run_sitting(injection: &FaultInjection) -> Result<ResultsFile, DemoError> {
+async fn run_session(injection: &FaultInjection) -> Result<ResultsFile, DemoError> {
     // Remove clusters of earlier runs that were killed.
     cluster::sweep(&cluster::temporary_base())?;
-    let sitting = InjectionSession::begin(injection)?;
+    let session = InjectionSession::begin(injection)?;
     let mut terminate =
         signal(SignalKind::terminate()).map_err(DemoError::io("listen for signals"))?;
-    let workers = (0..injection.jobs.max(1)).map(|_| sitting.work());
+    let workers = (0..injection.jobs.max(1)).map(|_| session.work());
     tokio::select! {
         worked = futures::future::try_join_all(workers) => worked.map(|_| ())?,
         _ = tokio::signal::ctrl_c() => return Err(DemoError::Interrupted),
         _ = terminate.recv() => return Err(DemoError::Interrupted),
     }
-    let results = sitting.state.into_inner().results;
+    let results = session.state.into_inner().results;
     println!("\n{}", summary(&results));
     Ok(results)
 }
@@ -120,14 +120,14 @@ impl<'s> InjectionSession<'s> {
             Some(path) => ResultsFile::load(path, &injection.commit, seed)?,
             None => ResultsFile::begin(&injection.commit, seed.unwrap_or(1)),
         };
-        let means = MissingMeans::find();
-        let (cases, left_out) = means.part(case::shuffled(results.seed));
+        let missing_equipment = MissingEquipment::find();
+        let (cases, left_out) = missing_equipment.split_possible(case::shuffled(results.seed));
         results.cases_in_all = u64::try_from(cases.len()).unwrap_or_default();
-        left_out.iter().for_each(|it| println!("left out: {it}"));
+        left_out.iter().for_each(|it| println!("not run: {it}"));
         results.left_out = left_out;
         let queue = match injection.only.is_empty() {
             true => Vec::new(),
-            false => only(injection, cases),
+            false => named_cases(injection, cases),
         };
         if queue.is_empty() && !injection.only.is_empty() {
             let reasons = results.left_out;
@@ -140,7 +140,7 @@ impl<'s> InjectionSession<'s> {
                 keep: injection.keep,
                 programs: injection.programs.clone(),
             },
-            means,
+            missing_equipment,
             begun: Instant::now(),
             started: AtomicU64::new(0),
             state: Mutex::new(SessionState {
@@ -153,24 +153,26 @@ impl<'s> InjectionSession<'s> {
 
     /// Executes case after case on its own servers.
     async fn work(&self) -> Result<(), DemoError> {
-        let mut ground = None;
+        let mut servers = None;
         while let Some((case, seed)) = self.next().await {
-            let outfit = case.outfit();
-            let plain = outfit == TestEquipment::Plain;
-            let own = match ground.take_if(|_| plain) {
+            let equipment = case.equipment();
+            let is_plain = equipment == TestEquipment::Plain;
+            let own = match servers.take_if(|_| is_plain) {
                 Some(own) => own,
-                None => ServerGroup::start(outfit).await?,
+                None => ServerGroup::start(equipment).await?,
             };
             let number = self.started.fetch_add(1, Ordering::Relaxed);
             let record = run::perform(&own, &case, (seed, number), &self.terms).await?;
-            // Remains of a failed run on its servers must not make the next run fail.
-            if plain {
-                // After a failover or a restore of the source, the servers are replaced too.
-                let same = case.fault != fault::Fault::Failover && !case.is_setback();
-                let whole = record.survived && same;
-                ground = Some(own).filter(|_| whole);
+            // The next run gets new servers after a failed run, because objects that remain could make the next run
+            // fail too.
+            if is_plain {
+                // A failover or a restore of the source replaces a server.
+                let has_same_servers =
+                    case.fault != fault::Fault::Failover && !case.restores_source();
+                let is_reusable = record.survived && has_same_servers;
+                servers = Some(own).filter(|_| is_reusable);
             }
-            self.keep(record).await?;
+            self.add_record(record).await?;
         }
         Ok(())
     }
@@ -178,25 +180,25 @@ impl<'s> InjectionSession<'s> {
     /// Returns the next case and its seed, unless the injection session has ended.
     async fn next(&self) -> Option<(FaultCase, u64)> {
         let mut state = self.state.lock().await;
-        let runs = self.injection.runs.is_some_and(|most| state.runs >= most);
-        let time = self
+        let runs_reached = self.injection.runs.is_some_and(|max| state.runs >= max);
+        let time_reached = self
             .injection
             .time
-            .is_some_and(|most| self.begun.elapsed() >= most);
-        if runs || time {
+            .is_some_and(|max| self.begun.elapsed() >= max);
+        if runs_reached || time_reached {
             return None;
         }
         if state.queue.is_empty() {
             if !self.injection.only.is_empty() {
                 return None;
             }
-            state.queue = next_pass(&state.results, &self.means);
+            state.queue = least_run_cases(&state.results, &self.missing_equipment);
         }
         state.runs += 1;
         state.queue.pop()
     }
 
-    async fn keep(&self, record: RunRecord) -> Result<(), DemoError> {
+    async fn add_record(&self, record: RunRecord) -> Result<(), DemoError> {
         let mut state = self.state.lock().await;
         state.results.push(record.clone());
         println!("{}", text::line(&record, state.results.sums.runs));
@@ -208,7 +210,7 @@ impl<'s> InjectionSession<'s> {
 }
 
 /// Returns the cases that were named, once each.
-fn only(injection: &FaultInjection, cases: Vec<FaultCase>) -> Vec<(FaultCase, u64)> {
+fn named_cases(injection: &FaultInjection, cases: Vec<FaultCase>) -> Vec<(FaultCase, u64)> {
     let admitted = |case: &FaultCase| injection.only.iter().any(|only| only.admits(case));
     let chosen = cases.into_iter().filter(admitted);
     let seed = |case: &FaultCase| injection.seed.unwrap_or_else(|| case.seed(1, 0));
@@ -218,11 +220,17 @@ fn only(injection: &FaultInjection, cases: Vec<FaultCase>) -> Vec<(FaultCase, u6
 }
 
 /// Returns the cases with fewer runs than others, or all cases with new seeds.
-fn next_pass(results: &ResultsFile, means: &MissingMeans) -> Vec<(FaultCase, u64)> {
-    let (cases, _) = means.part(case::shuffled(results.seed));
-    let times: Vec<u64> = cases.iter().map(|case| results.times(case)).collect();
-    let pass = times.iter().copied().min().unwrap_or_default();
-    let due = cases.into_iter().zip(times).filter(|(_, n)| *n == pass);
+fn least_run_cases(
+    results: &ResultsFile,
+    missing_equipment: &MissingEquipment,
+) -> Vec<(FaultCase, u64)> {
+    let (cases, _) = missing_equipment.split_possible(case::shuffled(results.seed));
+    let run_counts: Vec<u64> = cases.iter().map(|case| results.run_count(case)).collect();
+    let pass = run_counts.iter().copied().min().unwrap_or_default();
+    let due = cases
+        .into_iter()
+        .zip(run_counts)
+        .filter(|(_, n)| *n == pass);
     let mut queue: Vec<(FaultCase, u64)> = due
         .map(|(case, _)| (case.clone(), case.seed(results.seed, pass)))
         .collect();
@@ -235,21 +243,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sitting_goes_on_where_the_last_one_ended_and_then_begins_again() {
+    fn a_session_continues_after_the_cases_of_the_last_one_and_then_repeats_all() {
         let mut results = ResultsFile::begin("aaa", 3);
-        let all = next_pass(&results, &MissingMeans::default());
+        let all = least_run_cases(&results, &MissingEquipment::default());
         let record = |(case, seed): &(FaultCase, u64)| RunRecord {
             case: case.to_string(),
             seed: *seed,
             ..RunRecord::default()
         };
         results.push(record(all.last().unwrap()));
-        let rest = next_pass(&results, &MissingMeans::default());
+        let rest = least_run_cases(&results, &MissingEquipment::default());
         assert_eq!(rest, all[..all.len() - 1]);
         for run in rest.iter().rev() {
             results.push(record(run));
         }
-        let again = next_pass(&results, &MissingMeans::default());
+        let again = least_run_cases(&results, &MissingEquipment::default());
         assert_eq!(again.len(), all.len());
         assert_ne!(again[0].1, all[0].1);
     }

@@ -6,9 +6,10 @@ use plans::request::{self, DualWrite};
 use plans::step::StepKind;
 use std::fmt;
 
-/// If the case permits it, of this many runs one is offline, and the number below are synchronous.
-const OF: u64 = 8;
-const SYNCHRONOUS: std::ops::RangeInclusive<u64> = 1..=2;
+/// A number below this one determines the mode. 0: offline, if the case permits it.
+const MODE_NUMBERS: u64 = 8;
+/// The numbers of synchronous runs. All other runs are asynchronous.
+const SYNCHRONOUS_NUMBERS: std::ops::RangeInclusive<u64> = 1..=2;
 
 /// The mode of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,15 +29,15 @@ impl RunMode {
             return Self::Offline;
         }
         // With a failover, commits wait for the standby only. A source that was restored has no standby.
-        if case.fault == Fault::Failover || case.is_setback() {
+        if case.fault == Fault::Failover || case.restores_source() {
             return Self::Asynchronous;
         }
         // The mode does not depend on the bits of the seed that determine other choices.
-        let number = case.seed(seed, u64::MAX) % OF;
-        let offline = case.place.is_passed_offline() && case.fault.strikes_offline();
-        if number == 0 && offline {
+        let number = case.seed(seed, u64::MAX) % MODE_NUMBERS;
+        let permits_offline = case.place.is_passed_offline() && case.fault.is_possible_offline();
+        if number == 0 && permits_offline {
             Self::Offline
-        } else if SYNCHRONOUS.contains(&number) {
+        } else if SYNCHRONOUS_NUMBERS.contains(&number) {
             Self::Synchronous
         } else {
             Self::Asynchronous
@@ -77,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn case_and_seed_decide_the_mode_and_every_mode_has_its_share() {
+    fn case_and_seed_determine_the_mode_and_every_mode_occurs() {
         let cases = shuffled(1);
         let modes = |pass| {
             let mode = |case: &FaultCase| RunMode::of(case, case.seed(1, pass));
@@ -100,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_passed_offline_only_is_offline_and_the_other_way_round() {
+    fn places_of_offline_migrations_have_offline_runs_and_places_of_online_ones_do_not() {
         for case in shuffled(1) {
             for seed in 0..40 {
                 let offline = RunMode::of(&case, seed) == RunMode::Offline;

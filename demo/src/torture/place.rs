@@ -169,9 +169,9 @@ const AGENTS: &[(&str, &str, StepKind, PathLeg)] = &[
     ),
 ];
 
-/// The fail points that the controller passes in a cutover, in addition to the begin and the end of the step: moment
-/// and part.
-const FLIPS: [(&str, PathLeg); 3] = [
+/// The fail points that the controller passes in a cutover, in addition to those at the begin and the end of the step:
+/// the end of the name, and the part.
+const CONTROLLER_CUTOVER: [(&str, PathLeg); 3] = [
     ("begun", PathLeg::Before),
     ("before_flip", PathLeg::Before),
     ("after_flip", PathLeg::Flipped),
@@ -195,17 +195,17 @@ pub(super) fn all() -> Vec<FaultPlace> {
         FaultPlace::of(name, point, *step, *leg, PassedBy::Agents)
     };
     let mut places: Vec<FaultPlace> = AGENTS.iter().map(agent).collect();
-    let excluded = [
+    let not_in_an_online_forward_path = [
         StepKind::SetReadOnly,
         StepKind::Unwind,
         StepKind::Rollback,
         StepKind::HoldBack,
         StepKind::DropNew,
     ];
-    for step in FORWARD.into_iter().chain(excluded) {
+    for step in FORWARD.into_iter().chain(not_in_an_online_forward_path) {
         for moment in ["claimed", "settled"] {
             let name = format!("controller.{step}.{moment}");
-            let leg = leg_of(step, moment);
+            let leg = leg_of_step(step, moment);
             places.push(FaultPlace::of(
                 &name,
                 &name,
@@ -215,7 +215,7 @@ pub(super) fn all() -> Vec<FaultPlace> {
             ));
         }
     }
-    for (moment, leg) in FLIPS {
+    for (moment, leg) in CONTROLLER_CUTOVER {
         let point = format!("controller.cutover.{moment}");
         let back = format!("controller.rollback.{moment}");
         let controller = PassedBy::Controller;
@@ -240,7 +240,7 @@ pub(super) fn all() -> Vec<FaultPlace> {
 }
 
 /// Returns the part in which the controller dispatches a step and receives its report.
-fn leg_of(step: StepKind, moment: &str) -> PathLeg {
+fn leg_of_step(step: StepKind, moment: &str) -> PathLeg {
     match (step, moment) {
         (StepKind::Unwind, _) => PathLeg::Unwind,
         (StepKind::Rollback, _) | (StepKind::HoldBack, "claimed") => PathLeg::Back,
@@ -310,18 +310,18 @@ mod tests {
     use std::path::Path;
 
     /// The fail points that no run of fault injection passes, each with the reason.
-    const ELSEWHERE: &[(&str, &str)] = &[
+    const NOT_INJECTED: &[(&str, &str)] = &[
         (
             "catch_up.second_lane_applied",
             "a small run has no backlog that two sessions share",
         ),
         (
             "copy.snapshot_taken",
-            "a small copy is done before its first snapshot is old",
+            "a small copy ends before the agent needs a later snapshot",
         ),
         (
             "verify.repaired",
-            "only on an operator's order, where copies differ",
+            "only after an operator's command, if copies differ",
         ),
     ];
 
@@ -336,8 +336,8 @@ mod tests {
         }
     }
 
-    /// Returns the quoted names `step.moment` in a program's sources whose step is a step of a migration.
-    fn named(program: &str) -> BTreeSet<String> {
+    /// Returns the names of the fail points in a program's sources.
+    fn fail_points_of(program: &str) -> BTreeSet<String> {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../{program}/src"));
         let mut text = String::new();
         sources(&dir, &mut text);
@@ -351,18 +351,18 @@ mod tests {
     #[test]
     fn every_fail_point_of_the_agent_is_a_place() {
         let places = all();
-        for name in named("agent") {
+        for name in fail_points_of("agent") {
             let known = places.iter().any(|place| place.point == name)
-                || ELSEWHERE.iter().any(|(point, _)| *point == name);
+                || NOT_INJECTED.iter().any(|(point, _)| *point == name);
             assert!(
                 known,
-                "{name} is no place: add it to AGENTS, or say why not in ELSEWHERE"
+                "{name} is not a place: add it to AGENTS, or to NOT_INJECTED with the reason"
             );
         }
     }
 
     #[test]
-    fn places_have_names_of_their_own() {
+    fn names_of_places_are_unique() {
         let names: BTreeSet<String> = all().into_iter().map(|place| place.name).collect();
         assert_eq!(names.len(), all().len());
     }

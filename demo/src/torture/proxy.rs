@@ -14,13 +14,15 @@ use tokio::task::JoinHandle;
 
 const BUFFER: usize = 1 << 16;
 
-/// The commands to connections. The numbers of cuts and losses only grow.
+/// The commands to connections. A connection compares the numbers with those at its start.
 #[derive(Debug, Clone, Copy)]
 struct ProxyControl {
     /// The port to which new connections lead.
     to: u16,
     holds: bool,
+    /// The number of commands to end all connections.
     cuts: u64,
+    /// The number of commands to lose the next reply of each connection.
     losses: u64,
 }
 
@@ -35,11 +37,11 @@ pub(crate) struct Proxy {
 impl Proxy {
     /// Listens on a free port of loopback, and forwards to the port `to`.
     pub(crate) async fn start(to: u16) -> io::Result<Self> {
-        Self::at(0, to).await
+        Self::start_at(0, to).await
     }
 
     /// Listens on this port, which no program may use.
-    pub(crate) async fn at(port: u16, to: u16) -> io::Result<Self> {
+    pub(crate) async fn start_at(port: u16, to: u16) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
         let port = listener.local_addr()?.port();
         let control = watch::Sender::new(ProxyControl {
@@ -62,12 +64,12 @@ impl Proxy {
     }
 
     /// Returns the port to which new connections lead.
-    pub(crate) fn leads_to(&self) -> u16 {
+    pub(crate) fn destination(&self) -> u16 {
         self.control.borrow().to
     }
 
     /// Leads new connections to another port, and ends existing ones.
-    pub(crate) fn lead_to(&self, to: u16) {
+    pub(crate) fn set_destination(&self, to: u16) {
         self.control.send_modify(|control| {
             control.to = to;
             control.cuts += 1;
@@ -103,13 +105,13 @@ pub(crate) struct HttpSwitch {
 }
 
 impl HttpSwitch {
-    /// Starts the proxy. `ways` contains for each requested port the port to which it connects.
-    pub(crate) async fn start(ways: BTreeMap<u16, u16>) -> io::Result<Self> {
+    /// Starts the proxy. `proxy_ports` contains for each requested port the port to which it connects.
+    pub(crate) async fn start(proxy_ports: BTreeMap<u16, u16>) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let port = listener.local_addr()?.port();
         let task = tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                tokio::spawn(switch(client, ways.clone()));
+                tokio::spawn(switch(client, proxy_ports.clone()));
             }
         });
         Ok(Self { port, task })
@@ -128,14 +130,14 @@ impl Drop for HttpSwitch {
 }
 
 /// Forwards a connection to the server that its first request names. A client has a connection for each server.
-async fn switch(mut client: TcpStream, ways: BTreeMap<u16, u16>) -> io::Result<()> {
+async fn switch(mut client: TcpStream, proxy_ports: BTreeMap<u16, u16>) -> io::Result<()> {
     let mut begin = Vec::new();
     while !begin.contains(&b'\n') {
         if client.read_buf(&mut begin).await? == 0 {
             return Ok(());
         }
     }
-    let to = requested_port(&begin).and_then(|port| ways.get(&port));
+    let to = requested_port(&begin).and_then(|port| proxy_ports.get(&port));
     let to = to.ok_or(io::ErrorKind::InvalidData)?;
     let mut server = TcpStream::connect((Ipv4Addr::LOCALHOST, *to)).await?;
     client.set_nodelay(true)?;
@@ -175,30 +177,31 @@ async fn receive(listener: TcpListener, control: watch::Sender<ProxyControl>) {
 
 /// Serves one connection until either side ends it or it is cut.
 async fn serve(client: TcpStream, mut control: watch::Receiver<ProxyControl>) {
-    let born = *control.borrow();
-    let carried = carry(client, born, control.clone());
+    let initial = *control.borrow();
+    let forwarded = forward(client, initial, control.clone());
     tokio::select! {
-        ended = carried => if let Err(error) = ended {
-            tracing::debug!(to = born.to, %error, "connection ended");
+        ended = forwarded => if let Err(error) = ended {
+            tracing::debug!(to = initial.to, %error, "connection ended");
         },
-        _ = control.wait_for(|now| now.cuts > born.cuts) => {}
+        _ = control.wait_for(|now| now.cuts > initial.cuts) => {}
     }
 }
 
-async fn carry(
+/// Forwards data in both directions until an error or the end of both streams.
+async fn forward(
     client: TcpStream,
-    born: ProxyControl,
+    initial: ProxyControl,
     mut control: watch::Receiver<ProxyControl>,
 ) -> io::Result<()> {
-    opened(&mut control).await?;
-    let server = TcpStream::connect((Ipv4Addr::LOCALHOST, born.to)).await?;
+    wait_until_released(&mut control).await?;
+    let server = TcpStream::connect((Ipv4Addr::LOCALHOST, initial.to)).await?;
     client.set_nodelay(true)?;
     server.set_nodelay(true)?;
     let (from_client, to_client) = client.into_split();
     let (from_server, to_server) = server.into_split();
     let requests = pump(from_client, to_server, control.clone(), |_| false);
     let replies = pump(from_server, to_client, control, move |now| {
-        now.losses > born.losses
+        now.losses > initial.losses
     });
     tokio::try_join!(requests, replies).map(|_| ())
 }
@@ -213,7 +216,7 @@ async fn pump(
     let mut buffer = vec![0; BUFFER];
     loop {
         let length = from.read(&mut buffer).await?;
-        opened(&mut control).await?;
+        wait_until_released(&mut control).await?;
         if length == 0 {
             return to.shutdown().await;
         }
@@ -225,7 +228,7 @@ async fn pump(
 }
 
 /// Waits until data is no longer held.
-async fn opened(control: &mut watch::Receiver<ProxyControl>) -> io::Result<()> {
+async fn wait_until_released(control: &mut watch::Receiver<ProxyControl>) -> io::Result<()> {
     let open = control.wait_for(|now| !now.holds).await;
     open.map_err(io::Error::other).map(|_| ())
 }
@@ -258,28 +261,32 @@ mod tests {
 
     async fn exchange(stream: &mut BufReader<TcpStream>, line: &str) -> io::Result<String> {
         stream.get_mut().write_all(line.as_bytes()).await?;
-        hear(stream).await
+        read_answer(stream).await
     }
 
-    async fn hear(stream: &mut BufReader<TcpStream>) -> io::Result<String> {
+    async fn read_answer(stream: &mut BufReader<TcpStream>) -> io::Result<String> {
         let mut answer = String::new();
         stream.read_line(&mut answer).await?;
         Ok(answer)
     }
 
     #[tokio::test]
-    async fn everything_is_passed_on_until_it_is_cut() {
+    async fn a_proxy_forwards_until_its_connections_are_cut() {
         let proxy = Proxy::start(echo().await).await.unwrap();
         let mut stream = connect(&proxy).await;
         assert_eq!(exchange(&mut stream, "one\n").await.unwrap(), "one\n");
         proxy.cut();
-        assert!(hear(&mut stream).await.is_ok_and(|text| text.is_empty()));
+        assert!(
+            read_answer(&mut stream)
+                .await
+                .is_ok_and(|text| text.is_empty())
+        );
         let mut stream = connect(&proxy).await;
         assert_eq!(exchange(&mut stream, "two\n").await.unwrap(), "two\n");
     }
 
     #[tokio::test]
-    async fn what_is_held_back_comes_late() {
+    async fn held_data_is_delivered_after_resume() {
         let proxy = Proxy::start(echo().await).await.unwrap();
         let mut stream = connect(&proxy).await;
         assert_eq!(exchange(&mut stream, "one\n").await.unwrap(), "one\n");
@@ -289,17 +296,17 @@ mod tests {
         other.get_mut().write_all(b"three\n").await.unwrap();
         let silence = std::time::Duration::from_millis(50);
         assert!(
-            tokio::time::timeout(silence, hear(&mut stream))
+            tokio::time::timeout(silence, read_answer(&mut stream))
                 .await
                 .is_err()
         );
         proxy.resume();
-        assert_eq!(hear(&mut stream).await.unwrap(), "two\n");
-        assert_eq!(hear(&mut other).await.unwrap(), "three\n");
+        assert_eq!(read_answer(&mut stream).await.unwrap(), "two\n");
+        assert_eq!(read_answer(&mut other).await.unwrap(), "three\n");
     }
 
     #[tokio::test]
-    async fn a_switch_finds_the_way_by_the_first_request() {
+    async fn a_switch_forwards_to_the_port_of_the_first_request() {
         let to = echo().await;
         let switch = HttpSwitch::start([(7, to)].into()).await.unwrap();
         let address = (Ipv4Addr::LOCALHOST, switch.port());

@@ -31,16 +31,16 @@ pub struct RunRecord {
     pub mode: String,
     /// How the migration ended.
     pub outcome: String,
-    /// True if nothing is wrong.
+    /// True if the checks found no problem.
     pub survived: bool,
-    /// Everything that is wrong.
+    /// The problems that the checks found.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,
     /// The time in seconds from the first program's start to the last check.
     pub seconds: f64,
     /// The number of transactions whose commit was acknowledged to their client.
     pub acknowledged: u64,
-    /// The number of transactions that may or may not exist.
+    /// The number of transactions with an unknown outcome: they may exist or not.
     pub in_doubt: u64,
     /// The number of transactions that failed after all retries of the client. None of them may exist.
     pub given_up: u64,
@@ -54,10 +54,10 @@ pub struct RunRecord {
     pub misplaced: u64,
     /// The number of rows whose values do not agree with the transactions.
     pub wrong: u64,
-    /// The number of lists for which no order explains the calls.
+    /// The number of append lists whose history is not linearizable.
     #[serde(default)]
     pub not_linearizable: u64,
-    /// The number of violations in the bank.
+    /// The number of violations of the rules of the bank workload.
     #[serde(default)]
     pub money: u64,
     /// The number of tables that differed between the shards during the hold.
@@ -71,8 +71,8 @@ pub struct RunRecord {
     /// offline or never completed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window_ms: Option<f64>,
-    /// 1 if that is longer than the budget because the fault occurred after the seal, when no process may open the
-    /// keys.
+    /// 1 if the longest window is longer than its budget because the fault occurred after the seal, when neither shard
+    /// may open without a controller and an agent.
     #[serde(default)]
     pub over_budget: u64,
     /// How often the operator had to resume a failed migration.
@@ -89,7 +89,7 @@ pub struct RunRecord {
 pub struct RecordSums {
     /// The number of runs.
     pub runs: u64,
-    /// The number of runs after which nothing was wrong.
+    /// The number of runs in which the checks found no problem.
     pub survived: u64,
     /// The number of transactions whose commit was acknowledged to their client.
     pub acknowledged: u64,
@@ -103,10 +103,10 @@ pub struct RecordSums {
     pub misplaced: u64,
     /// The number of rows whose values do not agree with the transactions.
     pub wrong: u64,
-    /// The number of lists for which no order explains the calls.
+    /// The number of append lists whose history is not linearizable.
     #[serde(default)]
     pub not_linearizable: u64,
-    /// The number of violations in the bank.
+    /// The number of violations of the rules of the bank workload.
     #[serde(default)]
     pub money: u64,
     /// The number of tables that differed between the shards during the hold.
@@ -192,12 +192,12 @@ impl ResultsFile {
         let old: Self = serde_json::from_slice(&text)
             .map_err(std::io::Error::other)
             .map_err(failed())?;
-        let same = old.commit == commit && seed.is_none_or(|seed| seed == old.seed);
-        if same {
+        let is_same_session = old.commit == commit && seed.is_none_or(|seed| seed == old.seed);
+        if is_same_session {
             return Ok(old);
         }
-        let kept = kept_name(path, &old);
-        std::fs::rename(path, &kept).map_err(failed())?;
+        let old_file = unused_name(path, &old);
+        std::fs::rename(path, &old_file).map_err(failed())?;
         Ok(new)
     }
 
@@ -219,7 +219,7 @@ impl ResultsFile {
     }
 
     /// Returns how often a case was run.
-    pub(super) fn times(&self, case: &FaultCase) -> u64 {
+    pub(super) fn run_count(&self, case: &FaultCase) -> u64 {
         let name = case.to_string();
         let same = self.cases.iter().filter(|record| record.case == name);
         u64::try_from(same.count()).unwrap_or_default()
@@ -242,7 +242,7 @@ impl ResultsFile {
 }
 
 /// Returns an unused name in the same folder.
-fn kept_name(path: &Path, old: &ResultsFile) -> PathBuf {
+fn unused_name(path: &Path, old: &ResultsFile) -> PathBuf {
     let commit: String = old.commit.chars().take(12).collect();
     let name = |number: u32| {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn sittings_at_one_commit_add_up_and_another_commit_begins_anew() {
+    fn sessions_at_one_commit_add_up_and_another_commit_gets_a_new_file() {
         let name = format!("shardwright-torture-file-{}", std::process::id());
         let dir = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&dir).unwrap();
@@ -288,8 +288,12 @@ mod tests {
         assert!(!second.is_clean());
         let third = ResultsFile::load(&path, "bbb", None).unwrap();
         assert_eq!(third.sums, RecordSums::default());
-        let kept = kept_name(&path, &second);
-        assert!(kept.ends_with("torture-aaa-1-2.json"), "{}", kept.display());
+        let old_file = unused_name(&path, &second);
+        assert!(
+            old_file.ends_with("torture-aaa-1-2.json"),
+            "{}",
+            old_file.display()
+        );
         std::fs::remove_dir_all(dir).unwrap();
     }
 }

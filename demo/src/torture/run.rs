@@ -5,19 +5,19 @@
 //! checked, and leftover objects on shards and servers are counted.
 
 use super::backup::PlannedBackup;
-use super::blow::{self, FaultContext, FaultProgress, PlannedFault};
 use super::case::{FaultCase, OperatorPath};
-use super::course::MigrationCourse;
+use super::check::FAILED;
+use super::equality::EqualityCheck;
 use super::fault::{ExpectedOutcome, Fault};
-use super::journey::RunOperator;
-use super::judge::FAILED;
-use super::level::ComparisonLevel;
-use super::lines::NetworkLines;
+use super::follow::MigrationFollower;
 use super::mode::RunMode;
+use super::operator::RunOperator;
+use super::planned_fault::{self, FaultContext, FaultProgress, PlannedFault};
+use super::proxies::Proxies;
 use super::record::RunRecord;
-use super::setback::RestoredCopy;
+use super::run_log::RunLog;
+use super::source_restore::RestoredCopy;
 use super::standby::Standby;
-use super::story::StoryFile;
 use crate::api::Api;
 use crate::drive;
 use crate::error::DemoError;
@@ -37,10 +37,12 @@ use tokio::task::JoinHandle;
 const CLIENTS: u32 = 6;
 /// The maximum number of transactions per second of all clients together.
 const RATE: f64 = 140.0;
+/// The size of the data: 1 is about two million rows.
 const SCALE: f64 = 0.003;
 /// The least number of acknowledged transactions of a run.
 const GOAL: u64 = 2_100;
-const BEFORE: u64 = 100;
+/// The number of acknowledged transactions with moving keys before the migration is submitted.
+const WRITES_BEFORE: u64 = 100;
 /// The time limit from the submission to the requested end, without the time of the fault.
 const DEADLINE: Duration = Duration::from_secs(400);
 /// The time limit until the application has written enough, after the migration has ended.
@@ -62,7 +64,7 @@ pub(super) struct RunTerms {
 /// A run that is in progress.
 pub(super) struct FaultRun<'r> {
     standby: Option<Arc<Standby>>,
-    pub(super) setback: Arc<RestoredCopy>,
+    pub(super) source_copy: Arc<RestoredCopy>,
     case: &'r FaultCase,
     seed: u64,
     path: OperatorPath,
@@ -70,15 +72,15 @@ pub(super) struct FaultRun<'r> {
     terms: &'r RunTerms,
     pub(super) scenario: Scenario,
     pub(super) fleet: Arc<Fleet>,
-    lines: Arc<NetworkLines>,
-    pub(super) story: Arc<StoryFile>,
+    proxies: Arc<Proxies>,
+    pub(super) run_log: Arc<RunLog>,
 }
 
 /// The result of a migration.
 struct RunResult {
     ended: Result<RunOutcome, DemoError>,
     resumed: u32,
-    attempts: u32,
+    submissions: u32,
     diverged: u64,
     windows: Vec<f64>,
 }
@@ -88,26 +90,31 @@ struct RunResult {
 /// # Errors
 /// [`DemoError`] if no run was possible.
 pub(super) async fn perform(
-    ground: &ServerGroup,
+    servers: &ServerGroup,
     case: &FaultCase,
     (seed, number): (u64, u64),
     terms: &RunTerms,
 ) -> Result<RunRecord, DemoError> {
     let ports = vec![free_port()?, free_port()?];
-    let lines = Arc::new(NetworkLines::start(ground, &ports).await?);
-    let fleet = ground.fleet(number, terms.programs.as_ref(), ports, lines.doors());
+    let proxies = Arc::new(Proxies::start(servers, &ports).await?);
+    let fleet = servers.fleet(
+        number,
+        terms.programs.as_ref(),
+        ports,
+        proxies.listen_addresses(),
+    );
     let fleet = Arc::new(fleet.await?);
-    let story = Arc::new(StoryFile::begin(fleet.dir())?);
+    let run_log = Arc::new(RunLog::begin(fleet.dir())?);
     let path = case.operator_path(seed);
     let mode = RunMode::of(case, seed);
-    story.write(&format!("{case} with seed {seed}: {mode}, {path}"));
+    run_log.write(&format!("{case} with seed {seed}: {mode}, {path}"));
     let standby = match (case.fault, fleet.server(case.component)) {
         (Fault::Failover, Some(primary)) => Some(Arc::new(Standby::start(primary).await?)),
         (_, Some(_) | None) => None,
     };
     let run = FaultRun {
         standby,
-        setback: Arc::default(),
+        source_copy: Arc::default(),
         case,
         seed,
         path,
@@ -115,22 +122,22 @@ pub(super) async fn perform(
         terms,
         scenario: scenario(seed, mode),
         fleet,
-        lines,
-        story,
+        proxies,
+        run_log,
     };
     let mut record = run.record();
-    if let Err(error) = run.go(&mut record).await {
-        record.problems.push(chain(&error));
+    if let Err(error) = run.execute(&mut record).await {
+        record.problems.push(error_chain(&error));
     }
     let stopped = run.fleet.stop_programs().await;
-    run.final_recheck(ground, &mut record).await;
+    run.check_after_exit(servers, &mut record).await;
     if let Err(error) = stopped {
-        record.problems.push(chain(&error));
+        record.problems.push(error_chain(&error));
     }
-    record.seconds = (run.story.seconds() * 10.0).round() / 10.0;
+    record.seconds = (run.run_log.seconds() * 10.0).round() / 10.0;
     record.survived = record.problems.is_empty();
     if !record.survived || terms.keep {
-        run.keep(ground, &mut record);
+        run.keep_files(servers, &mut record);
     }
     Ok(record)
 }
@@ -163,10 +170,13 @@ impl FaultRun<'_> {
         f64::from(self.scenario.request.options().write_stop_budget_ms)
     }
 
-    async fn go(&self, record: &mut RunRecord) -> Result<(), DemoError> {
+    async fn execute(&self, record: &mut RunRecord) -> Result<(), DemoError> {
         let meeting = Rendezvous::bind(self.fleet.dir().join("meet"));
         let meeting = meeting.map_err(DemoError::io("make a socket"))?;
-        let armed = (self.case.place.armed(), blow::arms(self.case, &meeting));
+        let armed = (
+            self.case.place.armed(),
+            planned_fault::arms(self.case, &meeting),
+        );
         let backup = PlannedBackup::prepare(self.case, self.seed, &self.fleet)?;
         let mut armed = vec![armed];
         armed.extend(backup.as_ref().map(PlannedBackup::armed));
@@ -186,69 +196,69 @@ impl FaultRun<'_> {
             mix: Arc::new(self.scenario.mix()),
         };
         let workload = Workload::start(settings, self.scenario.shop, &map, &ledger);
-        let travelled = self
-            .travel(&api, &ledger, &workload, (meeting, backup))
+        let result = self
+            .run_operator(&api, &ledger, &workload, (meeting, backup))
             .await;
-        let enough = self.enough(&ledger).await;
+        let enough = self.wait_for_enough_writes(&ledger).await;
         let stopped = tokio::time::timeout(DEADLINE, workload.stop()).await;
-        self.story.write("the clients have stopped");
-        record.judge_windows(&travelled.windows, self.budget(), &self.case.place);
-        let outcome = travelled.enter(record);
+        self.run_log.write("the clients have stopped");
+        record.add_windows(&result.windows, self.budget(), &self.case.place);
+        let outcome = result.add_to(record);
         match (enough, stopped) {
             (Ok(()), Ok(Ok(()))) => {}
-            (Err(error), _) => record.stick(chain(&error)),
+            (Err(error), _) => record.record_stuck(error_chain(&error)),
             (_, Ok(Err(error))) => record.problems.push(error.to_string()),
-            (_, Err(_)) => record.stick("the clients did not end".to_owned()),
+            (_, Err(_)) => record.record_stuck("the clients did not end".to_owned()),
         }
         self.check(&api, outcome, &ledger, record).await?;
         self.count_leftovers(outcome, record).await
     }
 
     /// Executes the operator's commands while the fault is prepared and occurs.
-    async fn travel(
+    async fn run_operator(
         &self,
         api: &Api,
         ledger: &Arc<Ledger>,
         workload: &Workload,
         (meeting, backup): (Rendezvous, Option<PlannedBackup>),
     ) -> RunResult {
-        let journey = watch::Sender::new(FaultContext::default());
-        let struck = watch::Sender::new(FaultProgress::NotYet);
-        let progress = struck.subscribe();
-        let blow = PlannedFault {
+        let context = watch::Sender::new(FaultContext::default());
+        let fault_progress = watch::Sender::new(FaultProgress::NotYet);
+        let progress = fault_progress.subscribe();
+        let fault = PlannedFault {
             case: self.case.clone(),
             seed: self.seed,
             lasts: self.terms.lasts,
             fleet: Arc::clone(&self.fleet),
             standby: self.standby.clone(),
             backup,
-            setback: Arc::clone(&self.setback),
-            lines: Arc::clone(&self.lines),
+            source_copy: Arc::clone(&self.source_copy),
+            proxies: Arc::clone(&self.proxies),
             ledger: Arc::clone(ledger),
             api: api.clone(),
-            journey: journey.subscribe(),
-            struck,
-            story: Arc::clone(&self.story),
+            context: context.subscribe(),
+            fault_progress,
+            run_log: Arc::clone(&self.run_log),
         };
-        let blow = FaultTask(tokio::spawn(blow.fall(meeting)));
-        let mut course = MigrationCourse {
+        let fault = FaultTask(tokio::spawn(fault.inject(meeting)));
+        let mut follower = MigrationFollower {
             api,
             ledger,
-            story: &self.story,
-            struck: progress.clone(),
+            run_log: &self.run_log,
+            fault_progress: progress.clone(),
             deadline: Instant::now() + DEADLINE + self.terms.lasts,
-            moved: Instant::now(),
+            last_change: Instant::now(),
             id: String::new(),
             resumes: 0,
             resumable: self.case.fault.expected() == ExpectedOutcome::Ends,
-            journal_text: String::new(),
+            last_line: String::new(),
         };
         let mut operator = RunOperator {
             case: self.case,
             path: self.path,
-            hasty: self.seed.is_multiple_of(3) && self.case.fault.lets_hurry(),
+            hasty: self.seed.is_multiple_of(3) && self.case.fault.permits_hasty_operator(),
             offline: self.mode == RunMode::Offline,
-            level: ComparisonLevel {
+            equality: EqualityCheck {
                 run: self,
                 api,
                 ledger,
@@ -256,57 +266,60 @@ impl FaultRun<'_> {
             },
             diverged: 0,
             request: &self.scenario.request,
-            journey: &journey,
-            attempts: 0,
+            context: &context,
+            submissions: 0,
             windows: Vec::new(),
         };
         let ended = async {
-            before(ledger, &mut course).await?;
-            operator.travel(&mut course).await
+            wait_for_first_writes(ledger, &mut follower).await?;
+            operator.follow_path(&mut follower).await
         };
         let mut ended = ended.await;
-        if let Err(error) = self.fallen(blow, progress, course.deadline).await {
+        if let Err(error) = self
+            .wait_for_fault(fault, progress, follower.deadline)
+            .await
+        {
             ended = ended.and(Err(error));
         }
         RunResult {
             ended,
-            resumed: course.resumes,
-            attempts: operator.attempts,
+            resumed: follower.resumes,
+            submissions: operator.submissions,
             diverged: operator.diverged,
             windows: operator.windows,
         }
     }
 
     /// Waits for the end of the fault, after the operator's last command.
-    async fn fallen(
+    async fn wait_for_fault(
         &self,
-        blow: FaultTask,
+        fault: FaultTask,
         mut progress: watch::Receiver<FaultProgress>,
         deadline: Instant,
     ) -> Result<(), DemoError> {
         let left = deadline.saturating_duration_since(Instant::now());
-        // The last places are passed after the state that the operator sees as the end.
-        let came = async {
-            // The value must be dropped: the sender of the next value would wait for it.
-            let struck = progress
-                .wait_for(|struck| *struck != FaultProgress::NotYet)
+        // A process may pass the last places only after the operator has observed the end of the migration.
+        let occurred = async {
+            // `observed` borrows the channel's value, and the sender cannot send the next value before it is dropped.
+            let observed = progress
+                .wait_for(|value| *value != FaultProgress::NotYet)
                 .await;
-            drop(struck);
+            drop(observed);
         };
-        let came = tokio::time::timeout(ARRIVAL_LIMIT, came).await;
-        if came.is_err() {
+        let occurred = tokio::time::timeout(ARRIVAL_LIMIT, occurred).await;
+        if occurred.is_err() {
             return Err(DemoError::Stalled {
                 what: format!("a process at {}", self.case.place),
                 seconds: ARRIVAL_LIMIT.as_secs(),
             });
         }
         let left = left.max(SESSIONS_LIMIT);
-        let ended = tokio::time::timeout(left, blow.ended()).await;
+        let ended = tokio::time::timeout(left, fault.ended()).await;
         ended.unwrap_or(Ok(()))
     }
 
-    /// Waits until enough transactions were acknowledged, some of them with moving keys after everything else.
-    async fn enough(&self, ledger: &Ledger) -> Result<(), DemoError> {
+    /// Waits until enough transactions were acknowledged, at least 20 of them with moving keys after this call.
+    async fn wait_for_enough_writes(&self, ledger: &Ledger) -> Result<(), DemoError> {
         let begun = Instant::now();
         let moving = ledger.tally().moving + 20;
         loop {
@@ -325,11 +338,11 @@ impl FaultRun<'_> {
     }
 
     /// Keeps all files that show what happened.
-    fn keep(&self, ground: &ServerGroup, record: &mut RunRecord) {
-        record.problems.iter().for_each(|it| self.story.write(it));
+    fn keep_files(&self, servers: &ServerGroup, record: &mut RunRecord) {
+        record.problems.iter().for_each(|it| self.run_log.write(it));
         self.fleet.keep();
         let standby = self.standby.iter().map(|standby| standby.log());
-        for (name, log) in ground.logs().into_iter().chain(standby) {
+        for (name, log) in servers.logs().into_iter().chain(standby) {
             let copy = self.fleet.dir().join(format!("{name}.log"));
             if let Err(error) = std::fs::copy(&log, copy) {
                 tracing::warn!(%error, log = %log.display(), "log not kept");
@@ -339,17 +352,21 @@ impl FaultRun<'_> {
     }
 }
 
-/// Waits until the application has written a few transactions.
-async fn before(ledger: &Ledger, course: &mut MigrationCourse<'_>) -> Result<(), DemoError> {
-    let some = || ledger.tally().moving_by_phase[LedgerPhase::Before.index()] >= BEFORE;
-    course.wait("the first transactions", some).await
+/// Waits until the application has written to moving keys `WRITES_BEFORE` times.
+async fn wait_for_first_writes(
+    ledger: &Ledger,
+    follower: &mut MigrationFollower<'_>,
+) -> Result<(), DemoError> {
+    let has_written =
+        || ledger.tally().moving_by_phase[LedgerPhase::Before.index()] >= WRITES_BEFORE;
+    follower.wait("the first transactions", has_written).await
 }
 
 impl RunResult {
     /// Adds the result to the record. `None`: the migration did not end as requested.
-    fn enter(self, record: &mut RunRecord) -> Option<RunOutcome> {
+    fn add_to(self, record: &mut RunRecord) -> Option<RunOutcome> {
         record.resumed = self.resumed;
-        record.resubmitted = self.attempts.saturating_sub(1);
+        record.resubmitted = self.submissions.saturating_sub(1);
         record.diverged = self.diverged;
         if self.diverged > 0 {
             let tables = self.diverged;
@@ -369,7 +386,7 @@ impl RunResult {
             }
             Err(error) => {
                 record.outcome = "stuck".to_owned();
-                record.stick(chain(&error));
+                record.record_stuck(error_chain(&error));
                 None
             }
         }
@@ -377,7 +394,7 @@ impl RunResult {
 }
 
 impl RunRecord {
-    fn stick(&mut self, problem: String) {
+    fn record_stuck(&mut self, problem: String) {
         self.stuck = 1;
         self.problems.push(problem);
     }
@@ -389,7 +406,7 @@ struct FaultTask(JoinHandle<Result<(), DemoError>>);
 impl FaultTask {
     async fn ended(mut self) -> Result<(), DemoError> {
         let joined = (&mut self.0).await.map_err(std::io::Error::other);
-        joined.map_err(DemoError::io("bring about a fault"))?
+        joined.map_err(DemoError::io("cause a fault"))?
     }
 }
 
@@ -400,7 +417,7 @@ impl Drop for FaultTask {
 }
 
 /// Returns an error with its causes in one line.
-pub(super) fn chain(error: &dyn std::error::Error) -> String {
+pub(super) fn error_chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     let texts: Vec<String> = causes.map(ToString::to_string).collect();
     texts.join(": ")

@@ -1,7 +1,7 @@
 //! A standby of a shard's server, for a run whose fault is a failover.
 //!
-//! A copy of the server follows it, and every synchronous commit waits for both. The server is killed and the standby
-//! promoted. All connections to the old address then lead to the new server.
+//! The standby replicates the server, and every synchronous commit waits until both have it. The server is killed and
+//! the standby promoted. All connections to the old address then lead to the new server.
 
 use super::proxy::Proxy;
 use crate::drive::blocking;
@@ -24,7 +24,8 @@ pub(super) struct Standby {
     server: Arc<Cluster>,
     /// The port of the old server.
     port: u16,
-    address: Mutex<Option<Proxy>>,
+    /// The proxy at the address of the old server, after the promotion.
+    old_address: Mutex<Option<Proxy>>,
 }
 
 impl Standby {
@@ -38,11 +39,11 @@ impl Standby {
         });
         let made = made.await.map_err(std::io::Error::other);
         let server = made.map_err(DemoError::io("start a standby"))??;
-        wait_for(&dsn).await?;
+        make_commits_wait(&dsn).await?;
         Ok(Self {
             server: Arc::new(server),
             port,
-            address: Mutex::default(),
+            old_address: Mutex::default(),
         })
     }
 
@@ -50,22 +51,25 @@ impl Standby {
     pub(super) async fn promote(&self) -> Result<(), DemoError> {
         let server = Arc::clone(&self.server);
         blocking(move || server.promote()).await?;
-        let proxy = Proxy::at(self.port, self.server.port()).await;
+        let proxy = Proxy::start_at(self.port, self.server.port()).await;
         let proxy = proxy.map_err(DemoError::io("take over a server's address"))?;
-        *self.address.lock().unwrap_or_else(PoisonError::into_inner) = Some(proxy);
+        *self
+            .old_address
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Some(proxy);
         Ok(())
     }
 
-    /// Returns its log.
+    /// Returns the name and the log of the standby.
     pub(super) fn log(&self) -> (String, PathBuf) {
         (self.server.name().to_owned(), self.server.log_file())
     }
 }
 
 /// Makes synchronous commits wait for the standby.
-async fn wait_for(primary: &Dsn) -> Result<(), DemoError> {
+async fn make_commits_wait(primary: &Dsn) -> Result<(), DemoError> {
     let failed = |source| ShopError::Statement {
-        action: "let commits wait for a standby",
+        action: "make commits wait for a standby",
         source,
     };
     let session = connect::connect(primary, &Session::named("operator")).await;
@@ -87,7 +91,7 @@ async fn wait_for(primary: &Dsn) -> Result<(), DemoError> {
     {
         if begun.elapsed() > FOLLOW_LIMIT {
             return Err(DemoError::Stalled {
-                what: "a standby".to_owned(),
+                what: "commits that wait for the standby".to_owned(),
                 seconds: FOLLOW_LIMIT.as_secs(),
             });
         }

@@ -25,12 +25,12 @@ pub(super) fn line(record: &RunRecord, number: u64) -> String {
     if let Some(write_block) = record.window_ms {
         let _ = write!(text, ", writes refused for {write_block:.0} ms");
     }
-    for (what, count) in [
+    for (event, count) in [
         ("resumed", record.resumed),
         ("resubmitted", record.resubmitted),
     ] {
         if count > 0 {
-            let _ = write!(text, ", {what} {count} times");
+            let _ = write!(text, ", {event} {count} times");
         }
     }
     for problem in &record.problems {
@@ -58,7 +58,7 @@ pub fn summary(results: &ResultsFile) -> String {
         results.commit, results.seed, results.cases_run, results.cases_in_all
     );
     for cases in &results.left_out {
-        let _ = writeln!(text, "left out: {cases}");
+        let _ = writeln!(text, "not run: {cases}");
     }
     text.push('\n');
     let parts = [
@@ -116,13 +116,13 @@ fn row(text: &mut String, name: &str, sums: &RecordSums) {
         sums.diverged,
         sums.stuck,
         sums.leaked,
-        bound(sums)
+        upper_bound_text(sums)
     );
 }
 
 /// Returns the upper bound, with 95 % confidence, of the probability that such a run is not survived: 3/n after n runs
-/// without a failure; `None` if a run failed.
-fn bound(sums: &RecordSums) -> String {
+/// without a failure; "-" if a run failed or there is none.
+fn upper_bound_text(sums: &RecordSums) -> String {
     if sums.runs == 0 || sums.runs > sums.survived {
         return "-".to_owned();
     }
@@ -142,12 +142,13 @@ mod tests {
             survived,
             ..RecordSums::default()
         };
-        let bounds = [(0, 0), (2, 2), (600, 600), (600, 599)].map(|(r, s)| bound(&sums(r, s)));
+        let bounds =
+            [(0, 0), (2, 2), (600, 600), (600, 599)].map(|(r, s)| upper_bound_text(&sums(r, s)));
         assert_eq!(bounds, ["-", "1.000", "0.005", "-"]);
     }
 
     #[test]
-    fn a_failure_says_how_to_replay_it() {
+    fn the_line_of_a_failed_run_has_the_command_that_replays_it() {
         let record = RunRecord {
             case: "agent@copy.half/kill".to_owned(),
             seed: 5,

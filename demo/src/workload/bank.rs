@@ -4,9 +4,9 @@
 //! Both legs are written in the transaction that changes the accounts. A commit with an unknown outcome is repeated; if
 //! the first leg already exists, nothing remains to be done. Commits wait for the disk.
 
-use super::client_beat::ClientFuture;
-use super::focus::{TenantFocus, still_owns};
-use super::plan::isolation;
+use super::client_loop::ClientAction;
+use super::plan::choose_isolation;
+use super::shared_tenant::{SharedTenant, still_owns};
 use super::worker::SharedClients;
 use crate::ledger::{Balances, TransactionOutcome, Transfer, TransferLeg};
 use crate::shop::{BANK_ACCOUNTS, KeyShape, Shop};
@@ -18,16 +18,16 @@ use std::io;
 use std::sync::Arc;
 
 /// How often a commit with an unknown outcome is repeated.
-const UNKNOWN_COMMITS: u32 = 10;
+const MAX_UNKNOWN_COMMITS: u32 = 10;
 /// The part of the transfers that are between tenants.
 const BETWEEN_TENANTS: f64 = 0.3;
 
-/// The SQL statements. The tenant is `$1`.
+/// The SQL statements. The tenant is `$1`. [`KeyShape::fill`] explains the placeholders in braces.
 #[derive(Debug)]
 pub(super) struct BankStatements {
-    leg: String,
-    add: String,
-    read: String,
+    insert_leg: String,
+    add_to_account: String,
+    read_balances: String,
 }
 
 impl BankStatements {
@@ -38,9 +38,9 @@ impl BankStatements {
             "update bank set balance = balance + $3::bigint where {is_1} and id = $2::integer";
         let read = "select balance from bank where {is_1} and id > 0 order by id";
         Self {
-            leg: shape.fill(leg),
-            add: shape.fill(add),
-            read: shape.fill(read),
+            insert_leg: shape.fill(leg),
+            add_to_account: shape.fill(add),
+            read_balances: shape.fill(read),
         }
     }
 }
@@ -51,9 +51,9 @@ enum TransferError {
     #[error("statement failed")]
     Statement(#[from] tokio_postgres::Error),
     #[error("the two tenants have different owners")]
-    Apart,
+    DifferentOwners,
     #[error("{changed} rows changed instead of one")]
-    Missing { changed: u64 },
+    RowCount { changed: u64 },
 }
 
 /// An account and the amount that is added to it.
@@ -68,20 +68,20 @@ struct TransferSide {
 #[derive(Debug)]
 pub(super) struct Teller {
     pub(super) shop: Shop,
-    pub(super) focus: Arc<TenantFocus>,
+    pub(super) shared_tenant: Arc<SharedTenant>,
     pub(super) sql: Arc<BankStatements>,
     pub(super) shared: SharedClients,
     pub(super) rng: StdRng,
     /// The number of the next transfer.
-    pub(super) next: i64,
+    pub(super) next_id: i64,
 }
 
-impl ClientFuture for Teller {
-    async fn turn(&mut self) -> io::Result<()> {
-        let sides = self.choose();
-        let options = isolation(&mut self.rng);
-        let id = self.next;
-        self.next += 1;
+impl ClientAction for Teller {
+    async fn act(&mut self) -> io::Result<()> {
+        let sides = self.choose_sides();
+        let options = choose_isolation(&mut self.rng);
+        let id = self.next_id;
+        self.next_id += 1;
         let outcome = self.transfer(id, sides, options).await;
         let leg = |side: TransferSide| TransferLeg {
             key: self.shop.key(side.tenant),
@@ -91,14 +91,14 @@ impl ClientFuture for Teller {
         let legs = sides.map(leg);
         self.shared
             .ledger
-            .transferred(Transfer { id, outcome, legs })
+            .record_transfer(Transfer { id, outcome, legs })
     }
 }
 
 impl Teller {
     /// Returns two accounts, in the order in which all clients lock them.
-    fn choose(&mut self) -> [TransferSide; 2] {
-        let (tenant, other) = self.focus.next();
+    fn choose_sides(&mut self) -> [TransferSide; 2] {
+        let (tenant, other) = self.shared_tenant.next();
         let amount = self.rng.random_range(1..100);
         let side = |tenant, account, delta| TransferSide {
             tenant,
@@ -106,7 +106,7 @@ impl Teller {
             delta,
         };
         let other = other.filter(|_| self.rng.random_bool(BETWEEN_TENANTS));
-        let mut sides = match other.filter(|other| self.together(tenant, *other)) {
+        let mut sides = match other.filter(|other| self.have_same_owner(tenant, *other)) {
             Some(other) => [side(tenant, 0, -amount), side(other, 0, amount)],
             None => {
                 let from = self.rng.random_range(0..BANK_ACCOUNTS);
@@ -121,7 +121,7 @@ impl Teller {
         sides
     }
 
-    fn together(&self, tenant: i64, other: i64) -> bool {
+    fn have_same_owner(&self, tenant: i64, other: i64) -> bool {
         let owner = |tenant: i64| self.shared.map.shard_for(self.shop.key(tenant)).ok();
         owner(tenant) == owner(other)
     }
@@ -134,29 +134,29 @@ impl Teller {
     ) -> TransactionOutcome {
         let key = self.shop.key(sides[0].tenant);
         let other = self.shop.key(sides[1].tenant);
-        let mut unknown = false;
-        for _ in 0..UNKNOWN_COMMITS {
+        let mut is_unknown = false;
+        for _ in 0..MAX_UNKNOWN_COMMITS {
             let done = self.shared.map.with_shard(&key, options, |tx| {
                 let (sql, map) = (Arc::clone(&self.sql), self.shared.map.clone());
                 let other = other.clone();
                 async move {
                     if map.shard_for(&other).ok().as_ref() != Some(tx.shard()) {
-                        return Err(TransferError::Apart);
+                        return Err(TransferError::DifferentOwners);
                     }
-                    carry_out(tx, &sql, id, sides).await
+                    write_transfer(tx, &sql, id, sides).await
                 }
                 .boxed()
             });
             match done.await {
                 Ok(()) => return TransactionOutcome::Acknowledged,
-                Err(ClientError::CommitUnknown { .. }) => unknown = true,
+                Err(ClientError::CommitUnknown { .. }) => is_unknown = true,
                 Err(error) => {
                     tracing::debug!(id, %error, "transfer failed");
                     break;
                 }
             }
         }
-        match unknown {
+        match is_unknown {
             true => TransactionOutcome::InDoubt,
             false => TransactionOutcome::Failed,
         }
@@ -164,7 +164,7 @@ impl Teller {
 }
 
 /// Writes both legs and changes both accounts. Does nothing if the legs exist.
-async fn carry_out(
+async fn write_transfer(
     tx: &Transaction,
     sql: &BankStatements,
     id: i64,
@@ -173,39 +173,44 @@ async fn carry_out(
     for (number, side) in sides.iter().enumerate() {
         let params: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
             [&side.tenant, &id, &side.account, &side.delta];
-        match tx.execute(&sql.leg, &params).await? {
+        match tx.execute(&sql.insert_leg, &params).await? {
             1 => {}
             0 if number == 0 => return Ok(()),
-            changed => return Err(TransferError::Missing { changed }),
+            changed => return Err(TransferError::RowCount { changed }),
         }
     }
     for side in &sides {
         let changed = tx
-            .execute(&sql.add, &[&side.tenant, &side.account, &side.delta])
+            .execute(
+                &sql.add_to_account,
+                &[&side.tenant, &side.account, &side.delta],
+            )
             .await?;
         if changed != 1 {
-            return Err(TransferError::Missing { changed });
+            return Err(TransferError::RowCount { changed });
         }
     }
     Ok(())
 }
 
-/// A client that reads.
+/// A client that reads the balances of a tenant's accounts.
 #[derive(Debug)]
 pub(super) struct Auditor {
     pub(super) shop: Shop,
-    pub(super) focus: Arc<TenantFocus>,
+    pub(super) shared_tenant: Arc<SharedTenant>,
     pub(super) sql: Arc<BankStatements>,
     pub(super) shared: SharedClients,
 }
 
-impl ClientFuture for Auditor {
-    async fn turn(&mut self) -> io::Result<()> {
-        let (tenant, _) = self.focus.next();
+impl ClientAction for Auditor {
+    async fn act(&mut self) -> io::Result<()> {
+        let (tenant, _) = self.shared_tenant.next();
         match self.read(&self.shared.map, tenant).await {
             Some(balances) => {
                 let key = self.shop.key(tenant);
-                self.shared.ledger.balances(Balances { key, balances })
+                self.shared
+                    .ledger
+                    .record_balances(Balances { key, balances })
             }
             None => Ok(()),
         }
@@ -213,7 +218,8 @@ impl ClientFuture for Auditor {
 }
 
 impl Auditor {
-    /// Reads the accounts in one snapshot. Returns `None` if they could not be read, or were on another shard.
+    /// Reads the accounts in one snapshot. Returns `None` if the read failed, or reached a shard that no longer owns
+    /// the tenant.
     async fn read(&self, map: &Map, tenant: i64) -> Option<Vec<i64>> {
         let options = TransactionOptions {
             isolation: Isolation::RepeatableRead,
@@ -223,7 +229,7 @@ impl Auditor {
         let done = map.with_shard(&key, options, |tx| {
             let sql = Arc::clone(&self.sql);
             async move {
-                let rows = tx.query(&sql.read, &[&tenant]).await?;
+                let rows = tx.query(&sql.read_balances, &[&tenant]).await?;
                 let balances: Vec<i64> = rows.iter().map(|row| row.get(0)).collect();
                 Ok::<_, tokio_postgres::Error>((balances, tx.shard().clone()))
             }
@@ -236,7 +242,7 @@ impl Auditor {
                 return None;
             }
         };
-        let complete = i32::try_from(balances.len()) == Ok(BANK_ACCOUNTS);
-        (complete || still_owns(map, &self.shop, tenant, &shard).await).then_some(balances)
+        let is_complete = i32::try_from(balances.len()) == Ok(BANK_ACCOUNTS);
+        (is_complete || still_owns(map, &self.shop, tenant, &shard).await).then_some(balances)
     }
 }

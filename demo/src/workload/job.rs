@@ -14,16 +14,17 @@ pub(super) enum JobError {
     #[error("statement failed")]
     Statement(#[from] tokio_postgres::Error),
     /// The client rolls back intentionally.
-    #[error("given up on purpose")]
+    #[error("the client rolls back intentionally")]
     GivenUp,
     /// A row that must exist once does not exist, or exists twice.
     #[error("{changed} rows changed by a {kind} instead of one")]
-    Missing { kind: &'static str, changed: u64 },
+    RowCount { kind: &'static str, changed: u64 },
 }
 
-const HOLD: &str = "select pg_advisory_xact_lock($1::integer, ($2::bigint % 1000000000)::integer)";
+const WAIT_FOR_OPERATION: &str =
+    "select pg_advisory_xact_lock($1::integer, ($2::bigint % 1000000000)::integer)";
 
-/// The SQL statements, with the key's columns. The tenant is `$1` unless stated otherwise.
+/// The SQL statements, with the key's columns ([`KeyShape::fill`]). The tenant is `$1`.
 #[derive(Debug)]
 pub(super) struct JobStatements {
     mark: String,
@@ -40,8 +41,8 @@ pub(super) struct JobStatements {
 
 impl JobStatements {
     pub(super) fn new(shape: KeyShape) -> Self {
-        // The lock is held until the transaction ends. A session that searches for an operation first waits for this
-        // end.
+        // The transaction holds the advisory lock until it ends. `is_committed` waits for this lock before it searches
+        // for the operation.
         let mark = "insert into ledger ({keys}, op, client, kind) \
             select {key_of_1}, $2::bigint, $3::integer, $4::text from ( \
                 select pg_advisory_xact_lock($3::integer, ($2::bigint % 1000000000)::integer)) as held";
@@ -63,18 +64,18 @@ impl JobStatements {
         let items = "insert into order_items ({keys}, order_id, line, op, sku, quantity, cents) \
             select {key_of_1}, $2::bigint, line, $3::bigint, 'sku-' || line, $4::integer, $5::bigint \
             from generate_series(1, 2) line";
-        let of = |text: &str| shape.fill(text);
+        let fill = |text: &str| shape.fill(text);
         Self {
-            mark: of(mark),
-            add: of(add),
-            deposit: of(deposit),
-            find: of("select 1 from ledger where {is_1} and op = $2::bigint"),
-            detour: of(detour),
-            touch: of(touch),
-            log: of(log),
-            cancel: of("delete from orders where {is_1} and op = $2::bigint"),
-            insert_order: of(insert_order),
-            items: of(items),
+            mark: fill(mark),
+            add: fill(add),
+            deposit: fill(deposit),
+            find: fill("select 1 from ledger where {is_1} and op = $2::bigint"),
+            detour: fill(detour),
+            touch: fill(touch),
+            log: fill(log),
+            cancel: fill("delete from orders where {is_1} and op = $2::bigint"),
+            insert_order: fill(insert_order),
+            items: fill(items),
         }
     }
 }
@@ -94,28 +95,29 @@ impl TransactionJob<'_> {
         if let TransactionKind::Deposit { account, amount } = plan.kind {
             let (op, client) = (plan.op, plan.client);
             let params: [&(dyn ToSql + Sync); 5] = [&plan.tenant, &account, &amount, &op, &client];
-            self.one(&self.sql.deposit, &params).await?;
-            return finish(plan, vec![account_effect(account, amount)]);
+            self.change_one_row(&self.sql.deposit, &params).await?;
+            return give_up_or_commit(plan, vec![account_effect(account, amount)]);
         }
-        self.mark(plan.op).await?;
-        if let Some(op) = plan.detour {
-            self.detour(op).await?;
+        self.insert_ledger_row(plan.op).await?;
+        if let Some(op) = plan.rolled_back_op {
+            self.write_and_roll_back(op).await?;
         }
-        let effects = self.change().await?;
-        finish(plan, effects)
+        let effects = self.execute_kind().await?;
+        give_up_or_commit(plan, effects)
     }
 
-    /// Returns true if the operation is on this shard. It first waits until a transaction that may still write the
-    /// operation has ended.
+    /// Returns true if the operation's ledger row is on this shard. It first waits until every transaction that may
+    /// still insert the row has ended.
     pub(super) async fn is_committed(self) -> Result<bool, JobError> {
         let Self { tx, plan, sql } = self;
         // The lock is taken in a separate statement before the search, so that the search has a newer snapshot.
-        tx.query(HOLD, &[&plan.client, &plan.op]).await?;
+        tx.query(WAIT_FOR_OPERATION, &[&plan.client, &plan.op])
+            .await?;
         let found = tx.query(&sql.find, &[&plan.tenant, &plan.op]).await?;
         Ok(!found.is_empty())
     }
 
-    async fn mark(self, op: i64) -> Result<(), JobError> {
+    async fn insert_ledger_row(self, op: i64) -> Result<(), JobError> {
         let Self { tx, plan, sql } = self;
         let kind = plan.kind.name();
         tx.execute(&sql.mark, &[&plan.tenant, &op, &plan.client, &kind])
@@ -124,9 +126,9 @@ impl TransactionJob<'_> {
     }
 
     /// Makes changes and rolls them back to a savepoint, before the transaction continues.
-    async fn detour(self, op: i64) -> Result<(), JobError> {
+    async fn write_and_roll_back(self, op: i64) -> Result<(), JobError> {
         self.tx.savepoint("detour").await?;
-        self.mark(op).await?;
+        self.insert_ledger_row(op).await?;
         self.tx
             .execute(&self.sql.detour, &[&self.plan.tenant])
             .await?;
@@ -134,7 +136,7 @@ impl TransactionJob<'_> {
         Ok(())
     }
 
-    async fn change(self) -> Result<Vec<RowEffect>, JobError> {
+    async fn execute_kind(self) -> Result<Vec<RowEffect>, JobError> {
         let Self { tx, plan, sql } = self;
         let tenant = plan.tenant;
         match plan.kind {
@@ -147,21 +149,24 @@ impl TransactionJob<'_> {
                 let mut legs = [(from, -amount), (to, amount)];
                 legs.sort_unstable();
                 for (account, delta) in legs {
-                    self.one(&sql.add, &[&tenant, &account, &delta]).await?;
+                    self.change_one_row(&sql.add, &[&tenant, &account, &delta])
+                        .await?;
                 }
                 Ok(legs.map(|(id, delta)| account_effect(id, delta)).to_vec())
             }
             TransactionKind::Touch { event } => {
-                self.one(&sql.touch, &[&tenant, &event]).await?;
+                self.change_one_row(&sql.touch, &[&tenant, &event]).await?;
                 Ok(vec![RowEffect::Touched { id: event }])
             }
             TransactionKind::Deposit { account, amount } => {
-                self.one(&sql.add, &[&tenant, &account, &amount]).await?;
+                self.change_one_row(&sql.add, &[&tenant, &account, &amount])
+                    .await?;
                 Ok(vec![account_effect(account, amount)])
             }
             TransactionKind::Log { long } => {
                 let body = long.then(long_text);
-                self.one(&sql.log, &[&tenant, &plan.op, &body]).await?;
+                self.change_one_row(&sql.log, &[&tenant, &plan.op, &body])
+                    .await?;
                 Ok(vec![RowEffect::Logged])
             }
             TransactionKind::Cancel { order } => {
@@ -190,7 +195,8 @@ impl TransactionJob<'_> {
         let params: [&(dyn ToSql + Sync); 5] = [&tenant, &id, &plan.op, &quantity, &cents];
         tx.execute(&sql.items, &params).await?;
         let delta = -(cents * i64::from(quantity));
-        self.one(&sql.add, &[&tenant, &account, &delta]).await?;
+        self.change_one_row(&sql.add, &[&tenant, &account, &delta])
+            .await?;
         Ok(vec![
             RowEffect::Ordered { items: 2 },
             account_effect(account, delta),
@@ -198,17 +204,24 @@ impl TransactionJob<'_> {
     }
 
     /// Executes a statement that must change one row.
-    async fn one(self, sql: &str, params: &[&(dyn ToSql + Sync)]) -> Result<(), JobError> {
+    async fn change_one_row(
+        self,
+        sql: &str,
+        params: &[&(dyn ToSql + Sync)],
+    ) -> Result<(), JobError> {
         let changed = self.tx.execute(sql, params).await?;
         if changed == 1 {
             return Ok(());
         }
         let kind = self.plan.kind.name();
-        Err(JobError::Missing { kind, changed })
+        Err(JobError::RowCount { kind, changed })
     }
 }
 
-fn finish(plan: &TransactionPlan, effects: Vec<RowEffect>) -> Result<Vec<RowEffect>, JobError> {
+fn give_up_or_commit(
+    plan: &TransactionPlan,
+    effects: Vec<RowEffect>,
+) -> Result<Vec<RowEffect>, JobError> {
     if plan.give_up {
         Err(JobError::GivenUp)
     } else {

@@ -2,14 +2,14 @@
 //! after it has ended. The sequence of these records is the history of a list.
 //!
 //! Each list gets numbers from 1 upwards, in the order in which they arrive. The demo checks after the run whether each
-//! history is linearizable; so that this stays fast, a new list begins after [`LONGEST`] appends. Appends wait for the
-//! disk: after a crash their outcome may be unknown, but an acknowledged append is not lost. All clients share one
+//! history is linearizable; so that this stays fast, a new list begins after [`MAX_LENGTH`] appends. Appends wait for
+//! the disk: after a crash their outcome may be unknown, but an acknowledged append is not lost. All clients share one
 //! [`client::Map`], so that no client reads from the old owner after another client has observed a write on the new
 //! owner. Therefore a read without a lock is never stale, and the history contains such reads too.
 
-use super::client_beat::ClientFuture;
-use super::focus::{TenantFocus, still_owns};
-use super::plan::isolation;
+use super::client_loop::ClientAction;
+use super::plan::choose_isolation;
+use super::shared_tenant::{SharedTenant, still_owns};
 use super::worker::SharedClients;
 use crate::ledger::{CallEvent, CallPhase, ListOperation, list_name};
 use crate::shop::{KeyShape, Shop};
@@ -23,10 +23,10 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The number of appends to a list before the next list begins.
-const LONGEST: i64 = 32;
+const MAX_LENGTH: i64 = 32;
 
-/// The SQL statements. The tenant is `$1`, the list is `$2`. `{key_of_1}` stands for the shard key of tenant `$1`, and
-/// `{is_1}` for the condition that a row has this key.
+/// The SQL statements. The tenant is `$1`, the list is `$2`. `{keys}` stands for the columns of the shard key,
+/// `{key_of_1}` for the shard key of tenant `$1`, and `{is_1}` for the condition that a row has this key.
 #[derive(Debug)]
 pub(super) struct ListStatements {
     append: String,
@@ -48,7 +48,7 @@ impl ListStatements {
 
 /// The lists in use, by tenant.
 #[derive(Debug, Default)]
-pub(super) struct ListBoard {
+pub(super) struct CurrentLists {
     lists: Mutex<HashMap<i64, CurrentList>>,
 }
 
@@ -61,13 +61,13 @@ struct CurrentList {
     begun: bool,
 }
 
-impl ListBoard {
+impl CurrentLists {
     /// Returns the tenant's current list, and a value that no other call appends to it. Begins a new list if the
     /// current one is full. Does not execute SQL.
-    fn append(&self, tenant: i64) -> (i64, i64) {
+    fn next_value(&self, tenant: i64) -> (i64, i64) {
         let mut lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
         let current = lists.entry(tenant).or_default();
-        if current.last_value == LONGEST {
+        if current.last_value == MAX_LENGTH {
             *current = CurrentList {
                 list: current.list + 1,
                 ..CurrentList::default()
@@ -78,12 +78,12 @@ impl ListBoard {
     }
 
     /// Returns the tenant's current list. Does not execute SQL.
-    fn read(&self, tenant: i64) -> i64 {
+    fn current_list(&self, tenant: i64) -> i64 {
         let mut lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
         lists.entry(tenant).or_default().list
     }
 
-    fn begun(&self, tenant: i64, list: i64) {
+    fn set_begun(&self, tenant: i64, list: i64) {
         let mut lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
         let current = lists.entry(tenant).or_default();
         current.begun |= current.list == list;
@@ -101,26 +101,26 @@ impl ListBoard {
 pub(super) struct Appender {
     /// The number of the client in the history (not a process of the operating system).
     pub(super) process: u64,
-    /// The number of clients. It is added to `process` after a call with an unknown outcome (`CallPhase::Info`),
+    /// The number of clients. It is added to `process` after a call with an unknown outcome (`CallPhase::Unknown`),
     /// because in a history a client with such a call must not make another call.
-    pub(super) processes: u64,
+    pub(super) clients: u64,
     pub(super) shop: Shop,
-    pub(super) focus: Arc<TenantFocus>,
-    pub(super) board: Arc<ListBoard>,
+    pub(super) shared_tenant: Arc<SharedTenant>,
+    pub(super) lists: Arc<CurrentLists>,
     pub(super) sql: Arc<ListStatements>,
     pub(super) shared: SharedClients,
     pub(super) rng: StdRng,
 }
 
-impl ClientFuture for Appender {
-    async fn turn(&mut self) -> io::Result<()> {
-        let (tenant, _) = self.focus.next();
-        let options = isolation(&mut self.rng);
+impl ClientAction for Appender {
+    async fn act(&mut self) -> io::Result<()> {
+        let (tenant, _) = self.shared_tenant.next();
+        let options = choose_isolation(&mut self.rng);
         let (list, call) = if self.rng.random_bool(0.5) {
-            let (list, value) = self.board.append(tenant);
+            let (list, value) = self.lists.next_value(tenant);
             (list, ListOperation::Append(value))
         } else {
-            (self.board.read(tenant), ListOperation::Read)
+            (self.lists.current_list(tenant), ListOperation::Read)
         };
         let event = |process, kind, values| CallEvent {
             index: 0,
@@ -132,19 +132,19 @@ impl ClientFuture for Appender {
             time: 0,
         };
         let invoked = event(self.process, CallPhase::Invoke, None);
-        self.shared.ledger.happened(invoked)?;
+        self.shared.ledger.record_event(invoked)?;
         let (kind, values) = match call {
             ListOperation::Append(value) => self.append(tenant, list, value, options).await,
             ListOperation::Read => self.read(tenant, list, options).await,
         };
         if values.as_ref().is_some_and(|values| !values.is_empty()) {
-            self.board.begun(tenant, list);
+            self.lists.set_begun(tenant, list);
         }
         let ended = event(self.process, kind, values);
-        if kind == CallPhase::Info {
-            self.process += self.processes;
+        if kind == CallPhase::Unknown {
+            self.process += self.clients;
         }
-        self.shared.ledger.happened(ended)
+        self.shared.ledger.record_event(ended)
     }
 }
 
@@ -163,7 +163,7 @@ impl Appender {
         });
         match done.await {
             Ok(rows) => (CallPhase::Ok, rows.first().map(|row| row.get(0))),
-            Err(ClientError::CommitUnknown { .. }) => (CallPhase::Info, None),
+            Err(ClientError::CommitUnknown { .. }) => (CallPhase::Unknown, None),
             Err(error) => {
                 tracing::warn!(tenant, list, %error, "append failed");
                 (CallPhase::Fail, None)
@@ -203,6 +203,6 @@ impl Appender {
     /// Returns whether a list that has begun is missing because its rows are now on another shard.
     async fn was_moved(&self, tenant: i64, list: i64, shard: &ShardName) -> bool {
         let map = &self.shared.map;
-        self.board.has_begun(tenant, list) && !still_owns(map, &self.shop, tenant, shard).await
+        self.lists.has_begun(tenant, list) && !still_owns(map, &self.shop, tenant, shard).await
     }
 }

@@ -5,12 +5,12 @@
 //! concurrently. Other clients append to lists, for histories that a checker can verify, and some move money in a bank.
 
 mod bank;
-mod client_beat;
-mod focus;
+mod client_loop;
 mod job;
 mod lists;
 mod plan;
 mod readers;
+mod shared_tenant;
 mod worker;
 
 pub use plan::{TenantChoice, TenantMix};
@@ -19,10 +19,10 @@ pub use readers::KeyReaders;
 use crate::ledger::Ledger;
 use crate::shop::Shop;
 use client::Map;
-use client_beat::{ClientBeat, ClientCommand, ClientFuture};
-use focus::TenantFocus;
+use client_loop::{ClientAction, ClientCommand, ClientLoop};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
+use shared_tenant::SharedTenant;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -46,9 +46,9 @@ pub struct WorkloadSettings {
 /// The running clients. Dropping the value ends them immediately.
 #[derive(Debug)]
 pub struct Workload {
-    run: watch::Sender<ClientCommand>,
+    commands: watch::Sender<ClientCommand>,
     clients: JoinSet<Result<(), std::io::Error>>,
-    idle: Arc<AtomicU64>,
+    paused: Arc<AtomicU64>,
 }
 
 /// The number that is added to the seeds of these clients.
@@ -68,9 +68,9 @@ impl Workload {
     #[must_use]
     pub fn start(settings: WorkloadSettings, shop: Shop, map: &Map, ledger: &Arc<Ledger>) -> Self {
         let mut workload = Self {
-            run: watch::Sender::new(ClientCommand::Go),
+            commands: watch::Sender::new(ClientCommand::Run),
             clients: JoinSet::new(),
-            idle: Arc::new(AtomicU64::new(0)),
+            paused: Arc::new(AtomicU64::new(0)),
         };
         let shared = SharedClients {
             map: map.clone(),
@@ -87,17 +87,17 @@ impl Workload {
 
     fn add_lists(&mut self, settings: &WorkloadSettings, shop: Shop, shared: &SharedClients) {
         let seed = settings.seed.wrapping_add(LIST_SEED);
-        let focus = Arc::new(TenantFocus::new(&settings.mix, seed));
-        let board = Arc::new(lists::ListBoard::default());
+        let shared_tenant = Arc::new(SharedTenant::new(&settings.mix, seed));
+        let lists = Arc::new(lists::CurrentLists::default());
         let sql = Arc::new(lists::ListStatements::new(shop.shape));
         let (clients, share) = APPENDERS;
         for number in 0..u64::from(clients) {
             let appender = lists::Appender {
                 process: number,
-                processes: u64::from(clients),
+                clients: u64::from(clients),
                 shop,
-                focus: Arc::clone(&focus),
-                board: Arc::clone(&board),
+                shared_tenant: Arc::clone(&shared_tenant),
+                lists: Arc::clone(&lists),
                 sql: Arc::clone(&sql),
                 shared: shared.clone(),
                 rng: StdRng::seed_from_u64(seed.wrapping_add(number)),
@@ -108,17 +108,17 @@ impl Workload {
 
     fn add_bank(&mut self, settings: &WorkloadSettings, shop: Shop, shared: &SharedClients) {
         let seed = settings.seed.wrapping_add(BANK_SEED);
-        let focus = Arc::new(TenantFocus::new(&settings.mix, seed));
+        let shared_tenant = Arc::new(SharedTenant::new(&settings.mix, seed));
         let sql = Arc::new(bank::BankStatements::new(shop.shape));
         let (tellers, share) = TELLERS;
         for number in 0..tellers {
             let teller = bank::Teller {
                 shop,
-                focus: Arc::clone(&focus),
+                shared_tenant: Arc::clone(&shared_tenant),
                 sql: Arc::clone(&sql),
                 shared: shared.clone(),
                 rng: StdRng::seed_from_u64(seed.wrapping_add(u64::from(number))),
-                next: i64::from(number) * TRANSFERS_PER_TELLER + 1,
+                next_id: i64::from(number) * TRANSFERS_PER_TELLER + 1,
             };
             self.add((tellers, settings.rate * share), teller);
         }
@@ -126,7 +126,7 @@ impl Workload {
         for _ in 0..auditors {
             let auditor = bank::Auditor {
                 shop,
-                focus: Arc::clone(&focus),
+                shared_tenant: Arc::clone(&shared_tenant),
                 sql: Arc::clone(&sql),
                 shared: shared.clone(),
             };
@@ -135,27 +135,27 @@ impl Workload {
     }
 
     /// Starts a number of clients that together work at this rate.
-    fn add(&mut self, (clients, rate): (u32, f64), client: impl ClientFuture + Send + 'static) {
-        let beat = ClientBeat {
+    fn add(&mut self, (clients, rate): (u32, f64), client: impl ClientAction + Send + 'static) {
+        let client_loop = ClientLoop {
             period: Duration::from_secs_f64(f64::from(clients) / rate),
-            idle: Arc::clone(&self.idle),
-            command: self.run.subscribe(),
+            paused: Arc::clone(&self.paused),
+            command: self.commands.subscribe(),
         };
-        self.clients.spawn(beat.drive(client));
+        self.clients.spawn(client_loop.run(client));
     }
 
     /// Lets every client finish its transaction. Returns when no transaction is open.
     pub async fn pause(&self) {
-        self.run.send_replace(ClientCommand::Pause);
-        let everyone = u64::try_from(self.clients.len()).unwrap_or(u64::MAX);
-        while self.idle.load(Ordering::Acquire) < everyone {
+        self.commands.send_replace(ClientCommand::Pause);
+        let all_clients = u64::try_from(self.clients.len()).unwrap_or(u64::MAX);
+        while self.paused.load(Ordering::Acquire) < all_clients {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
 
     /// Continues after [`Workload::pause`].
     pub fn resume(&self) {
-        self.run.send_replace(ClientCommand::Go);
+        self.commands.send_replace(ClientCommand::Run);
     }
 
     /// Lets every client finish its transaction, and ends the clients.
@@ -163,7 +163,7 @@ impl Workload {
     /// # Errors
     /// An error of the ledger file, or of a client that panicked.
     pub async fn stop(mut self) -> Result<(), std::io::Error> {
-        self.run.send_replace(ClientCommand::Stop);
+        self.commands.send_replace(ClientCommand::Stop);
         while let Some(ended) = self.clients.join_next().await {
             ended.map_err(std::io::Error::other)??;
         }

@@ -15,8 +15,8 @@ pub(super) struct TransactionPlan {
     pub(super) tenant: i64,
     pub(super) kind: TransactionKind,
     pub(super) options: TransactionOptions,
-    /// A part that is rolled back to a savepoint. It has its own operation number.
-    pub(super) detour: Option<i64>,
+    /// The operation number of changes that are rolled back to a savepoint, if the transaction makes such changes.
+    pub(super) rolled_back_op: Option<i64>,
     /// True to roll the whole transaction back at its end.
     pub(super) give_up: bool,
 }
@@ -68,9 +68,9 @@ pub struct TenantMix {
     pub moving: Vec<i64>,
     /// The other tenants.
     pub staying: Vec<i64>,
-    /// The part of the transactions with moving keys.
+    /// The fraction of the transactions with moving keys.
     pub share: f64,
-    /// How a tenant is chosen among each of these.
+    /// How a tenant is chosen among the moving ones, or among the others.
     pub choice: TenantChoice,
 }
 
@@ -85,15 +85,15 @@ pub enum TenantChoice {
 
 impl TenantMix {
     /// Chooses a tenant.
-    pub(super) fn tenant(&self, rng: &mut StdRng) -> i64 {
-        let moves = self.staying.is_empty() || rng.random_bool(self.share);
-        let tenants = if moves && !self.moving.is_empty() {
+    pub(super) fn choose_tenant(&self, rng: &mut StdRng) -> i64 {
+        let is_moving = self.staying.is_empty() || rng.random_bool(self.share);
+        let tenants = if is_moving && !self.moving.is_empty() {
             &self.moving
         } else {
             &self.staying
         };
         let index = match &self.choice {
-            TenantChoice::Skewed => skewed(tenants.len(), rng),
+            TenantChoice::Skewed => skewed_index(tenants.len(), rng),
             TenantChoice::InTurn(next) => next.fetch_add(1, Ordering::Relaxed) % tenants.len(),
         };
         tenants[index.min(tenants.len() - 1)]
@@ -101,20 +101,20 @@ impl TenantMix {
 }
 
 /// Returns an index below `count`. Low ones are more likely.
-fn skewed(count: usize, rng: &mut StdRng) -> usize {
-    let drawn: f64 = rng.random_range(0.0..1.0);
+fn skewed_index(count: usize, rng: &mut StdRng) -> usize {
+    let random: f64 = rng.random_range(0.0..1.0);
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_precision_loss,
         clippy::cast_sign_loss,
         reason = "a small number of tenants"
     )]
-    let index = (drawn.powi(3) * count as f64) as usize;
+    let index = (random.powi(3) * count as f64) as usize;
     index
 }
 
 /// Chooses the action for `tenant`.
-pub(super) fn kind(shop: &Shop, tenant: i64, rng: &mut StdRng) -> TransactionKind {
+pub(super) fn choose_kind(shop: &Shop, tenant: i64, rng: &mut StdRng) -> TransactionKind {
     let account = |rng: &mut StdRng| shop.account(tenant, rng.random_range(0..shop.rows.accounts));
     match rng.random_range(0..100) {
         0..30 => TransactionKind::Order {
@@ -155,15 +155,15 @@ pub(super) fn kind(shop: &Shop, tenant: i64, rng: &mut StdRng) -> TransactionKin
 }
 
 /// Chooses the options of the transaction.
-pub(super) fn options(rng: &mut StdRng) -> TransactionOptions {
+pub(super) fn choose_options(rng: &mut StdRng) -> TransactionOptions {
     TransactionOptions {
         synchronous_commit: !rng.random_bool(0.25),
-        ..isolation(rng)
+        ..choose_isolation(rng)
     }
 }
 
 /// Chooses the isolation of a transaction whose commit waits for the disk.
-pub(super) fn isolation(rng: &mut StdRng) -> TransactionOptions {
+pub(super) fn choose_isolation(rng: &mut StdRng) -> TransactionOptions {
     TransactionOptions {
         isolation: if rng.random_bool(0.3) {
             Isolation::RepeatableRead

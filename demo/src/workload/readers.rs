@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 
 /// The time between two reads.
-const PAUSE: Duration = Duration::from_millis(5);
+const READ_INTERVAL: Duration = Duration::from_millis(5);
 
 /// A running reader of moving keys. Dropping the value ends it.
 #[derive(Debug)]
@@ -30,7 +30,13 @@ impl KeyReaders {
             staying: Vec::new(),
             ..mix.as_ref().clone()
         };
-        let task = tokio::spawn(read(seed, moving, shop, map, Arc::clone(&succeeded)));
+        let task = tokio::spawn(read_repeatedly(
+            seed,
+            moving,
+            shop,
+            map,
+            Arc::clone(&succeeded),
+        ));
         Self { task, succeeded }
     }
 
@@ -47,13 +53,19 @@ impl Drop for KeyReaders {
     }
 }
 
-async fn read(seed: u64, mix: TenantMix, shop: Shop, map: Map, succeeded: Arc<AtomicU64>) {
+async fn read_repeatedly(
+    seed: u64,
+    mix: TenantMix,
+    shop: Shop,
+    map: Map,
+    succeeded: Arc<AtomicU64>,
+) {
     let mut rng = StdRng::seed_from_u64(seed);
     let sql = shop
         .shape
         .fill("select id from accounts where {is_1} limit 1");
     loop {
-        let tenant = mix.tenant(&mut rng);
+        let tenant = mix.choose_tenant(&mut rng);
         let plain = TransactionOptions::default();
         let found = map
             .with_shard(&shop.key(tenant), plain, |tx| {
@@ -66,8 +78,8 @@ async fn read(seed: u64, mix: TenantMix, shop: Shop, map: Map, succeeded: Arc<At
                 succeeded.fetch_add(1, Ordering::Relaxed);
             }
             Ok(_) => tracing::warn!(tenant, "a moving tenant has no account"),
-            Err(error) => tracing::warn!(tenant, %error, "a moving tenant was not read"),
+            Err(error) => tracing::warn!(tenant, %error, "could not read a moving tenant"),
         }
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(READ_INTERVAL).await;
     }
 }

@@ -1,6 +1,6 @@
 //! A client that executes transaction after transaction, and writes a ledger line for each.
 
-use super::client_beat::ClientFuture;
+use super::client_loop::ClientAction;
 use super::job::{JobError, JobStatements, TransactionJob};
 use super::plan::{self, PlacedOrder, TransactionKind, TransactionPlan};
 use super::{TenantMix, WorkloadSettings};
@@ -16,9 +16,9 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 const OPS_PER_CLIENT: i64 = 1_000_000_000;
-const ORDERS_REMEMBERED: usize = 200;
+const MAX_REMEMBERED_ORDERS: usize = 200;
 /// How often the outcome of an unknown commit is determined, and the transaction repeated if necessary.
-const UNKNOWN_COMMITS: u32 = 10;
+const MAX_UNKNOWN_COMMITS: u32 = 10;
 
 /// What all clients use.
 #[derive(Debug, Clone)]
@@ -36,19 +36,22 @@ pub(super) struct Worker {
     shared: SharedClients,
     rng: StdRng,
     next_op: i64,
-    placed: Vec<PlacedOrder>,
+    /// Acknowledged orders that a later transaction may cancel.
+    placed_orders: Vec<PlacedOrder>,
 }
 
-/// The last attempt of a transaction, stored outside the attempt: its shard and its changes.
+/// What the last attempt of a transaction recorded. The client library repeats attempts, so the record is outside of
+/// them.
 #[derive(Debug, Clone, Default)]
 struct LastAttempt {
     shard: Option<ShardName>,
     effects: Vec<RowEffect>,
+    /// The number of crashes of the shard that had ended when the attempt began.
     since: u64,
 }
 
-impl ClientFuture for Worker {
-    async fn turn(&mut self) -> io::Result<()> {
+impl ClientAction for Worker {
+    async fn act(&mut self) -> io::Result<()> {
         self.transact().await
     }
 }
@@ -69,7 +72,7 @@ impl Worker {
             shared,
             rng: StdRng::seed_from_u64(settings.seed.wrapping_add(u64::from(client))),
             next_op: i64::from(number) * OPS_PER_CLIENT,
-            placed: Vec::new(),
+            placed_orders: Vec::new(),
         }
     }
 
@@ -77,16 +80,16 @@ impl Worker {
         let plan = self.choose();
         let phase = self.shared.ledger.phase();
         let (outcome, attempt) = self.perform(&plan).await;
-        let remember = outcome == TransactionOutcome::Acknowledged
+        let is_placed_order = outcome == TransactionOutcome::Acknowledged
             && matches!(plan.kind, TransactionKind::Order { .. });
-        if remember && self.placed.len() < ORDERS_REMEMBERED {
-            self.placed.push(PlacedOrder {
+        if is_placed_order && self.placed_orders.len() < MAX_REMEMBERED_ORDERS {
+            self.placed_orders.push(PlacedOrder {
                 tenant: plan.tenant,
                 op: plan.op,
             });
         }
-        if let Some(op) = plan.detour {
-            let detour = self.entry(
+        if let Some(op) = plan.rolled_back_op {
+            let rolled_back = self.entry(
                 &plan,
                 phase,
                 TransactionOutcome::RolledBack,
@@ -94,7 +97,7 @@ impl Worker {
             );
             self.shared
                 .ledger
-                .record(TransactionEntry { op, ..detour })?;
+                .record(TransactionEntry { op, ..rolled_back })?;
         }
         let entry = self.entry(&plan, phase, outcome, attempt);
         self.shared.ledger.record(entry)
@@ -102,26 +105,28 @@ impl Worker {
 
     fn choose(&mut self) -> TransactionPlan {
         let rng = &mut self.rng;
-        let cancel = !self.placed.is_empty() && rng.random_bool(0.08);
-        let (tenant, kind) = if cancel {
+        let cancels = !self.placed_orders.is_empty() && rng.random_bool(0.08);
+        let (tenant, kind) = if cancels {
             let order = self
-                .placed
-                .swap_remove(rng.random_range(0..self.placed.len()));
+                .placed_orders
+                .swap_remove(rng.random_range(0..self.placed_orders.len()));
             (order.tenant, TransactionKind::Cancel { order })
         } else {
-            let tenant = self.mix.tenant(rng);
-            (tenant, plan::kind(&self.shop, tenant, rng))
+            let tenant = self.mix.choose_tenant(rng);
+            (tenant, plan::choose_kind(&self.shop, tenant, rng))
         };
         let op = self.next_op;
+        // The second number is for changes that are rolled back to a savepoint.
         self.next_op += 2;
         TransactionPlan {
             op,
             client: self.client,
             tenant,
-            options: plan::options(rng),
-            detour: (!matches!(kind, TransactionKind::Deposit { .. }) && rng.random_bool(0.2))
-                .then_some(op + 1),
-            give_up: !cancel && rng.random_bool(0.05),
+            options: plan::choose_options(rng),
+            rolled_back_op: (!matches!(kind, TransactionKind::Deposit { .. })
+                && rng.random_bool(0.2))
+            .then_some(op + 1),
+            give_up: !cancels && rng.random_bool(0.05),
             kind,
         }
     }
@@ -130,8 +135,8 @@ impl Worker {
     /// operation.
     async fn perform(&self, plan: &TransactionPlan) -> (TransactionOutcome, LastAttempt) {
         let last = Arc::new(Mutex::new(LastAttempt::default()));
-        for _ in 0..UNKNOWN_COMMITS {
-            let result = self.once(plan, &last).await;
+        for _ in 0..MAX_UNKNOWN_COMMITS {
+            let result = self.execute_once(plan, &last).await;
             let attempt = last.lock().unwrap_or_else(PoisonError::into_inner).clone();
             match result {
                 Ok(()) => return (TransactionOutcome::Acknowledged, attempt),
@@ -139,11 +144,13 @@ impl Worker {
                     Ok(true) => return (TransactionOutcome::Acknowledged, attempt),
                     Ok(false) => {}
                     Err(error) => {
-                        tracing::warn!(op = plan.op, %error, "commit not settled");
+                        tracing::warn!(op = plan.op, %error, "could not determine the outcome of a commit");
                         return (TransactionOutcome::InDoubt, attempt);
                     }
                 },
-                Err(error) if is_final(&error) => return (TransactionOutcome::RolledBack, attempt),
+                Err(error) if is_intentional_rollback(&error) => {
+                    return (TransactionOutcome::RolledBack, attempt);
+                }
                 Err(error) => {
                     let cause = std::error::Error::source(&error).map(ToString::to_string);
                     tracing::warn!(op = plan.op, %error, cause, "transaction failed");
@@ -154,28 +161,28 @@ impl Worker {
         (TransactionOutcome::Failed, LastAttempt::default())
     }
 
-    async fn once(
+    async fn execute_once(
         &self,
         plan: &TransactionPlan,
         last: &Arc<Mutex<LastAttempt>>,
     ) -> Result<(), ClientError> {
         let key = self.key(plan);
         let ledger = &self.shared.ledger;
-        let work = |tx: &client::Transaction| {
+        let begin_attempt = |tx: &client::Transaction| {
             let shard = tx.shard().clone();
             let (_, since) = ledger.crashes(&shard);
-            let begun = LastAttempt {
+            let attempt = LastAttempt {
                 shard: Some(shard),
                 effects: Vec::new(),
                 since,
             };
-            *last.lock().unwrap_or_else(PoisonError::into_inner) = begun;
+            *last.lock().unwrap_or_else(PoisonError::into_inner) = attempt;
             (last.clone(), plan.clone(), Arc::clone(&self.sql))
         };
         self.shared
             .map
             .with_shard(&key, plan.options, |tx| {
-                let (last, plan, sql) = work(tx);
+                let (last, plan, sql) = begin_attempt(tx);
                 async move {
                     let (plan, sql) = (&plan, &sql);
                     let effects = TransactionJob { tx, plan, sql }.run().await?;
@@ -214,8 +221,8 @@ impl Worker {
         outcome: TransactionOutcome,
         attempt: LastAttempt,
     ) -> TransactionEntry {
-        let crashes = attempt.shard.as_ref();
-        let until = crashes.map_or(0, |shard| self.shared.ledger.crashes(shard).0);
+        let shard = attempt.shard.as_ref();
+        let until = shard.map_or(0, |shard| self.shared.ledger.crashes(shard).0);
         TransactionEntry {
             op: plan.op,
             key: self.key(plan),
@@ -231,7 +238,7 @@ impl Worker {
     }
 }
 
-fn is_final(error: &ClientError) -> bool {
+fn is_intentional_rollback(error: &ClientError) -> bool {
     let source = std::error::Error::source(error);
     source
         .and_then(|cause| cause.downcast_ref())

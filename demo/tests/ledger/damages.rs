@@ -1,11 +1,11 @@
-//! Every kind of damage to the rows, and to what clients were told, is seen.
+//! The checker finds every kind of damage to the rows, and wrong results that clients received.
 
 use super::Fleet;
 use demo::checker::{self, CheckReport};
 use demo::ledger::{self, Balances, CallEvent, CallPhase, ListOperation};
 use demo::shop;
 
-/// Where, which damage, the count that must see it, and how much more it must be.
+/// The index of the shard, the SQL of the damage, the count that must increase, and by how much.
 type Damage = (usize, &'static str, fn(&CheckReport) -> u64, u64);
 
 const DAMAGES: [Damage; 17] = [
@@ -47,7 +47,7 @@ const DAMAGES: [Damage; 17] = [
         |c| c.wrong,
         1,
     ),
-    // Items that their order does not know or that outlived it, and a text of the workload's own.
+    // An item with a wrong price, an item without an order of the workload, and an event with a wrong payload.
     (
         1,
         "update order_items set cents = cents + 1 where (order_id, line) = \
@@ -69,7 +69,7 @@ const DAMAGES: [Damage; 17] = [
         |c| c.wrong,
         1,
     ),
-    // A lost append, a doubled one, a phantom one, a list that is gone.
+    // A lost append, a doubled append, an append that no client made, and a missing list.
     (
         1,
         "update lists set items = trim_array(items, 1) where (tenant_id, id) = \
@@ -98,7 +98,8 @@ const DAMAGES: [Damage; 17] = [
         |c| c.histories.not_linearizable,
         1,
     ),
-    // One account and the sum of all are off by one; a transfer is lost with its money; half of one; a phantom leg.
+    // A wrong balance, which also changes the sum; a lost transfer; a transfer with only one leg; a leg without a
+    // transfer.
     (
         1,
         "update bank set balance = balance + 1 where (tenant_id, id) = \
@@ -132,15 +133,15 @@ const DAMAGES: [Damage; 17] = [
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_damage_is_seen() {
+async fn every_damage_is_found() {
     let fleet = Fleet::start("damage").await;
-    let work = fleet.work();
-    fleet.acknowledged(1_500).await;
+    let work = fleet.start_workload();
+    fleet.wait_for_acknowledged(1_500).await;
     work.stop().await.unwrap();
     let clean = fleet.check(false).await;
     assert!(clean.is_clean(), "{clean:?}");
     fleet.split_by_hand().await;
-    fleet.flipped().await;
+    fleet.wait_for_new_map().await;
     let held = fleet.check(true).await;
     assert!(held.is_clean(), "{held:?}");
     fleet
@@ -168,21 +169,21 @@ async fn every_damage_is_seen() {
     }
 }
 
-/// The first events of a history file, and those of a client that reads less than it must.
+/// Returns the events of a history file, and the two events of a read that lacks the last acknowledged append.
 fn with_stale_read(history: &std::path::Path) -> (Vec<CallEvent>, [CallEvent; 2]) {
     let text = std::fs::read_to_string(history).unwrap();
     let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
     let events: Vec<CallEvent> = lines.collect();
-    let acknowledged =
+    let is_acknowledged_append =
         |event: &&CallEvent| event.kind == CallPhase::Ok && event.call != ListOperation::Read;
-    let last = events.iter().rfind(acknowledged).unwrap();
+    let last = events.iter().rfind(is_acknowledged_append).unwrap();
     let mut stale = last.values.clone().unwrap();
     stale.pop();
-    let event = |kind, seen| CallEvent {
+    let event = |kind, values| CallEvent {
         process: 1_000_000,
         kind,
         call: ListOperation::Read,
-        values: seen,
+        values,
         ..last.clone()
     };
     let read = [
@@ -193,21 +194,21 @@ fn with_stale_read(history: &std::path::Path) -> (Vec<CallEvent>, [CallEvent; 2]
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stale_read_and_a_torn_snapshot_are_seen() {
+async fn a_stale_read_and_an_inconsistent_snapshot_are_found() {
     let fleet = Fleet::start("stale").await;
-    let work = fleet.work();
-    fleet.acknowledged(500).await;
+    let work = fleet.start_workload();
+    fleet.wait_for_acknowledged(500).await;
     work.stop().await.unwrap();
     let clean = fleet.check(false).await;
     assert!(clean.is_clean(), "{clean:?}");
 
     let history = fleet.dir.join("history");
     ledger::export(&fleet.dir.join("ledger"), &history).unwrap();
-    let alone = checker::check_history(&history).unwrap();
-    assert_eq!(alone, clean.histories);
+    let from_file = checker::check_history(&history).unwrap();
+    assert_eq!(from_file, clean.histories);
     let (mut events, stale) = with_stale_read(&history);
     for event in &stale {
-        fleet.ledger.happened(event.clone()).unwrap();
+        fleet.ledger.record_event(event.clone()).unwrap();
     }
     events.extend(stale);
     let lines = events
@@ -226,7 +227,7 @@ async fn a_stale_read_and_a_torn_snapshot_are_seen() {
             shop::BANK_DEPOSIT - 1,
         ],
     };
-    fleet.ledger.balances(read).unwrap();
+    fleet.ledger.record_balances(read).unwrap();
     let checked = fleet.check(false).await;
     assert_eq!(checked.histories.not_linearizable, 1, "{checked:?}");
     assert_eq!(checked.bank.violations, 1, "{checked:?}");

@@ -32,7 +32,7 @@ struct Fleet {
 }
 
 impl Fleet {
-    /// Two shards; all rows on the first.
+    /// Starts two shards. The first one has all rows.
     async fn start(test: &'static str) -> Self {
         let launch = |number: usize| {
             let options = cluster::Options::temporary(&format!("ledger-{test}-{number}"))
@@ -80,24 +80,24 @@ impl Fleet {
         }
     }
 
-    fn work(&self) -> Workload {
+    fn start_workload(&self) -> Workload {
         let settings = WorkloadSettings {
             clients: 6,
             rate: 2_000.0,
             seed: 1,
             mix: Arc::new(TenantMix {
-                moving: (self.shop.split_at()..=self.shop.tenants).collect(),
-                staying: (1..self.shop.split_at()).collect(),
+                moving: (self.shop.first_upper_tenant()..=self.shop.tenants).collect(),
+                staying: (1..self.shop.first_upper_tenant()).collect(),
                 share: 0.5,
                 choice: TenantChoice::Skewed,
             }),
         };
-        // Says why a transaction failed, in the output of a test that fails.
+        // The log shows why a transaction failed, in the output of a test that fails.
         let _ = tracing_subscriber::fmt().with_test_writer().try_init();
         Workload::start(settings, self.shop, &self.map, &self.ledger)
     }
 
-    async fn acknowledged(&self, more: u64) {
+    async fn wait_for_acknowledged(&self, more: u64) {
         let goal = self.ledger.tally().acknowledged + more;
         let all = async {
             while self.ledger.tally().acknowledged < goal {
@@ -137,9 +137,10 @@ impl Fleet {
         session.close().await;
     }
 
-    /// Fences the moving keys, copies everything to the second shard and flips: a split without Shardwright.
+    /// Executes a split without Shardwright: refuses writes to the moving keys on the first shard, copies all rows to
+    /// the second shard, removes there the rows that do not move, and publishes the new map.
     async fn split_by_hand(&self) {
-        let split = self.shop.split_at();
+        let split = self.shop.first_upper_tenant();
         let function = "create function guard() returns trigger language plpgsql as $$
             begin raise exception 'not here' using errcode = 'SM001'; end $$";
         self.sql(0, function).await;
@@ -158,9 +159,9 @@ impl Fleet {
             .arg("\"$1\" \"$2\" | \"$3\" -qX -v ON_ERROR_STOP=1 \"$4\" > /dev/null")
             .arg("copy")
             .arg(self.clusters[0].binaries().path("pg_dump"))
-            .arg(plain(&self.clusters[0]))
+            .arg(plain_dsn(&self.clusters[0]))
             .arg(self.clusters[1].binaries().path("psql"))
-            .arg(plain(&self.clusters[1]))
+            .arg(plain_dsn(&self.clusters[1]))
             .env("PGOPTIONS", "-c client_min_messages=error")
             .status()
             .await
@@ -168,38 +169,38 @@ impl Fleet {
         assert!(copy.success());
         let drop_guard = "drop function guard() cascade";
         self.sql(1, drop_guard).await;
-        let stay = tables()
+        let delete_staying = tables()
             .rev()
             .map(|(table, key)| format!("delete from {table} where {key} < {split};"))
             .collect::<String>();
-        self.sql(1, &stay).await;
+        self.sql(1, &delete_staying).await;
         for (table, column) in [("events", "id"), ("ledger", "entry"), ("orders", "id")] {
-            let past =
+            let skip_used_values =
                 format!("select setval(pg_get_serial_sequence('{table}', '{column}'), 1000000000)");
-            self.sql(1, &past).await;
+            self.sql(1, &skip_used_values).await;
         }
         self.server.split_off("a", split, "b");
     }
 
-    /// The client has heard of the flip.
-    async fn flipped(&self) {
-        let heard = async {
+    /// Waits until the client has received the map after the flip.
+    async fn wait_for_new_map(&self) {
+        let received = async {
             while self.map.current().version.0 < 2 {
                 tokio::task::yield_now().await;
             }
         };
-        tokio::time::timeout(Duration::from_secs(60), heard)
+        tokio::time::timeout(Duration::from_secs(60), received)
             .await
             .expect("in time");
     }
 
     async fn drop_old(&self) {
-        let split = self.shop.split_at();
-        let gone = tables()
+        let split = self.shop.first_upper_tenant();
+        let delete_moved = tables()
             .rev()
             .map(|(table, key)| format!("delete from {table} where {key} >= {split};"))
             .collect::<String>();
-        self.sql(0, &format!("drop function guard() cascade; {gone}"))
+        self.sql(0, &format!("drop function guard() cascade; {delete_moved}"))
             .await;
     }
 }
@@ -228,8 +229,8 @@ fn dsn(cluster: &Cluster, user: &str) -> Dsn {
     }
 }
 
-/// For the programs of PostgreSQL, which know no references.
-fn plain(cluster: &Cluster) -> String {
+/// Returns a connection string with the password itself: PostgreSQL's programs cannot resolve a password reference.
+fn plain_dsn(cluster: &Cluster) -> String {
     let text = cluster.dsn(shop::DATABASE, "postgres");
     let (address, _) = text.split_once(" password=").unwrap();
     let password = std::fs::read_to_string(cluster.password_file()).unwrap();
@@ -239,16 +240,16 @@ fn plain(cluster: &Cluster) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_split_under_load_loses_nothing() {
     let fleet = Fleet::start("split").await;
-    let work = fleet.work();
-    fleet.acknowledged(500).await;
-    fleet.ledger.enter(LedgerPhase::Cutover);
+    let work = fleet.start_workload();
+    fleet.wait_for_acknowledged(500).await;
+    fleet.ledger.set_phase(LedgerPhase::Cutover);
     fleet.split_by_hand().await;
-    fleet.ledger.enter(LedgerPhase::After);
-    fleet.acknowledged(1_000).await;
+    fleet.ledger.set_phase(LedgerPhase::After);
+    fleet.wait_for_acknowledged(1_000).await;
     work.pause().await;
     let tally = fleet.ledger.tally();
     work.resume();
-    fleet.acknowledged(10).await;
+    fleet.wait_for_acknowledged(10).await;
     work.stop().await.unwrap();
     fleet.drop_old().await;
 
@@ -270,15 +271,15 @@ async fn a_split_under_load_loses_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_crash_under_load_leaves_only_unflushed_commits_in_doubt() {
+async fn after_a_crash_under_load_only_unflushed_commits_are_in_doubt() {
     let fleet = Fleet::start("crash").await;
-    let work = fleet.work();
-    fleet.acknowledged(500).await;
-    fleet.ledger.crash_begins(&"a".into()).unwrap();
+    let work = fleet.start_workload();
+    fleet.wait_for_acknowledged(500).await;
+    fleet.ledger.begin_crash(&"a".into()).unwrap();
     tokio::task::block_in_place(|| fleet.clusters[0].kill().unwrap());
     fleet.ledger.end_crash(&"a".into());
     tokio::task::block_in_place(|| fleet.clusters[0].start().unwrap());
-    fleet.acknowledged(300).await;
+    fleet.wait_for_acknowledged(300).await;
     work.stop().await.unwrap();
 
     let checked = fleet.check(false).await;
@@ -286,17 +287,18 @@ async fn a_crash_under_load_leaves_only_unflushed_commits_in_doubt() {
     assert!(checked.in_doubt < 100, "{checked:?}");
 }
 
-/// Writers of lists and of the bank whose commit is on the disk and waits for a standby that there is not.
-const STUCK: &str = "select count(distinct l.relation) from pg_catalog.pg_locks l \
+/// Counts the tables (lists, transfers) with a session whose commit is on the disk and waits for a standby that does
+/// not exist.
+const COUNT_WAITING: &str = "select count(distinct l.relation) from pg_catalog.pg_locks l \
     join pg_catalog.pg_stat_activity a using (pid) \
     where a.wait_event = 'SyncRep' and l.mode = 'RowExclusiveLock' \
     and l.relation in ('public.lists'::regclass, 'public.transfers'::regclass)";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn commits_that_were_done_and_not_acknowledged_are_no_violations() {
+async fn commits_that_exist_but_were_not_acknowledged_are_not_violations() {
     let fleet = Fleet::start("unknown").await;
-    let work = fleet.work();
-    fleet.acknowledged(200).await;
+    let work = fleet.start_workload();
+    fleet.wait_for_acknowledged(200).await;
     let reload = "select pg_reload_conf()";
     let standby = "alter system set synchronous_standby_names = 'nobody'";
     fleet.sql(0, standby).await;
@@ -305,9 +307,9 @@ async fn commits_that_were_done_and_not_acknowledged_are_no_violations() {
     let session = connect::connect(&admin, &Session::named("test"))
         .await
         .unwrap();
-    let stuck = async {
+    let both_wait = async {
         while session
-            .query_one(STUCK, &[])
+            .query_one(COUNT_WAITING, &[])
             .await
             .unwrap()
             .get::<_, i64>(0)
@@ -316,7 +318,7 @@ async fn commits_that_were_done_and_not_acknowledged_are_no_violations() {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(60), stuck)
+    tokio::time::timeout(Duration::from_secs(60), both_wait)
         .await
         .expect("in time");
     let end = "select pg_terminate_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'";
@@ -325,7 +327,7 @@ async fn commits_that_were_done_and_not_acknowledged_are_no_violations() {
     let no_standby = "alter system reset synchronous_standby_names";
     fleet.sql(0, no_standby).await;
     fleet.sql(0, reload).await;
-    fleet.acknowledged(300).await;
+    fleet.wait_for_acknowledged(300).await;
     work.stop().await.unwrap();
 
     let checked = fleet.check(false).await;

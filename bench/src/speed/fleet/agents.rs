@@ -20,8 +20,8 @@ use std::time::{Duration, Instant};
 use tokio::task::{AbortHandle, JoinSet};
 
 /// The rate of the claims of all agents together, per second.
-const RATE: u32 = 25;
-const BEAT: Duration = Duration::from_secs(1);
+const CLAIMS_PER_SECOND: u32 = 25;
+const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The durations of requests.
 #[derive(Debug, Default, Clone)]
@@ -40,14 +40,14 @@ impl Latencies {
 }
 
 /// All agents of a fleet, with the tasks that send their heartbeats. Dropping the value ends these tasks.
-pub(super) struct Crowd {
-    busy: Vec<Arc<Agent>>,
-    background: Vec<AbortHandle>,
+pub(super) struct AgentGroup {
+    working: Vec<Arc<Agent>>,
+    heartbeats: Vec<AbortHandle>,
 }
 
-impl Drop for Crowd {
+impl Drop for AgentGroup {
     fn drop(&mut self) {
-        self.background.iter().for_each(AbortHandle::abort);
+        self.heartbeats.iter().for_each(AbortHandle::abort);
     }
 }
 
@@ -58,66 +58,66 @@ struct Agent {
     name: String,
     instance: InstanceId,
     /// The claimed migrations. The first one is the one whose step has run for the longest time.
-    held: Mutex<VecDeque<Dispatch>>,
-    beats: Mutex<Vec<Duration>>,
+    claimed: Mutex<VecDeque<Dispatch>>,
+    heartbeat_times: Mutex<Vec<Duration>>,
 }
 
-impl Crowd {
+impl AgentGroup {
     pub(super) fn new(url: &str, size: Size) -> anyhow::Result<Self> {
         let agents = size.agents();
         let http = controller_client::client(Policy::default(), None)?;
         let agent = |number| Arc::new(Agent::new(&http, url, number));
-        let busy: Vec<Arc<Agent>> = (0..agents).map(agent).collect();
+        let working: Vec<Arc<Agent>> = (0..agents).map(agent).collect();
         // Real agents are not started at the same moment, so their heartbeats are spread over the interval.
-        let apart = |number| BEAT * number / agents.max(1);
-        let beating = (0..agents)
-            .zip(&busy)
-            .map(|(number, agent)| tokio::spawn(agent.clone().beat_for_ever(apart(number))));
+        let first_heartbeat = |number| HEARTBEAT_INTERVAL * number / agents.max(1);
+        let beating = (0..agents).zip(&working).map(|(number, agent)| {
+            tokio::spawn(agent.clone().send_heartbeats(first_heartbeat(number)))
+        });
         Ok(Self {
-            background: beating.map(|task| task.abort_handle()).collect(),
-            busy,
+            heartbeats: beating.map(|task| task.abort_handle()).collect(),
+            working,
         })
     }
 
     /// Claims the first steps of `count` migrations.
-    pub(super) async fn take_up(&self, count: u32) -> anyhow::Result<Latencies> {
-        self.in_turn(count, false).await
+    pub(super) async fn claim_first_steps(&self, count: u32) -> anyhow::Result<Latencies> {
+        self.claim_in_turn(count, false).await
     }
 
     /// Ends `count` steps and claims the next step after each, while other agents wait for work.
-    pub(super) async fn go_on(&self, count: u32) -> anyhow::Result<Latencies> {
-        let waiting = (0..self.busy.len().div_ceil(2)).map(|number| {
-            let number = u32::try_from(self.busy.len() + number).unwrap_or(u32::MAX);
-            let known = &self.busy[0];
-            let agent = Agent::new(&known.http, &known.url, number);
+    pub(super) async fn claim_next_steps(&self, count: u32) -> anyhow::Result<Latencies> {
+        let waiting = (0..self.working.len().div_ceil(2)).map(|number| {
+            let number = u32::try_from(self.working.len() + number).unwrap_or(u32::MAX);
+            let template = &self.working[0];
+            let agent = Agent::new(&template.http, &template.url, number);
             tokio::spawn(async move { while agent.claim().await.is_ok() {} }).abort_handle()
         });
         let waiting: Vec<AbortHandle> = waiting.collect();
-        let done = self.in_turn(count, true).await;
+        let done = self.claim_in_turn(count, true).await;
         waiting.iter().for_each(AbortHandle::abort);
         done
     }
 
     /// Returns the durations of the heartbeats.
-    pub(super) fn beats(&self) -> Latencies {
+    pub(super) fn heartbeat_latencies(&self) -> Latencies {
         let all = self
-            .busy
+            .working
             .iter()
-            .flat_map(|agent| lock(&agent.beats).clone());
+            .flat_map(|agent| lock(&agent.heartbeat_times).clone());
         Latencies(all.collect())
     }
 
     /// Makes `count` claims, each by the next agent. If `report` is true, the agent first ends a step.
-    async fn in_turn(&self, count: u32, report: bool) -> anyhow::Result<Latencies> {
+    async fn claim_in_turn(&self, count: u32, report: bool) -> anyhow::Result<Latencies> {
         let began = Instant::now();
-        let agents = u32::try_from(self.busy.len())?;
+        let agents = u32::try_from(self.working.len())?;
         let mut tasks = JoinSet::new();
-        for (agent, first) in self.busy.iter().cloned().zip(0..) {
+        for (agent, first) in self.working.iter().cloned().zip(0..) {
             let due = (first..count).step_by(usize::try_from(agents)?);
             tasks.spawn(async move {
                 let mut took = Vec::new();
                 for number in due {
-                    let mut due = began + Duration::from_secs(1) / RATE * number;
+                    let mut due = began + Duration::from_secs(1) / CLAIMS_PER_SECOND * number;
                     tokio::time::sleep_until(due.into()).await;
                     if report {
                         agent.report().await?;
@@ -152,8 +152,8 @@ impl Agent {
             url: url.to_owned(),
             name: format!("agent-{number}"),
             instance: InstanceId(format!("instance-{number}")),
-            held: Mutex::default(),
-            beats: Mutex::default(),
+            claimed: Mutex::default(),
+            heartbeat_times: Mutex::default(),
         }
     }
 
@@ -176,7 +176,7 @@ impl Agent {
             oldest: Some(OLDEST_PROTOCOL),
             agent: self.name.as_str().into(),
             instance: self.instance.clone(),
-            holding: lock(&self.held).iter().map(held).collect(),
+            holding: lock(&self.claimed).iter().map(held).collect(),
             inspecting: None,
             host: None,
             key: None,
@@ -188,7 +188,7 @@ impl Agent {
                 continue;
             }
             if let Work::Step(dispatch) = answer.json().await? {
-                let mut held = lock(&self.held);
+                let mut held = lock(&self.claimed);
                 held.retain(|other| other.migration != dispatch.migration);
                 held.push_back(*dispatch);
                 return Ok(());
@@ -198,12 +198,12 @@ impl Agent {
 
     /// Reports that the step that has run for the longest time is done.
     async fn report(&self) -> anyhow::Result<()> {
-        let dispatch = lock(&self.held)
+        let dispatch = lock(&self.claimed)
             .pop_front()
-            .context("an agent without work")?;
+            .context("the agent has claimed no migration")?;
         let report = Report::Step(StepReport {
             migration: dispatch.migration.clone(),
-            step: step(&dispatch).context("a dispatch without a step")?,
+            step: step(&dispatch).context("the assigned work has no step")?,
             epoch: dispatch.epoch,
             secret: dispatch.secret.clone(),
             outcome: Outcome::Done {
@@ -212,20 +212,20 @@ impl Agent {
             progress: Progress::default(),
         });
         self.send("report", &report).await?;
-        lock(&self.held).push_back(Dispatch {
+        lock(&self.claimed).push_back(Dispatch {
             step: None,
             ..dispatch
         });
         Ok(())
     }
 
-    async fn beat_for_ever(self: Arc<Self>, first: Duration) {
+    async fn send_heartbeats(self: Arc<Self>, first: Duration) {
         let first = tokio::time::Instant::now() + first;
-        let mut beat = tokio::time::interval_at(first, BEAT);
+        let mut beat = tokio::time::interval_at(first, HEARTBEAT_INTERVAL);
         loop {
             beat.tick().await;
             let began = Instant::now();
-            let holding = lock(&self.held).iter().map(holding).collect();
+            let holding = lock(&self.claimed).iter().map(holding).collect();
             let heartbeat = Heartbeat {
                 agent: self.name.as_str().into(),
                 instance: self.instance.clone(),
@@ -234,7 +234,7 @@ impl Agent {
             };
             // The result is ignored: if heartbeats fail, the leases expire, and later requests fail.
             let _ = self.send("heartbeat", &heartbeat).await;
-            lock(&self.beats).push(began.elapsed());
+            lock(&self.heartbeat_times).push(began.elapsed());
         }
     }
 }

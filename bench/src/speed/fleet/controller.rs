@@ -13,20 +13,20 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// A running controller. Dropping the value ends the process.
 #[derive(Debug)]
-pub(super) struct Serving {
+pub(super) struct RunningController {
     child: Child,
     url: String,
     http: reqwest::Client,
 }
 
-impl Drop for Serving {
+impl Drop for RunningController {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-impl Serving {
+impl RunningController {
     /// Starts the program from the folder `programs` with the control store `store`.
     ///
     /// # Errors
@@ -38,7 +38,7 @@ impl Serving {
         let path = programs.join("shardwright");
         let child = Command::new(&path)
             .args(["serve", "--open", "--listen", &format!("127.0.0.1:{port}")])
-            // No agent looks at these shards.
+            // These shards do not exist, so the controller must not probe them.
             .args(["--store", store, "--reconcile-every", "0"])
             .env("RUST_LOG", "warn")
             .stdin(Stdio::null())
@@ -67,12 +67,12 @@ impl Serving {
     }
 
     /// Waits until the controller has started this many migrations. Returns the time in seconds.
-    pub(super) async fn all_started(&self, migrations: u32) -> anyhow::Result<f64> {
+    pub(super) async fn wait_until_all_started(&self, migrations: u32) -> anyhow::Result<f64> {
         let began = Instant::now();
-        while self.begun().await.unwrap_or_default() < u64::from(migrations) {
+        while self.count_started().await.unwrap_or_default() < u64::from(migrations) {
             if began.elapsed() > START_LIMIT {
                 bail!(
-                    "the controller at {} began not every migration in {START_LIMIT:?}",
+                    "the controller at {} has not started every migration after {START_LIMIT:?}",
                     self.url
                 );
             }
@@ -82,10 +82,10 @@ impl Serving {
     }
 
     /// Returns the number of migrations that have started.
-    async fn begun(&self) -> anyhow::Result<u64> {
+    async fn count_started(&self) -> anyhow::Result<u64> {
         let answer = self.get("/api/v1/migrations?limit=10000").send().await?;
         let all: Vec<Value> = answer.error_for_status()?.json().await?;
-        let begun = all.iter().filter(|m| m["state"] != "planned");
-        Ok(u64::try_from(begun.count())?)
+        let started = all.iter().filter(|m| m["state"] != "planned");
+        Ok(u64::try_from(started.count())?)
     }
 }

@@ -2,20 +2,20 @@
 //! they grow with the size of the fleet.
 //!
 //! The controller and its store are real. The agents only send requests, and there is no data on shards. For each size
-//! the benchmark fills the store (`stock`), starts the controller (`controller`), claims every migration and ends one
+//! the benchmark fills the store (`store`), starts the controller (`controller`), claims every migration and ends one
 //! step of each (`agents`) while heartbeats report all claimed migrations, then reads maps and lists (`reads`).
 
 mod agents;
 mod controller;
 mod reads;
-mod stock;
+mod store;
 
+use super::database::Database;
 use super::figures::{Figure, Goal, Report, Samples};
-use super::place::Place;
 use super::resident::resident;
-use agents::Crowd;
+use agents::AgentGroup;
 use cluster::Cluster;
-use controller::Serving;
+use controller::RunningController;
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
@@ -60,57 +60,57 @@ pub(crate) fn measure(programs: &Path, quick: bool, report: &mut Report) -> anyh
     let runtime = tokio::runtime::Runtime::new()?;
     let samples = &mut report.samples;
     for &part in parts {
-        let place = Place::new(&server, &format!("fleet{part}"))?;
-        place.remake()?;
+        let database = Database::new(&server, &format!("fleet{part}"))?;
+        database.recreate()?;
         let size = Size::part(part);
         eprintln!("{size:?}");
-        let spoken = runtime.block_on(one(programs, &place, (part, size), samples))?;
+        let span = runtime.block_on(measure_size(programs, &database, (part, size), samples))?;
         if parts.last() == Some(&part) {
-            samples.profile("fleet", spoken);
+            samples.add_profile("fleet", span);
         }
     }
-    judge(report, parts);
+    add_figures(report, parts);
     Ok(())
 }
 
 /// Measures one fleet size. Returns when the agents sent requests, in microseconds since 1970.
-async fn one(
+async fn measure_size(
     programs: &Path,
-    place: &Place,
+    database: &Database,
     (part, size): (u32, Size),
     samples: &mut Samples,
 ) -> anyhow::Result<(u128, u128)> {
-    let watch = samples.watch.clone();
+    let watch = samples.cpu.clone();
     let mut add = |name: &str, value: f64| samples.add(&key(part, name), value);
-    stock::fill(&place.dsn(), size).await?;
-    place.run(&["vacuum analyze"])?;
-    let serving = Serving::start(programs, &place.dsn())?;
-    let started = serving.all_started(size.migrations).await?;
+    store::fill(&database.dsn(), size).await?;
+    database.run(&["vacuum analyze"])?;
+    let controller = RunningController::start(programs, &database.dsn())?;
+    let started = controller.wait_until_all_started(size.migrations).await?;
     add("start_s", started);
-    let idle = resident(serving.id())?;
+    let idle = resident(controller.id())?;
     add("rss_started_mib", idle.now);
     let from = watch.take_sample();
-    let crowd = Crowd::new(serving.url(), size)?;
-    let claims = crowd.take_up(size.migrations).await?;
+    let agents = AgentGroup::new(controller.url(), size)?;
+    let claims = agents.claim_first_steps(size.migrations).await?;
     add("claim_p50_ms", claims.percentile(50));
     add("claim_p99_ms", claims.percentile(99));
-    let steps = crowd.go_on(size.migrations).await?;
+    let steps = agents.claim_next_steps(size.migrations).await?;
     add("next_p50_ms", steps.percentile(50));
     add("next_p99_ms", steps.percentile(99));
-    let beats = crowd.beats();
+    let beats = agents.heartbeat_latencies();
     add("beat_p99_ms", beats.percentile(99));
-    reads::measure(&serving, &mut add).await?;
-    let memory = resident(serving.id())?;
+    reads::measure(&controller, &mut add).await?;
+    let memory = resident(controller.id())?;
     add("rss_mib", memory.now);
-    add("hwm_mib", memory.most);
+    add("hwm_mib", memory.max);
     Ok((from, watch.take_sample()))
 }
 
 /// Adds the figures. `parts` are the divisors of the measured sizes, the smallest fleet first.
-fn judge(report: &mut Report, parts: &[u32]) {
+fn add_figures(report: &mut Report, parts: &[u32]) {
     let samples = &report.samples;
-    let (least, most) = (parts[0], parts[parts.len() - 1]);
-    let whole = |name: &str| samples.median(&key(most, name));
+    let (smallest, largest) = (parts[0], parts[parts.len() - 1]);
+    let full = |name: &str| samples.median(&key(largest, name));
     let figure = |key, value, limit, about| Figure {
         key,
         value,
@@ -119,65 +119,65 @@ fn judge(report: &mut Report, parts: &[u32]) {
         parts: &["fleet"],
     };
     let growth = |name: &str| {
-        let small = samples.median(&key(least, name))?;
-        Some((whole(name)? / small).ln() / (f64::from(least) / f64::from(most)).ln())
+        let small = samples.median(&key(smallest, name))?;
+        Some((full(name)? / small).ln() / (f64::from(smallest) / f64::from(largest)).ln())
     };
     let figures = vec![
         figure(
             "fleet.claim_p99_ms",
-            whole("claim_p99_ms"),
+            full("claim_p99_ms"),
             50.0,
-            "claim of an agent in the largest fleet (fleet_size)",
+            "p99 of the claims of first steps, in the largest fleet (fleet_size)",
         ),
         figure(
             "fleet.next_p99_ms",
-            whole("next_p99_ms"),
+            full("next_p99_ms"),
             50.0,
-            "claim of the step after the one that ended",
+            "p99 of the claims of next steps",
         ),
         figure(
             "fleet.overview_ms",
-            whole("overview_ms"),
+            full("overview_ms"),
             200.0,
-            "the dashboard's list of migrations",
+            "time of the dashboard's list of migrations",
         ),
         figure(
             "fleet.rss_mib",
-            whole("rss_mib"),
+            full("rss_mib"),
             256.0,
             "memory of the controller at the end",
         ),
         figure(
             "fleet.hwm_mib",
-            whole("hwm_mib"),
+            full("hwm_mib"),
             256.0,
-            "the most that it ever had",
+            "maximum memory of the controller",
         ),
         figure(
             "fleet.claim_growth",
             growth("claim_p50_ms"),
             1.0,
-            "exponent of a claim's median from a sixteenth to the largest",
+            "exponent of the growth of the median claim, from the smallest fleet (1/16) to the largest",
         ),
         figure(
             "fleet.overview_growth",
             growth("overview_ms"),
             1.0,
-            "the same of the dashboard's list",
+            "the same, for the dashboard's list",
         ),
         figure(
             "fleet.map_growth",
             growth("map_s"),
             1.0,
-            "the same of the whole map",
+            "the same, for a read of the whole map",
         ),
     ];
     report.figures.extend(figures);
-    let size = Size::part(most);
+    let size = Size::part(largest);
     let sizes = json!({
         "shards": size.shards, "mappings": size.mappings, "migrations": size.migrations, "agents": size.agents(),
     });
-    report.more.insert("fleet_size".to_owned(), sizes);
+    report.extra.insert("fleet_size".to_owned(), sizes);
 }
 
 #[cfg(test)]
@@ -189,7 +189,7 @@ mod tests {
         let mut report = Report::default();
         report.samples.add(&key(16, "map_s"), 1.0);
         report.samples.add(&key(1, "map_s"), 256.0);
-        judge(&mut report, &PARTS);
+        add_figures(&mut report, &PARTS);
         let mut figures = report.figures.iter();
         let growth = figures.find(|figure| figure.key == "fleet.map_growth");
         assert!((growth.unwrap().value.unwrap() - 2.0).abs() < 1e-9);

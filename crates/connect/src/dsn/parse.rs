@@ -29,8 +29,8 @@ pub(super) const KNOWN: [&str; 20] = [
     "gssencmode",
 ];
 
-/// Parameters that are accepted and ignored, because every session sets them itself.
-const OURS: [&str; 8] = [
+/// Parameters that are accepted and ignored, because Shardwright sets them for every session.
+const IGNORED: [&str; 8] = [
     "application_name",
     "fallback_application_name",
     "client_encoding",
@@ -48,7 +48,7 @@ const OURS: [&str; 8] = [
 pub(crate) fn known(key: &str) -> Result<Option<&'static str>, DsnError> {
     match KNOWN.into_iter().find(|known| *known == key) {
         Some(known) => Ok(Some(known)),
-        None if OURS.contains(&key) => Ok(None),
+        None if IGNORED.contains(&key) => Ok(None),
         None => Err(DsnError::UnknownParameter {
             key: key.to_owned(),
         }),

@@ -30,9 +30,9 @@ fn facts(tables: Vec<(&str, Table)>, references: &[(&str, &str, &str)]) -> Facts
         to: TableName::parse(to),
         columns: vec![((*own).to_owned(), "id".to_owned())],
     };
-    let named = tables.into_iter();
+    let named_key = tables.into_iter();
     Facts {
-        tables: named
+        tables: named_key
             .map(|(name, table)| (TableName::parse(name), table))
             .collect(),
         references: references.iter().map(reference).collect(),
@@ -46,7 +46,7 @@ fn best(facts: &Facts) -> KeyCandidate {
 fn columns(candidate: &KeyCandidate) -> Vec<(String, String)> {
     let columns = candidate.columns.iter();
     columns
-        .map(|(table, column)| (short(table), column.clone()))
+        .map(|(table, column)| (map_name(table), column.clone()))
         .collect()
 }
 
@@ -85,15 +85,15 @@ fn the_id_of_every_table_is_not_the_key() {
         ])
     );
     assert_eq!(found[1].name, "order_id");
-    let named_order = named(&shop, "order_id").unwrap();
+    let named_order = named_key(&shop, "order_id").unwrap();
     assert_eq!(
         columns(&named_order),
         pairs(&[("lines", "order_id"), ("orders", "id")])
     );
-    let error = named(&shop, "id").unwrap_err().to_string();
+    let error = named_key(&shop, "id").unwrap_err().to_string();
     assert!(error.contains("orders.id, tenants.id"), "{error}");
     assert_eq!(
-        named(&shop, "tenants.id").unwrap().columns,
+        named_key(&shop, "tenants.id").unwrap().columns,
         found[0].columns
     );
 }
@@ -205,8 +205,8 @@ fn a_key_has_another_name_in_each_table() {
         let found = best(&warehouses(references));
         assert_eq!(columns(&found), by_name, "{references}");
         assert_eq!(found.name, "warehouse.w_id");
-        let named = named(&warehouses(references), "w_id").unwrap();
-        assert_eq!(columns(&named), by_name, "{references}");
+        let named_key = named_key(&warehouses(references), "w_id").unwrap();
+        assert_eq!(columns(&named_key), by_name, "{references}");
     }
 }
 
@@ -264,7 +264,7 @@ fn of_several_columns_that_hold_the_key_the_one_in_the_primary_key_is_taken() {
             ("users", "id")
         ])
     );
-    let other = named(&graph, "destination_id").unwrap();
+    let other = named_key(&graph, "destination_id").unwrap();
     assert_eq!(other.columns[&TableName::parse("edge")], "destination_id");
 }
 
@@ -314,7 +314,7 @@ fn tables_that_nothing_ties_have_no_key() {
         &[],
     );
     assert!(candidates(&apart).is_empty());
-    let error = named(&apart, "z").unwrap_err();
+    let error = named_key(&apart, "z").unwrap_err();
     assert_eq!(
         error.to_string(),
         "column z cannot be the key: no table has it"
@@ -339,7 +339,10 @@ fn tables_beside_another_one_of_the_same_key_hold_it_too() {
     rooms.references[0].columns = pairs(&[("room_id", "room_id")]);
     let by_name = ["aliases", "events", "room_stats", "rooms"].map(|name| (name, "room_id"));
     assert_eq!(columns(&best(&rooms)), pairs(&by_name));
-    assert_eq!(columns(&named(&rooms, "room_id").unwrap()), pairs(&by_name));
+    assert_eq!(
+        columns(&named_key(&rooms, "room_id").unwrap()),
+        pairs(&by_name)
+    );
 }
 
 #[test]

@@ -8,38 +8,40 @@ use demo::torture::{self, CaseFilter};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Strike every component at every step while a live shard is split under load, and count what is survived.
+/// Cause a fault of each component at each step while a shard is split under load, and count the runs without a
+/// problem.
 ///
 /// Each run has one fault; its seed decides what the operator does and whether the migration is asynchronous,
-/// synchronous or offline. A sitting continues where the last one at the same commit ended.
+/// synchronous or offline. A session continues after the cases of the last session at the same commit.
 #[derive(Debug, Args)]
 pub(super) struct FaultInjectionArgs {
-    /// Runs of this sitting, at most.
+    /// The maximum number of runs of this session.
     #[arg(long)]
     runs: Option<u64>,
-    /// Begin no run after so many seconds.
+    /// Begin no run after this number of seconds.
     #[arg(long)]
     seconds: Option<u64>,
-    /// Decides the order of the cases, their modes and what happens in them; with --only the seed of the run to replay.
+    /// Determines the order of the cases, their modes and the commands of the operator; with --only the seed of the run
+    /// to replay.
     #[arg(long)]
     seed: Option<u64>,
     /// Only these cases, once each: agent, controller, source, target or store, at a step or a place in it, for
-    /// example agent@copy/kill; without a fault all of them; may be given several times.
+    /// example agent@copy/kill. Without a fault: all faults. May be given several times.
     #[arg(long, value_name = "COMPONENT@STEP/FAULT")]
     only: Vec<CaseFilter>,
-    /// File of results, which is continued.
+    /// The file of results. New results are added to it.
     #[arg(long)]
     json: Option<PathBuf>,
-    /// The commit that was built; results of another one are put aside.
+    /// The commit that was built; results of another commit are moved to another file.
     #[arg(long, env = "SHARDWRIGHT_COMMIT", default_value = "unknown")]
     commit: String,
-    /// How long a black hole and a writer that does not end last; a full disk and a wrong clock end after 10 at most.
+    /// How long network data is held and a transaction stays open; a full disk and a wrong clock end after at most 10.
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     lasts: u64,
-    /// Runs side by side, each with servers of its own.
+    /// The number of concurrent runs, each with its own servers.
     #[arg(long, default_value_t = 1)]
     jobs: usize,
-    /// Keep the folder of every run, not only of those that were not survived.
+    /// Keep the folder of every run, not only of those with a problem.
     #[arg(long)]
     keep: bool,
 }

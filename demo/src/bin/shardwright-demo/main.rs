@@ -27,7 +27,7 @@ struct DemoCli {
 enum DemoCommand {
     /// Run an operation under load on private shards of this machine, and print a report.
     Demo(run::Demo),
-    /// Break the parts of migrations on this machine, one in each run, and count what is survived.
+    /// Cause faults during migrations on this machine, one in each run, and count the runs without a problem.
     Torture(fault_injection::FaultInjectionArgs),
 }
 
@@ -48,13 +48,13 @@ async fn main() -> ExitCode {
     match done {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            report(&error);
+            print_error(&error);
             ExitCode::FAILURE
         }
     }
 }
 
-fn report(error: &DemoError) {
+fn print_error(error: &DemoError) {
     let causes = std::iter::successors(Some(error as &dyn std::error::Error), |e| e.source());
     let mut text = String::new();
     for cause in causes.map(ToString::to_string) {

@@ -1,4 +1,4 @@
-//! `shardwright demo`: everything on this machine, end to end, with a report.
+//! `shardwright demo`: one run on this machine, with a report.
 
 use clap::Args;
 use demo::shop::KeyShape;
@@ -11,7 +11,8 @@ use plans::shard_map::Strategy;
 use plans::step::StepKind;
 use std::path::PathBuf;
 
-/// Split, merge or move live shards on this machine: private clusters, a writing application, a ledger, a report.
+/// Split, merge or move live shards on private servers of this machine while an application writes, and check the
+/// result.
 #[derive(Debug, Args)]
 pub(super) struct Demo {
     /// What to do: split, merge, move, isolate, drain or rebalance.
@@ -20,7 +21,7 @@ pub(super) struct Demo {
     /// How the map divides keys: range, hash or list.
     #[arg(long, default_value_t = Strategy::Range, value_parser = parse_strategy)]
     strategy: Strategy,
-    /// Make the moving keys read-only meanwhile, rather than capture what is written to them.
+    /// Make the moving keys read-only until the flip, instead of capturing writes to them.
     #[arg(long)]
     offline: bool,
     /// Types of the shard key's columns: bigint, or for a range map "text,bigint" or timestamptz.
@@ -29,64 +30,65 @@ pub(super) struct Demo {
     /// Parts of a split.
     #[arg(long, default_value_t = 2)]
     parts: u32,
-    /// Merge one live shard into another, rather than both into a new one.
+    /// Merge one live shard into another one, instead of both into a new one.
     #[arg(long)]
     into_live: bool,
-    /// What a rebalance counts load by: rows, bytes or writes.
+    /// The measure of the load in a rebalance: rows, bytes or writes.
     #[arg(long, value_name = "MEASURE", default_value = "rows", value_parser = parse_measure)]
     by: Measure,
-    /// Move or isolate one tenant, which has this share of the transactions, for example 0.9.
+    /// Move or isolate one tenant, which gets this share of the transactions, for example 0.9.
     #[arg(long, value_name = "SHARE")]
     hot: Option<f64>,
-    /// Major version of PostgreSQL on the servers that keys leave; the newest that is installed.
+    /// Major version of PostgreSQL on the servers of sources; by default the newest installed one.
     #[arg(long, value_name = "MAJOR")]
     source_postgres: Option<u32>,
-    /// The same for the servers that keys come to.
+    /// Major version of PostgreSQL on the servers of targets.
     #[arg(long, value_name = "MAJOR")]
     target_postgres: Option<u32>,
     /// Size of the shop: 1 is about two million rows.
     #[arg(long, default_value_t = 1.0)]
     scale: f64,
-    /// Clients that write side by side.
+    /// The number of concurrent clients.
     #[arg(long, default_value_t = 8)]
     clients: u32,
     /// Transactions per second of all clients together, at most.
     #[arg(long, default_value_t = 800.0)]
     rate: f64,
-    /// Acknowledged transactions to reach at least; 20,500 at scale 1.
+    /// The least number of acknowledged transactions; 20,500 at scale 1.
     #[arg(long)]
     transactions: Option<u64>,
     /// Write the report as JSON to this file.
     #[arg(long)]
     report: Option<PathBuf>,
-    /// Write the evidence of the migration, with its charts, as one HTML file.
+    /// Write the report of the migration, with its charts, as one HTML file.
     #[arg(long, value_name = "FILE", default_value = "shardwright-demo.html")]
     evidence: PathBuf,
-    /// Write every append and read of the lists to this file as JSON lines, as the tools around Jepsen and Elle read them.
+    /// Write every append and read of the lists to this file as JSON lines, in the format of Jepsen and Elle.
     #[arg(long, value_name = "FILE")]
     history: Option<PathBuf>,
-    /// Kill -9 a process in a step and start it again: agent, controller, source, target or store, for example agent@copy.
+    /// Kill -9 a process in a step and start it again: agent, controller, source, target or store, for example
+    /// agent@copy.
     #[arg(long, value_name = "PROCESS@STEP")]
     kill: Option<Kill>,
-    /// When writes are acknowledged while both shards are kept in step: asynchronous or synchronous; of the plain split.
+    /// Dual-write mode: asynchronous or synchronous. Synchronous is only possible with an online split in two parts.
     #[arg(long, default_value = "asynchronous")]
     dual_write: DualWrite,
-    /// Give the keys back after the flip.
+    /// Roll back after the flip.
     #[arg(long, conflicts_with = "abort_at")]
     rollback: bool,
-    /// Abort in this step, which comes before the flip; may be given several times, one migration after the other.
+    /// Abort in this step, which must be before the flip; may be given several times, one migration after the other.
     #[arg(long, value_name = "STEP", value_parser = parse_step)]
     abort_at: Vec<StepKind>,
     /// Pause and resume in this step; may be given several times.
     #[arg(long, value_name = "STEP", value_parser = parse_step)]
     pause_in: Vec<StepKind>,
-    /// Make trouble on the target in a step, wait until the migration has failed of it, and mend it: password (it is
-    /// changed), disk (it is full; takes root, who may mount one), down (the server is stopped until the attempts are
-    /// spent); or away (the server is stopped for a while, and nothing fails), for example disk@copy; may be given
-    /// several times.
+    /// Cause a failure of the target in a step, wait until the migration has failed, and repair the failure: password
+    /// (it is changed), disk (it is full; requires root and the permission to mount), or down (the server is stopped
+    /// until all attempts of the step have failed). Or away: the server is stopped for a while, and nothing fails. For
+    /// example disk@copy. May be given several times.
     #[arg(long, value_name = "KIND@STEP", conflicts_with_all = ["kill", "abort_at", "rollback"])]
     trouble: Vec<Trouble>,
-    /// What to do once the trouble is mended: resume or abort.
+    /// The command after the repair of the failure: resume or abort.
     #[arg(
         long,
         value_name = "COMMAND",
@@ -94,15 +96,16 @@ pub(super) struct Demo {
         requires = "trouble"
     )]
     then: AfterRepair,
-    /// With --trouble away: for how many seconds the target is away, while the log that the source keeps is watched.
+    /// With --trouble away: for how many seconds the target is stopped. The demo observes how much log the source
+    /// retains.
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     away: u32,
-    /// Kill -9 the controller and both agents at a moment of the cutover, start nothing for some seconds, and report
-    /// who takes writes: fenced, before_check, before_seal, sealed or flipped.
+    /// Kill -9 the controller and both agents at a moment of the cutover, start none of them for some seconds, and
+    /// report which shard accepts writes: fenced, before_check, before_seal, sealed or flipped.
     #[arg(long, value_name = "MOMENT", conflicts_with_all = ["kill", "abort_at", "trouble"])]
     orphan: Option<CutoverMoment>,
-    /// Let an agent stand still at a moment of the cutover until the source takes writes again: the attempt ends by
-    /// itself within the budget of the write-blocked window, and the next one succeeds.
+    /// Stop an agent at a moment of the cutover until the source accepts writes again: the attempt ends
+    /// within the budget of the write-blocked window, and the next one succeeds.
     #[arg(long, value_name = "MOMENT", conflicts_with_all = ["kill", "abort_at", "trouble", "orphan"])]
     stall: Option<CutoverMoment>,
     /// Keep clusters, logs and ledger.

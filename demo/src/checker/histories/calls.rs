@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, HashMap};
 
 /// An event that cannot follow the earlier events.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Misfit {
+pub enum InvalidEvent {
     /// A process began a call while another one was open, or after a call with an unknown end.
     #[error("event {event}: process {process} begins a call before its last one has ended")]
-    Busy {
+    CallOpen {
         /// The index of the event, from 0.
         event: usize,
         /// The process.
@@ -26,8 +26,8 @@ pub enum Misfit {
         process: u64,
     },
     /// A read succeeded without a result, not even an empty list.
-    #[error("event {event}: process {process} has read and says not what")]
-    Blind {
+    #[error("event {event}: process {process} ends a read without the values that it read")]
+    NoResult {
         /// The index of the event, from 0.
         event: usize,
         /// The process.
@@ -39,7 +39,10 @@ pub enum Misfit {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum CallResult {
     /// An append, and the list after it, if that is known.
-    Append { value: i64, left: Option<Vec<i64>> },
+    Append {
+        value: i64,
+        list_after: Option<Vec<i64>>,
+    },
     /// A read, and the list that it returned.
     Read { values: Vec<i64> },
 }
@@ -48,8 +51,8 @@ pub(super) enum CallResult {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ListCall {
     pub(super) process: u64,
-    pub(super) done: CallResult,
-    /// The positions of its events. Without an end it may be executed at any later time, or never.
+    pub(super) result: CallResult,
+    /// The positions of the events of the call. A call without an end may be executed at any later time, or never.
     pub(super) begin: usize,
     pub(super) end: Option<usize>,
 }
@@ -62,10 +65,10 @@ pub(super) struct History {
 
 impl History {
     /// Adds a read after all other calls.
-    pub(super) fn end_with(&mut self, values: Vec<i64>) {
+    pub(super) fn add_final_read(&mut self, values: Vec<i64>) {
         self.operations.push(ListCall {
             process: u64::MAX,
-            done: CallResult::Read { values },
+            result: CallResult::Read { values },
             begin: usize::MAX - 1,
             end: Some(usize::MAX),
         });
@@ -81,28 +84,28 @@ pub(super) struct HistoryCounts {
 }
 
 pub(super) fn count(events: &[CallEvent]) -> HistoryCounts {
-    let mut counted = HistoryCounts::default();
+    let mut counts = HistoryCounts::default();
     let mut open: HashMap<u64, ListOperation> = HashMap::new();
     for event in events {
         match event.kind {
             CallPhase::Invoke => {
-                counted.calls += 1;
+                counts.calls += 1;
                 open.insert(event.process, event.call);
             }
             CallPhase::Ok | CallPhase::Fail => {
                 open.remove(&event.process);
-                counted.failed += u64::from(event.kind == CallPhase::Fail);
+                counts.failed += u64::from(event.kind == CallPhase::Fail);
             }
-            CallPhase::Info => {}
+            CallPhase::Unknown => {}
         }
     }
     let appends = open.values().filter(|call| **call != ListOperation::Read);
-    counted.unknown = appends.fold(0, |sum, _| sum + 1);
-    counted
+    counts.unknown = appends.fold(0, |sum, _| sum + 1);
+    counts
 }
 
 /// Returns the calls of each list, by the name of the list.
-pub(super) fn gather(events: &[CallEvent]) -> Result<BTreeMap<String, History>, Misfit> {
+pub(super) fn gather(events: &[CallEvent]) -> Result<BTreeMap<String, History>, InvalidEvent> {
     let mut open: HashMap<u64, (usize, &CallEvent)> = HashMap::new();
     let mut histories: BTreeMap<String, History> = BTreeMap::new();
     for (index, event) in events.iter().enumerate() {
@@ -110,36 +113,39 @@ pub(super) fn gather(events: &[CallEvent]) -> Result<BTreeMap<String, History>, 
         if event.kind == CallPhase::Invoke {
             histories.entry(event.list.clone()).or_default();
             if open.insert(process, (index, event)).is_some() {
-                return Err(Misfit::Busy {
+                return Err(InvalidEvent::CallOpen {
                     event: index,
                     process,
                 });
             }
             continue;
         }
-        let same =
+        let is_same_call =
             |begun: &(usize, &CallEvent)| begun.1.list == event.list && begun.1.call == event.call;
-        let begun = open.get(&process).copied().filter(same);
-        let (begin, _) = begun.ok_or(Misfit::NotOpen {
+        let begun = open.get(&process).copied().filter(is_same_call);
+        let (begin, _) = begun.ok_or(InvalidEvent::NotOpen {
             event: index,
             process,
         })?;
-        if event.kind != CallPhase::Info {
+        if event.kind != CallPhase::Unknown {
             open.remove(&process);
         }
         if event.kind == CallPhase::Ok {
-            let done = done(event).ok_or(Misfit::Blind {
+            let result = call_result(event).ok_or(InvalidEvent::NoResult {
                 event: index,
                 process,
             })?;
             let end = Some(index);
-            add(&mut histories, event, process, done, begin, end);
+            add(&mut histories, event, process, result, begin, end);
         }
     }
     for (process, (begin, event)) in open {
         if let ListOperation::Append(value) = event.call {
-            let done = CallResult::Append { value, left: None };
-            add(&mut histories, event, process, done, begin, None);
+            let result = CallResult::Append {
+                value,
+                list_after: None,
+            };
+            add(&mut histories, event, process, result, begin, None);
         }
     }
     for history in histories.values_mut() {
@@ -148,12 +154,12 @@ pub(super) fn gather(events: &[CallEvent]) -> Result<BTreeMap<String, History>, 
     Ok(histories)
 }
 
-fn done(event: &CallEvent) -> Option<CallResult> {
+fn call_result(event: &CallEvent) -> Option<CallResult> {
     let values = event.values.clone();
     match event.call {
         ListOperation::Append(value) => Some(CallResult::Append {
             value,
-            left: values,
+            list_after: values,
         }),
         ListOperation::Read => values.map(|values| CallResult::Read { values }),
     }
@@ -163,13 +169,13 @@ fn add(
     histories: &mut BTreeMap<String, History>,
     event: &CallEvent,
     process: u64,
-    done: CallResult,
+    result: CallResult,
     begin: usize,
     end: Option<usize>,
 ) {
     let operation = ListCall {
         process,
-        done,
+        result,
         begin,
         end,
     };

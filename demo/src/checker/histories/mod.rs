@@ -12,13 +12,13 @@ mod tester;
 use super::CheckError;
 use crate::ledger::CallEvent;
 use calls::History;
-pub use calls::Misfit;
+pub use calls::InvalidEvent;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-/// The number of lists that the search checks too.
+/// About how many lists the search checks too.
 const SAMPLE: usize = 64;
 
 /// The result for the histories.
@@ -34,8 +34,8 @@ pub struct Histories {
     /// The number of appends with an unknown outcome.
     #[serde(default)]
     pub unknown: u64,
-    /// The number of lists for which no order explains the calls: an append is lost, doubled or was never made, or a
-    /// read is stale.
+    /// The number of lists whose history is not linearizable: no order of the calls explains their results, because an
+    /// append is lost, doubled or was never made, or a read is stale.
     pub not_linearizable: u64,
 }
 
@@ -43,7 +43,7 @@ impl Histories {
     /// Returns the result as text.
     pub(crate) fn text(&self) -> String {
         format!(
-            "Histories    {} appends and reads on {} lists, {} failed, {} with unknown end; {} lists not linearizable.",
+            "Histories    {} appends and reads on {} lists, {} failed, {} with an unknown outcome; {} lists not linearizable.",
             self.operations, self.keys, self.failed, self.unknown, self.not_linearizable
         )
     }
@@ -53,15 +53,15 @@ impl Histories {
 pub(super) fn check(
     events: &[CallEvent],
     owned: &BTreeMap<String, Vec<i64>>,
-) -> Result<Histories, Misfit> {
+) -> Result<Histories, InvalidEvent> {
     let mut histories = calls::gather(events)?;
     for list in owned.keys() {
         histories.entry(list.clone()).or_default();
     }
     for (list, history) in &mut histories {
-        history.end_with(owned.get(list).cloned().unwrap_or_default());
+        history.add_final_read(owned.get(list).cloned().unwrap_or_default());
     }
-    Ok(judge(&histories, events))
+    Ok(check_all(&histories, events))
 }
 
 /// Checks a history file alone, without reading any shard.
@@ -83,31 +83,31 @@ pub fn check_history(path: &Path) -> Result<Histories, CheckError> {
             reason: error.to_string(),
         })?);
     }
-    let histories = calls::gather(&events).map_err(|misfit| CheckError::History {
+    let histories = calls::gather(&events).map_err(|invalid| CheckError::History {
         path: path.to_owned(),
-        misfit,
+        invalid,
     })?;
-    Ok(judge(&histories, &events))
+    Ok(check_all(&histories, &events))
 }
 
-fn judge(histories: &BTreeMap<String, History>, events: &[CallEvent]) -> Histories {
-    let counted = calls::count(events);
+fn check_all(histories: &BTreeMap<String, History>, events: &[CallEvent]) -> Histories {
+    let counts = calls::count(events);
     let (mut keys, mut not_linearizable) = (0, 0);
-    let every = histories.len().div_ceil(SAMPLE).max(1);
+    let step = histories.len().div_ceil(SAMPLE).max(1);
     for (index, (list, history)) in histories.iter().enumerate() {
         keys += 1;
-        let sampled = index % every == 0 && tester::is_feasible(history);
-        let refuted = || sampled && tester::explains(history) == Some(false);
-        if !order::explains(history) || refuted() {
+        let is_sampled = index % step == 0 && tester::is_feasible(history);
+        let is_refuted = || is_sampled && tester::explains(history) == Some(false);
+        if !order::explains(history) || is_refuted() {
             tracing::warn!(list, "history is not linearizable");
             not_linearizable += 1;
         }
     }
     Histories {
         keys,
-        operations: counted.calls,
-        failed: counted.failed,
-        unknown: counted.unknown,
+        operations: counts.calls,
+        failed: counts.failed,
+        unknown: counts.unknown,
         not_linearizable,
     }
 }

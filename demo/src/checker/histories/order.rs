@@ -1,11 +1,11 @@
 //! Checks a list by its values, which show the order of the appends.
 //!
 //! Each value is appended once, and the list only grows. Therefore every observed list is a prefix of the longest one.
-//! The longest list gives each of its appends a position, and each read the position after the last append that it saw.
-//! Successful appends that are in no list came after all of these, in any order. An append with an unknown end that no
-//! read saw may not have been executed. The positions must agree with real time: no call may come after one that began
-//! after its end. This suffices: calls with the same position are reads with the same result, or appends that no read
-//! saw, and can be ordered by their ends.
+//! The longest list gives each of its appends a position, and each read the position after the last append whose value
+//! it returned. Successful appends that are in no list came after all of these, in any order. An append with an unknown
+//! end whose value no call returned may not have been executed. The positions must agree with real time: no call may
+//! come after one that began after its end. This suffices: calls with the same position are reads with the same result,
+//! or appends whose value no call returned, and can be ordered by their ends.
 
 use super::calls::{CallResult, History, ListCall};
 use std::collections::{HashMap, HashSet};
@@ -14,18 +14,18 @@ use std::collections::{HashMap, HashSet};
 pub(super) fn explains(history: &History) -> bool {
     let longest = longest(history);
     let places: HashMap<i64, usize> = longest.iter().copied().zip(0..).collect();
-    if places.len() < longest.len() || !all_appended(history, longest) {
+    if places.len() < longest.len() || !is_each_appended_once(history, longest) {
         return false;
     }
     let mut placed: Vec<(usize, &ListCall)> = Vec::new();
     for operation in &history.operations {
-        match place(operation, longest, &places) {
+        match position_of(operation, longest, &places) {
             OrderPosition::At(place) => placed.push((place, operation)),
             OrderPosition::Anywhere => {}
             OrderPosition::Nowhere => return false,
         }
     }
-    keeps_to_time(placed)
+    agrees_with_time(placed)
 }
 
 /// The position of a call in the only possible order.
@@ -33,22 +33,27 @@ enum OrderPosition {
     At(usize),
     /// The call may not have been executed.
     Anywhere,
+    /// No position: the result of the call is impossible.
     Nowhere,
 }
 
 /// Returns the position of a call. Appends have even positions, and the reads after them the next odd ones.
-fn place(operation: &ListCall, longest: &[i64], places: &HashMap<i64, usize>) -> OrderPosition {
-    match &operation.done {
+fn position_of(
+    operation: &ListCall,
+    longest: &[i64],
+    places: &HashMap<i64, usize>,
+) -> OrderPosition {
+    match &operation.result {
         CallResult::Read { values } if longest.starts_with(values) => {
             OrderPosition::At(2 * values.len() + 1)
         }
         CallResult::Read { .. } => OrderPosition::Nowhere,
-        CallResult::Append { value, left } => {
+        CallResult::Append { value, list_after } => {
             let place = places.get(value).map(|index| 2 * (index + 1));
-            match (place, left, operation.end) {
-                (Some(place), Some(left), _) => {
-                    let own = longest.starts_with(left) && 2 * left.len() == place;
-                    if own {
+            match (place, list_after, operation.end) {
+                (Some(place), Some(list_after), _) => {
+                    let agrees = longest.starts_with(list_after) && 2 * list_after.len() == place;
+                    if agrees {
                         OrderPosition::At(place)
                     } else {
                         OrderPosition::Nowhere
@@ -65,9 +70,9 @@ fn place(operation: &ListCall, longest: &[i64], places: &HashMap<i64, usize>) ->
 }
 
 fn values_of(operation: &ListCall) -> Option<&[i64]> {
-    match &operation.done {
+    match &operation.result {
         CallResult::Read { values } => Some(values),
-        CallResult::Append { left, .. } => left.as_deref(),
+        CallResult::Append { list_after, .. } => list_after.as_deref(),
     }
 }
 
@@ -77,10 +82,10 @@ fn longest(history: &History) -> &[i64] {
 }
 
 /// Checks that every value of the list was appended by exactly one call that was executed or may have been.
-fn all_appended(history: &History, longest: &[i64]) -> bool {
+fn is_each_appended_once(history: &History, longest: &[i64]) -> bool {
     let mut appended = HashSet::new();
     for operation in &history.operations {
-        if let CallResult::Append { value, .. } = &operation.done
+        if let CallResult::Append { value, .. } = &operation.result
             && !appended.insert(*value)
         {
             return false;
@@ -90,7 +95,7 @@ fn all_appended(history: &History, longest: &[i64]) -> bool {
 }
 
 /// Checks that no call has a position before a call that had ended when it began.
-fn keeps_to_time(mut placed: Vec<(usize, &ListCall)>) -> bool {
+fn agrees_with_time(mut placed: Vec<(usize, &ListCall)>) -> bool {
     let mut ended: Vec<(usize, usize)> = placed
         .iter()
         .filter_map(|(place, operation)| Some((operation.end?, *place)))
@@ -98,6 +103,7 @@ fn keeps_to_time(mut placed: Vec<(usize, &ListCall)>) -> bool {
     ended.sort_unstable();
     placed.sort_unstable_by_key(|(_, operation)| operation.begin);
     let mut ended = ended.into_iter().peekable();
+    // The highest position of a call that had ended when `operation` began.
     let mut last = 0;
     for (place, operation) in placed {
         while let Some((_, before)) = ended.next_if(|(end, _)| *end < operation.begin) {

@@ -9,15 +9,15 @@ use std::collections::HashSet;
 
 /// The maximum number of calls in a search, and of appends without an end among them, because these can be placed
 /// anywhere.
-const MOST_CALLS: usize = 200;
-const MOST_OPEN: usize = 4;
+const MAX_CALLS: usize = 200;
+const MAX_OPEN: usize = 4;
 /// The maximum number of states in a search.
-const MOST_STATES: usize = 200_000;
+const MAX_STATES: usize = 200_000;
 
 /// Returns true if the search can be expected to end soon.
 pub(super) fn is_feasible(history: &History) -> bool {
     let open = history.operations.iter().filter(|call| call.end.is_none());
-    history.operations.len() <= MOST_CALLS && open.count() <= MOST_OPEN
+    history.operations.len() <= MAX_CALLS && open.count() <= MAX_OPEN
 }
 
 /// The calls that are placed, and the list that they produced.
@@ -29,21 +29,21 @@ struct SearchState {
 
 impl SearchState {
     /// Returns the state after `call`, if this call may be the next and its result agrees with the list.
-    fn then(&self, index: usize, call: &ListCall, first_end: usize) -> Option<Self> {
+    fn after_call(&self, index: usize, call: &ListCall, first_end: usize) -> Option<Self> {
         if self.placed[index] || call.begin > first_end {
             return None;
         }
         let mut next = self.clone();
         next.placed[index] = true;
-        let heard = match &call.done {
-            CallResult::Append { value, left } => {
+        let returned_list = match &call.result {
+            CallResult::Append { value, list_after } => {
                 next.list.push(*value);
-                left.as_ref()
+                list_after.as_ref()
             }
             CallResult::Read { values } => Some(values),
         };
-        heard
-            .is_none_or(|heard| *heard == next.list)
+        returned_list
+            .is_none_or(|list| *list == next.list)
             .then_some(next)
     }
 }
@@ -55,13 +55,13 @@ pub(super) fn explains(history: &History) -> Option<bool> {
         placed: vec![false; calls.len()],
         list: Vec::new(),
     };
-    let (mut visited, mut left) = (HashSet::new(), vec![first]);
-    while let Some(state) = left.pop() {
+    let (mut visited, mut remaining) = (HashSet::new(), vec![first]);
+    while let Some(state) = remaining.pop() {
         let open = || {
             calls
                 .iter()
                 .enumerate()
-                .filter(|(at, _)| !state.placed[*at])
+                .filter(|(index, _)| !state.placed[*index])
         };
         // No call may come after one that began after its end.
         let first_end = open().filter_map(|(_, call)| call.end).min();
@@ -69,10 +69,10 @@ pub(super) fn explains(history: &History) -> Option<bool> {
             return Some(true);
         };
         for (index, call) in open() {
-            let next = state.then(index, call, first_end);
-            left.extend(next.filter(|next| visited.insert(next.clone())));
+            let next = state.after_call(index, call, first_end);
+            remaining.extend(next.filter(|next| visited.insert(next.clone())));
         }
-        if visited.len() > MOST_STATES {
+        if visited.len() > MAX_STATES {
             return None;
         }
     }

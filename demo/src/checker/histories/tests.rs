@@ -26,18 +26,18 @@ fn ok(process: u64, call: ListOperation, values: &[i64]) -> CallEvent {
 }
 
 /// Returns the results of both methods: by values, and by search.
-fn verdicts(events: &[CallEvent], last: Option<&[i64]>) -> (bool, bool) {
+fn check_both(events: &[CallEvent], last: Option<&[i64]>) -> (bool, bool) {
     let mut histories = calls::gather(events).unwrap();
     let history = histories.entry("1.0".to_owned()).or_default();
     if let Some(last) = last {
-        history.end_with(last.to_vec());
+        history.add_final_read(last.to_vec());
     }
     let search = tester::explains(history).expect("few states");
     (order::explains(history), search)
 }
 
 fn linearizable(events: &[CallEvent], last: Option<&[i64]>) -> bool {
-    let (values, search) = verdicts(events, last);
+    let (values, search) = check_both(events, last);
     assert_eq!(values, search, "{events:?} {last:?}");
     values
 }
@@ -47,7 +47,7 @@ const ONE: ListOperation = ListOperation::Append(1);
 const TWO: ListOperation = ListOperation::Append(2);
 
 #[test]
-fn concurrent_calls_may_stand_in_either_order() {
+fn concurrent_calls_may_be_in_either_order() {
     let events = [
         invoke(1, ONE),
         invoke(2, TWO),
@@ -103,7 +103,7 @@ fn a_read_that_misses_an_acknowledged_append_is_caught() {
 }
 
 #[test]
-fn reads_never_go_back() {
+fn a_later_read_never_returns_an_older_list() {
     let events = [
         invoke(1, ONE),
         invoke(2, READ),
@@ -116,10 +116,10 @@ fn reads_never_go_back() {
 }
 
 #[test]
-fn an_append_with_an_unknown_end_may_be_there_or_not_or_come_late() {
+fn an_append_with_an_unknown_outcome_may_be_executed_later_or_never() {
     let events = [
         invoke(1, ONE),
-        event(1, CallPhase::Info, ONE, None),
+        event(1, CallPhase::Unknown, ONE, None),
         invoke(2, TWO),
         ok(2, TWO, &[2]),
     ];
@@ -129,13 +129,13 @@ fn an_append_with_an_unknown_end_may_be_there_or_not_or_come_late() {
 }
 
 #[test]
-fn appends_that_say_not_what_they_left_are_placed_by_the_reads() {
-    let blind = |process, call| event(process, CallPhase::Ok, call, None);
+fn appends_without_a_returned_list_are_ordered_by_the_reads() {
+    let ok_without_list = |process, call| event(process, CallPhase::Ok, call, None);
     let events = [
         invoke(1, ONE),
-        blind(1, ONE),
+        ok_without_list(1, ONE),
         invoke(2, TWO),
-        blind(2, TWO),
+        ok_without_list(2, TWO),
         invoke(1, READ),
         ok(1, READ, &[1]),
     ];
@@ -146,25 +146,25 @@ fn appends_that_say_not_what_they_left_are_placed_by_the_reads() {
 }
 
 #[test]
-fn what_is_no_history_is_refused() {
-    let busy = calls::gather(&[invoke(1, ONE), invoke(1, READ)]);
+fn contradictory_events_are_refused() {
+    let call_open = calls::gather(&[invoke(1, ONE), invoke(1, READ)]);
     assert_eq!(
-        busy.unwrap_err(),
-        Misfit::Busy {
+        call_open.unwrap_err(),
+        InvalidEvent::CallOpen {
             event: 1,
             process: 1
         }
     );
     let ended = [
         invoke(1, ONE),
-        event(1, CallPhase::Info, ONE, None),
+        event(1, CallPhase::Unknown, ONE, None),
         invoke(1, TWO),
     ];
     assert!(calls::gather(&ended).is_err());
     let other = calls::gather(&[invoke(1, ONE), ok(1, TWO, &[2])]);
     assert_eq!(
         other.unwrap_err(),
-        Misfit::NotOpen {
+        InvalidEvent::NotOpen {
             event: 1,
             process: 1
         }
@@ -172,15 +172,15 @@ fn what_is_no_history_is_refused() {
 }
 
 /// Creates a correct history of clients whose calls overlap, and then possibly changes one result.
-fn random(rng: &mut StdRng) -> (Vec<CallEvent>, Vec<i64>) {
+fn random_history(rng: &mut StdRng) -> (Vec<CallEvent>, Vec<i64>) {
     let mut list = Vec::new();
     let mut open: Vec<Option<(ListOperation, Option<Vec<i64>>)>> = vec![None; 3];
-    let mut names: Vec<u64> = (0..3).collect();
+    let mut processes: Vec<u64> = (0..3).collect();
     let mut events = Vec::new();
     let mut value = 0;
     for _ in 0..24 {
         let client = rng.random_range(0..3);
-        let process = names[client];
+        let process = processes[client];
         match open[client].take() {
             None => {
                 let call = if rng.random_bool(0.5) {
@@ -199,21 +199,21 @@ fn random(rng: &mut StdRng) -> (Vec<CallEvent>, Vec<i64>) {
                 open[client] = Some((call, Some(list.clone())));
             }
             Some((call, Some(_))) if call != ListOperation::Read && rng.random_bool(0.15) => {
-                events.push(event(process, CallPhase::Info, call, None));
-                names[client] += 3;
+                events.push(event(process, CallPhase::Unknown, call, None));
+                processes[client] += 3;
             }
             Some((call, values)) => {
-                let heard = call == ListOperation::Read || rng.random_bool(0.8);
-                let values = values.filter(|_| heard);
+                let returns_list = call == ListOperation::Read || rng.random_bool(0.8);
+                let values = values.filter(|_| returns_list);
                 events.push(event(process, CallPhase::Ok, call, values.as_deref()));
             }
         }
     }
-    spoil(&mut events, &mut list, rng);
+    change_one_result(&mut events, &mut list, rng);
     (events, list)
 }
 
-fn spoil(events: &mut [CallEvent], list: &mut Vec<i64>, rng: &mut StdRng) {
+fn change_one_result(events: &mut [CallEvent], list: &mut Vec<i64>, rng: &mut StdRng) {
     let at = rng.random_range(0..events.len());
     match rng.random_range(0..6) {
         0 => drop(list.pop()),
@@ -230,11 +230,11 @@ fn spoil(events: &mut [CallEvent], list: &mut Vec<i64>, rng: &mut StdRng) {
 }
 
 #[test]
-fn both_judges_agree() {
+fn both_methods_agree() {
     let mut rng = StdRng::seed_from_u64(13);
     let mut counts = [0_u32; 2];
     for _ in 0..2_000 {
-        let (events, list) = random(&mut rng);
+        let (events, list) = random_history(&mut rng);
         let last = rng.random_bool(0.7).then_some(list.as_slice());
         counts[usize::from(linearizable(&events, last))] += 1;
     }
@@ -244,7 +244,7 @@ fn both_judges_agree() {
 /// Overlapping reads can be exchanged in every round. Each round doubles the number of orders, and none of them
 /// explains the last read.
 #[test]
-fn a_search_does_not_take_the_same_way_twice() {
+fn a_search_visits_no_state_twice() {
     let mut events = Vec::new();
     let mut list = Vec::new();
     for value in 1..=30 {

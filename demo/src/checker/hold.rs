@@ -12,19 +12,20 @@ use std::collections::BTreeMap;
 
 /// Returns the number of tables whose rows differ between an old owner and the owner, counted for each pair of these
 /// shards. A table of an old owner without any of the rows is not counted.
-pub(super) async fn diverged(
+pub(super) async fn count_diverged(
     baseline: &Baseline,
     map: &ShardMap,
     shards: &BTreeMap<ShardName, Dsn>,
 ) -> Result<u64, CheckError> {
     let mut diverged = 0;
     for ((first_owner, owner), keys) in moved_keys(baseline, map) {
-        let truth = digests(&owner, &shards[&owner], baseline.shape, &keys).await?;
-        let copy = digests(&first_owner, &shards[&first_owner], baseline.shape, &keys).await?;
-        if copy.values().any(|(rows, _)| *rows > 0) {
-            let differ = truth
+        let on_owner = digests(&owner, &shards[&owner], baseline.shape, &keys).await?;
+        let on_first_owner =
+            digests(&first_owner, &shards[&first_owner], baseline.shape, &keys).await?;
+        if on_first_owner.values().any(|(rows, _)| *rows > 0) {
+            let differ = on_owner
                 .iter()
-                .filter(|(table, digest)| copy.get(*table) != Some(digest));
+                .filter(|(table, digest)| on_first_owner.get(*table) != Some(digest));
             diverged += differ.fold(0, |sum, _| sum + 1);
         }
     }
@@ -49,7 +50,7 @@ fn moved_keys(
     pairs
 }
 
-/// Returns for each table the number of rows and the sum of their digests.
+/// Returns for each table of the shard the number of rows with these keys, and the sum of their digests.
 async fn digests(
     shard: &ShardName,
     dsn: &Dsn,

@@ -27,8 +27,8 @@ const RESTART_AFTER: Duration = Duration::from_millis(200);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 const GROWTH_LIMIT: Duration = Duration::from_secs(60);
 
-/// The number of pages in the application's tables. It grows before the copy's transaction commits.
-const SIZE: &str = "select coalesce(sum(pg_catalog.pg_relation_size(oid)), 0)::bigint \
+/// The size of the application's tables in bytes. The tables grow before the copy's transaction commits.
+const TABLE_SIZE: &str = "select coalesce(sum(pg_catalog.pg_relation_size(oid)), 0)::bigint \
     from pg_catalog.pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace";
 
 /// A kill that is prepared.
@@ -39,10 +39,11 @@ pub(super) struct PlannedKill {
     meeting: Rendezvous,
 }
 
-/// A kill that is in progress.
+/// A kill that waits for its fail point, or is in progress.
 #[derive(Debug, Default)]
 pub(super) struct PendingKill {
-    plan: Option<KilledProcess>,
+    /// The result if the kill does not happen.
+    not_fired: Option<KilledProcess>,
     task: Option<JoinHandle<Result<KilledProcess, DemoError>>>,
 }
 
@@ -67,24 +68,24 @@ impl PlannedKill {
 
     /// Waits for the process in a background task.
     pub(super) fn start(self, fleet: &Arc<Fleet>, ledger: &Arc<Ledger>, api: Api) -> PendingKill {
-        let plan = KilledProcess::at(self.kill, &self.point.name);
-        let blow = ProcessKill {
+        let not_fired = KilledProcess::not_fired(self.kill, &self.point.name);
+        let kill = ProcessKill {
             kill: self.kill,
-            plan: plan.clone(),
+            not_fired: not_fired.clone(),
             fleet: Arc::clone(fleet),
             ledger: Arc::clone(ledger),
             api,
         };
         PendingKill {
-            plan: Some(plan),
-            task: Some(tokio::spawn(blow.fall(self.meeting))),
+            not_fired: Some(not_fired),
+            task: Some(tokio::spawn(kill.run(self.meeting))),
         }
     }
 }
 
 impl PendingKill {
     /// Returns the result of the kill. If it has not happened by now, it is given up.
-    pub(super) async fn ended(mut self) -> Result<Option<KilledProcess>, DemoError> {
+    pub(super) async fn result(mut self) -> Result<Option<KilledProcess>, DemoError> {
         match self.task.take() {
             Some(task) if task.is_finished() => {
                 let ended = task.await.map_err(std::io::Error::other);
@@ -92,9 +93,9 @@ impl PendingKill {
             }
             Some(task) => {
                 task.abort();
-                Ok(self.plan.clone())
+                Ok(self.not_fired.clone())
             }
-            None => Ok(self.plan.clone()),
+            None => Ok(self.not_fired.clone()),
         }
     }
 }
@@ -111,18 +112,18 @@ impl Drop for PendingKill {
 #[derive(Debug)]
 struct ProcessKill {
     kill: Kill,
-    plan: KilledProcess,
+    not_fired: KilledProcess,
     fleet: Arc<Fleet>,
     ledger: Arc<Ledger>,
     api: Api,
 }
 
 impl ProcessKill {
-    async fn fall(self, meeting: Rendezvous) -> Result<KilledProcess, DemoError> {
+    async fn run(self, meeting: Rendezvous) -> Result<KilledProcess, DemoError> {
         let arrival = meeting
             .arrived()
             .await
-            .map_err(DemoError::io("meet a process"))?;
+            .map_err(DemoError::io("wait for a process at a fail point"))?;
         // Other processes with this fail point are released immediately.
         drop(meeting);
         print_line(&format!(
@@ -130,16 +131,16 @@ impl ProcessKill {
             arrival.pid, arrival.name, self.kill.process
         ));
         let killed = match self.kill.process {
-            Process::Agent | Process::Controller => self.program(arrival).await?,
-            Process::Source => self.server(arrival, Some(SOURCE)).await?,
-            Process::Target => self.server(arrival, Some(TARGET)).await?,
-            Process::Store => self.server(arrival, None).await?,
+            Process::Agent | Process::Controller => self.kill_program(arrival).await?,
+            Process::Source => self.kill_server(arrival, Some(SOURCE)).await?,
+            Process::Target => self.kill_server(arrival, Some(TARGET)).await?,
+            Process::Store => self.kill_server(arrival, None).await?,
         };
         let after = killed.elapsed();
         print_line(&format!("{} started again", self.kill.process));
-        let copying = (self.kill.process, self.kill.step) == (Process::Agent, StepKind::Copy);
-        let first_row_after_ms = match copying {
-            true => self.first_row(killed).await?,
+        let was_copying = (self.kill.process, self.kill.step) == (Process::Agent, StepKind::Copy);
+        let first_row_after_ms = match was_copying {
+            true => self.time_to_first_row(killed).await?,
             false => None,
         };
         follow::ready(&self.api).await?;
@@ -147,20 +148,21 @@ impl ProcessKill {
             fired: true,
             restarted_after_ms: milliseconds(after),
             first_row_after_ms,
-            ..self.plan
+            ..self.not_fired
         })
     }
 
-    /// Returns when the copy wrote its next row after the kill, observed by the growth of the target's tables.
-    async fn first_row(&self, killed: Instant) -> Result<Option<u64>, DemoError> {
+    /// Waits until the copy writes its next row, which the growth of the target's tables shows. Returns the time since
+    /// the kill in milliseconds, or `None` after `GROWTH_LIMIT`.
+    async fn time_to_first_row(&self, killed: Instant) -> Result<Option<u64>, DemoError> {
         let target = self.fleet.admins()?.remove(1).1;
         let session = connect::connect(&target, &Session::named("observer")).await;
         let session = session.map_err(ShopError::from)?;
         let size = async || {
-            let row = session.query_one(SIZE, &[]).await;
+            let row = session.query_one(TABLE_SIZE, &[]).await;
             row.map(|row| row.get::<_, i64>(0))
                 .map_err(|source| ShopError::Statement {
-                    action: "ask how large the target's tables are",
+                    action: "read the size of the target's tables",
                     source,
                 })
         };
@@ -174,7 +176,7 @@ impl ProcessKill {
         Ok(None)
     }
 
-    async fn program(&self, arrival: Arrival) -> Result<Instant, DemoError> {
+    async fn kill_program(&self, arrival: Arrival) -> Result<Instant, DemoError> {
         self.fleet.kill_program(arrival.pid).await?;
         let killed = Instant::now();
         tokio::time::sleep(RESTART_AFTER).await;
@@ -182,7 +184,11 @@ impl ProcessKill {
         Ok(killed)
     }
 
-    async fn server(&self, arrival: Arrival, shard: Option<&str>) -> Result<Instant, DemoError> {
+    async fn kill_server(
+        &self,
+        arrival: Arrival,
+        shard: Option<&str>,
+    ) -> Result<Instant, DemoError> {
         let Some(cluster) = self.fleet.server(self.kill.process) else {
             return Ok(Instant::now());
         };
@@ -199,7 +205,8 @@ fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Kills a server. If it is a shard's, the ledger records this, because unflushed acknowledged commits may be lost.
+/// Kills a server. If it is a shard's server, the ledger records the kill, because it may lose acknowledged commits
+/// that were not flushed.
 pub(crate) async fn crash(
     cluster: &Arc<Cluster>,
     shard: Option<&str>,
@@ -207,7 +214,7 @@ pub(crate) async fn crash(
 ) -> Result<(), DemoError> {
     let shard = shard.map(ShardName::from);
     if let Some(shard) = &shard {
-        let begun = ledger.crash_begins(shard);
+        let begun = ledger.begin_crash(shard);
         begun.map_err(DemoError::io("write the ledger"))?;
     }
     let server = Arc::clone(cluster);
@@ -218,7 +225,7 @@ pub(crate) async fn crash(
     Ok(())
 }
 
-/// Runs a blocking function, for servers.
+/// Runs a blocking function that starts or stops a server.
 pub(crate) async fn blocking(
     work: impl FnOnce() -> Result<(), cluster::ClusterError> + Send + 'static,
 ) -> Result<(), DemoError> {

@@ -10,13 +10,13 @@ const USER: &str = "postgres";
 
 /// A database on a server.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct Database {
     pub(crate) server: Arc<Cluster>,
     pub(crate) name: String,
     password: String,
 }
 
-impl Place {
+impl Database {
     /// Returns the database `name` of a server. It does not have to exist yet.
     pub(crate) fn new(server: &Arc<Cluster>, name: &str) -> anyhow::Result<Self> {
         let password = std::fs::read_to_string(server.password_file())?;
@@ -28,7 +28,7 @@ impl Place {
     }
 
     /// Returns another database of the same server.
-    pub(crate) fn beside(&self, name: &str) -> Self {
+    pub(crate) fn other_database(&self, name: &str) -> Self {
         Self {
             name: name.to_owned(),
             ..self.clone()
@@ -72,7 +72,7 @@ impl Place {
         for statement in statements {
             command.args(["-c", statement]);
         }
-        let output = succeeded(command.output()?, statements.first().unwrap_or(&""))?;
+        let output = output_of_success(command.output()?, statements.first().unwrap_or(&""))?;
         Ok(output.trim().to_owned())
     }
 
@@ -97,18 +97,18 @@ impl Place {
         if let Some(mut stdin) = running.stdin.take() {
             std::io::Write::write_all(&mut stdin, script.as_bytes())?;
         }
-        succeeded(running.wait_with_output()?, "a script").map(|_| ())
+        output_of_success(running.wait_with_output()?, "a script").map(|_| ())
     }
 
     /// Starts a statement. The caller reads its output from the standard output of the returned process.
-    pub(crate) fn produce(&self, statement: &str) -> anyhow::Result<Child> {
+    pub(crate) fn start_output(&self, statement: &str) -> anyhow::Result<Child> {
         let mut command = self.psql();
         command.args(["-c", statement]).stdout(Stdio::piped());
         Ok(command.spawn()?)
     }
 
     /// Starts a statement. The caller writes its input to the standard input of the returned process.
-    pub(crate) fn accept(&self, statement: &str) -> anyhow::Result<Child> {
+    pub(crate) fn start_input(&self, statement: &str) -> anyhow::Result<Child> {
         let mut command = self.psql();
         command
             .args(["-c", statement])
@@ -118,32 +118,33 @@ impl Place {
     }
 
     /// Runs a statement whose input is the output of `producer`. Fails if one of the two fails.
-    pub(crate) fn consume(&self, statement: &str, producer: Child) -> anyhow::Result<()> {
+    pub(crate) fn pipe_from(&self, statement: &str, producer: Child) -> anyhow::Result<()> {
         let mut producer = producer;
         let from = producer.stdout.take().context("no output")?;
         let mut command = self.psql();
         command.args(["-c", statement]).stdin(Stdio::from(from));
-        succeeded(command.output()?, statement)?;
+        output_of_success(command.output()?, statement)?;
         let produced = producer.wait()?;
         if !produced.success() {
-            bail!("the other end of {statement}: {produced}");
+            bail!("the statement that produces the input of {statement} failed: {produced}");
         }
         Ok(())
     }
 
     /// Drops the database if it exists, and creates an empty one.
-    pub(crate) fn remake(&self) -> anyhow::Result<()> {
+    pub(crate) fn recreate(&self) -> anyhow::Result<()> {
         let (drop, create) = (
             format!("drop database if exists {} with (force)", self.name),
             format!("create database {}", self.name),
         );
-        self.beside(USER).run(&[&drop, &create, "checkpoint"])?;
+        self.other_database(USER)
+            .run(&[&drop, &create, "checkpoint"])?;
         Ok(())
     }
 }
 
 /// Returns the standard output of a program. Fails with its error output if the program failed.
-fn succeeded(output: Output, what: &str) -> anyhow::Result<String> {
+fn output_of_success(output: Output, what: &str) -> anyhow::Result<String> {
     if !output.status.success() {
         bail!("{what}: {}", String::from_utf8_lossy(&output.stderr));
     }

@@ -7,8 +7,8 @@ use plans::names::{BYPASS_SETTING, REPLICATION_PREFIX};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The beginning of the SQLSTATEs with which the guard refuses writes.
-const REFUSALS: &str = "SM0";
-const MOST_CHECKPOINTS: u32 = 20;
+const REFUSAL_PREFIX: &str = "SM0";
+const MAX_CHECKPOINTS: u32 = 20;
 const PREPARED: &str = "shardwright_torture_orphan";
 /// A write to the tenant with the highest number, whose key moves. It changes no value.
 const WRITE: &str = "update public.tenants set plan = plan \
@@ -18,7 +18,7 @@ const WRITE: &str = "update public.tenants set plan = plan \
 pub(super) async fn terminate(shard: &Dsn) -> Result<(), DemoError> {
     let end = "select pg_catalog.pg_terminate_backend(pid) from pg_catalog.pg_stat_activity \
         where starts_with(application_name, 'shardwright/')";
-    once(shard, end).await
+    run_once(shard, end).await
 }
 
 /// Drops every slot of Shardwright, even if it is in use.
@@ -41,7 +41,7 @@ pub(super) async fn drop_slots(shard: &Dsn) -> Result<(), DemoError> {
            end loop; \
          end $$"
     );
-    once(shard, &drop).await
+    run_once(shard, &drop).await
 }
 
 /// Writes more log than the server retains for a slot, until the server invalidates every slot of Shardwright.
@@ -49,17 +49,17 @@ pub(super) async fn lose_slots(shard: &Dsn) -> Result<(), DemoError> {
     let session = open(shard).await?;
     run(&session, "alter system set max_slot_wal_keep_size = '1MB'").await?;
     run(&session, "select pg_catalog.pg_reload_conf()").await?;
-    let left = format!(
+    let count_valid = format!(
         "select count(*) from pg_catalog.pg_replication_slots \
          where starts_with(slot_name, '{REPLICATION_PREFIX}') and wal_status <> 'lost'"
     );
-    for _ in 0..MOST_CHECKPOINTS {
+    for _ in 0..MAX_CHECKPOINTS {
         let write = "select pg_catalog.pg_logical_emit_message(false, 'torture', \
             pg_catalog.repeat('x', 16 << 20))";
         run(&session, write).await?;
         run(&session, "select pg_catalog.pg_switch_wal()").await?;
         run(&session, "checkpoint").await?;
-        let row = session.query_one(&left, &[]).await.map_err(failed)?;
+        let row = session.query_one(&count_valid, &[]).await.map_err(failed)?;
         if row.get::<_, i64>(0) == 0 {
             break;
         }
@@ -77,7 +77,7 @@ pub(super) async fn foreign_write(target: &Dsn) -> Result<(), DemoError> {
         "begin; set local {BYPASS_SETTING} = 'on'; \
          insert into public.tenants (id, name) values (999999999, 'stranger'); commit"
     );
-    once(target, &write).await
+    run_once(target, &write).await
 }
 
 /// Begins a transaction, and writes to a moving key.
@@ -87,7 +87,7 @@ pub(super) async fn open_writer(shard: &Dsn) -> Result<Connected, DemoError> {
     Ok(session)
 }
 
-/// Ends such a transaction. It may already have been ended.
+/// Rolls back a transaction of `open_writer`. The server may already have ended it.
 pub(super) async fn end_writer(session: Connected) -> Result<(), DemoError> {
     if let Err(error) = session.batch_execute("rollback").await {
         tracing::debug!(%error, "the writer was ended");
@@ -98,12 +98,12 @@ pub(super) async fn end_writer(session: Connected) -> Result<(), DemoError> {
 /// Prepares a transaction that has written to a moving key.
 pub(super) async fn prepare(shard: &Dsn) -> Result<(), DemoError> {
     let sql = format!("begin; {WRITE}; prepare transaction '{PREPARED}'");
-    once(shard, &sql).await
+    run_once(shard, &sql).await
 }
 
-/// Finds and ends the prepared transaction, as an operator would.
-pub(super) async fn give_up_prepared(shard: &Dsn) -> Result<(), DemoError> {
-    once(shard, &format!("rollback prepared '{PREPARED}'")).await
+/// Rolls back the prepared transaction.
+pub(super) async fn roll_back_prepared(shard: &Dsn) -> Result<(), DemoError> {
+    run_once(shard, &format!("rollback prepared '{PREPARED}'")).await
 }
 
 /// Returns whether a shard refuses a write to a moving key. Nothing is committed.
@@ -115,7 +115,7 @@ pub(super) async fn is_refused(shard: &Dsn) -> Result<bool, DemoError> {
         Ok(()) => false,
         Err(error) => {
             let state = error.code().map(|code| code.code().to_owned());
-            match state.is_some_and(|state| state.starts_with(REFUSALS)) {
+            match state.is_some_and(|state| state.starts_with(REFUSAL_PREFIX)) {
                 true => true,
                 false => return Err(failed(error).into()),
             }
@@ -136,7 +136,7 @@ pub(super) async fn seconds_ahead(server: &Dsn) -> Result<i64, DemoError> {
     Ok(row.get::<_, i64>(0) - now)
 }
 
-async fn once(shard: &Dsn, sql: &str) -> Result<(), DemoError> {
+async fn run_once(shard: &Dsn, sql: &str) -> Result<(), DemoError> {
     let session = open(shard).await?;
     run(&session, sql).await?;
     session.close().await;
@@ -154,7 +154,7 @@ async fn run(session: &Connected, sql: &str) -> Result<(), DemoError> {
 
 fn failed(source: tokio_postgres::Error) -> ShopError {
     ShopError::Statement {
-        action: "do what an operator or a stranger does to a shard",
+        action: "execute SQL of an operator or of another user on a shard",
         source,
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! A failed migration is resumed, as an operator would do, after the fault has ended, and only a few times.
 
-use super::blow::FaultProgress;
-use super::story::StoryFile;
+use super::planned_fault::FaultProgress;
+use super::run_log::RunLog;
 use crate::api::{Api, MigrationStatus};
 use crate::error::DemoError;
 use crate::ledger::{Ledger, LedgerPhase};
@@ -18,28 +18,28 @@ use tokio::sync::watch;
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const CALL_LIMIT: Duration = Duration::from_secs(5);
 /// A migration without any change for this time is stuck.
-const STANDSTILL: Duration = Duration::from_secs(90);
-const MOST_RESUMES: u32 = 3;
+const NO_CHANGE_LIMIT: Duration = Duration::from_secs(90);
+const MAX_RESUMES: u32 = 3;
 
 /// A migration that runs.
 #[derive(Debug)]
-pub(super) struct MigrationCourse<'c> {
+pub(super) struct MigrationFollower<'c> {
     pub(super) api: &'c Api,
     pub(super) ledger: &'c Ledger,
-    pub(super) story: &'c StoryFile,
-    pub(super) struck: watch::Receiver<FaultProgress>,
-    /// The time at which it must have ended.
+    pub(super) run_log: &'c RunLog,
+    pub(super) fault_progress: watch::Receiver<FaultProgress>,
+    /// The time at which the migration must have ended.
     pub(super) deadline: Instant,
     /// When the migration or its fault last changed.
-    pub(super) moved: Instant,
+    pub(super) last_change: Instant,
     pub(super) id: String,
     pub(super) resumes: u32,
-    /// True if a failed migration is resumed.
+    /// True if the operator resumes a failed migration.
     pub(super) resumable: bool,
-    pub(super) journal_text: String,
+    pub(super) last_line: String,
 }
 
-impl MigrationCourse<'_> {
+impl MigrationFollower<'_> {
     /// Waits until `goal` is true.
     ///
     /// # Errors
@@ -54,12 +54,13 @@ impl MigrationCourse<'_> {
                 if goal(&migration) {
                     return Ok(migration);
                 }
-                if migration.state == MigrationState::Failed && self.struck() != FaultProgress::Now
+                if migration.state == MigrationState::Failed
+                    && self.fault_progress() != FaultProgress::Now
                 {
                     self.resume(&migration).await?;
                 }
             }
-            self.limit(what)?;
+            self.check_limits(what)?;
             tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
@@ -68,17 +69,17 @@ impl MigrationCourse<'_> {
     pub(super) async fn command(
         &mut self,
         verb: &str,
-        worked: impl Fn(&MigrationStatus) -> bool,
+        has_effect: impl Fn(&MigrationStatus) -> bool,
     ) -> Result<MigrationStatus, DemoError> {
-        self.story.write(&format!("{verb} {}", self.id));
+        self.run_log.write(&format!("{verb} {}", self.id));
         loop {
             if let Some(migration) = self.read_migration().await
-                && worked(&migration)
+                && has_effect(&migration)
             {
                 return Ok(migration);
             }
-            self.give(verb).await;
-            self.limit(verb)?;
+            self.send_command(verb).await;
+            self.check_limits(verb)?;
             tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
@@ -88,9 +89,9 @@ impl MigrationCourse<'_> {
         loop {
             match self.api.plan(request).await {
                 Ok(plan) => return Ok(plan),
-                Err(error) => self.story.write(&format!("plan: {error}")),
+                Err(error) => self.run_log.write(&format!("plan: {error}")),
             }
-            self.limit("a plan")?;
+            self.check_limits("a plan")?;
             tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
@@ -101,38 +102,38 @@ impl MigrationCourse<'_> {
         what: &str,
         condition: impl Fn() -> bool,
     ) -> Result<(), DemoError> {
-        self.moved = Instant::now();
+        self.last_change = Instant::now();
         while !condition() {
-            self.limit(what)?;
+            self.check_limits(what)?;
             tokio::time::sleep(POLL_INTERVAL).await;
         }
         Ok(())
     }
 
     /// Returns the progress of the fault.
-    pub(super) fn struck(&self) -> FaultProgress {
-        *self.struck.borrow()
+    pub(super) fn fault_progress(&self) -> FaultProgress {
+        *self.fault_progress.borrow()
     }
 
     /// Returns the migration, if it can be read, and updates the phase in the ledger.
     pub(super) async fn read_migration(&mut self) -> Option<MigrationStatus> {
         let call = self.api.migration(&self.id);
         let Ok(answer) = tokio::time::timeout(CALL_LIMIT, call).await else {
-            self.api.turn();
+            self.api.switch_controller();
             return None;
         };
         let migration = answer.ok()?;
-        self.note_state(&migration);
+        self.log_state(&migration);
         if is_flipped(&migration) {
-            self.ledger.enter(LedgerPhase::After);
+            self.ledger.set_phase(LedgerPhase::After);
         } else if self.ledger.phase() == LedgerPhase::Copy && migration.is_done(StepKind::Copy) {
-            self.ledger.enter(LedgerPhase::CatchUp);
+            self.ledger.set_phase(LedgerPhase::CatchUp);
         }
         Some(migration)
     }
 
     async fn resume(&mut self, migration: &MigrationStatus) -> Result<(), DemoError> {
-        if !self.resumable || self.resumes >= MOST_RESUMES {
+        if !self.resumable || self.resumes >= MAX_RESUMES {
             return Err(DemoError::Stopped {
                 id: self.id.clone(),
                 state: migration.state,
@@ -140,38 +141,38 @@ impl MigrationCourse<'_> {
             });
         }
         self.resumes += 1;
-        self.story.write(&format!("resume {}", self.id));
-        self.give("resume").await;
+        self.run_log.write(&format!("resume {}", self.id));
+        self.send_command("resume").await;
         Ok(())
     }
 
-    async fn give(&self, verb: &str) {
+    async fn send_command(&self, verb: &str) {
         let call = self.api.command(&self.id, verb);
         match tokio::time::timeout(CALL_LIMIT, call).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => self.story.write(&format!("{verb}: {error}")),
+            Ok(Err(error)) => self.run_log.write(&format!("{verb}: {error}")),
             Err(_) => {
-                self.api.turn();
-                self.story.write(&format!("{verb}: no answer"));
+                self.api.switch_controller();
+                self.run_log.write(&format!("{verb}: no answer"));
             }
         }
     }
 
-    fn limit(&mut self, what: &str) -> Result<(), DemoError> {
-        if self.struck() == FaultProgress::Now {
-            self.moved = Instant::now();
+    fn check_limits(&mut self, what: &str) -> Result<(), DemoError> {
+        if self.fault_progress() == FaultProgress::Now {
+            self.last_change = Instant::now();
         }
-        let still = self.moved.elapsed();
-        if still < STANDSTILL && Instant::now() < self.deadline {
+        let unchanged_for = self.last_change.elapsed();
+        if unchanged_for < NO_CHANGE_LIMIT && Instant::now() < self.deadline {
             return Ok(());
         }
         Err(DemoError::Stalled {
             what: what.to_owned(),
-            seconds: still.as_secs(),
+            seconds: unchanged_for.as_secs(),
         })
     }
 
-    fn note_state(&mut self, migration: &MigrationStatus) {
+    fn log_state(&mut self, migration: &MigrationStatus) {
         let mut line = format!("{} {}", migration.id, migration.state);
         if let Some(owner) = &migration.owner {
             line.push_str(&format!(" by {}", owner.agent));
@@ -188,10 +189,10 @@ impl MigrationCourse<'_> {
                 line.push_str(&format!(" ({})", failure.message));
             }
         }
-        if line != self.journal_text {
-            self.story.write(&line);
-            self.journal_text = line;
-            self.moved = Instant::now();
+        if line != self.last_line {
+            self.run_log.write(&line);
+            self.last_line = line;
+            self.last_change = Instant::now();
         }
     }
 }

@@ -18,13 +18,13 @@ const ARRIVAL_LIMIT: Duration = Duration::from_secs(120);
 
 /// The fail points, and the processes that wait at them.
 #[derive(Debug)]
-pub(super) struct PointHold {
+pub(super) struct HeldPoints {
     armed: Vec<(PassedPoint, String)>,
     arrivals: Mutex<mpsc::UnboundedReceiver<Arrival>>,
-    porter: JoinHandle<()>,
+    receiver: JoinHandle<()>,
 }
 
-impl PointHold {
+impl HeldPoints {
     /// Creates the socket, for all fail points that the options require.
     pub(super) fn prepare(options: &Options, fleet: &Fleet) -> Result<Self, DemoError> {
         let steps = options.abort_at.iter().chain(&options.pause_in);
@@ -45,7 +45,7 @@ impl PointHold {
         Ok(Self {
             armed,
             arrivals: Mutex::new(arrivals),
-            porter: tokio::spawn(receive(meeting, first)),
+            receiver: tokio::spawn(receive(meeting, first)),
         })
     }
 
@@ -55,7 +55,7 @@ impl PointHold {
     }
 
     /// Waits until an agent waits at `point`. Dropping the result releases the agent.
-    pub(super) async fn arrived(&self, point: &PassedPoint) -> Result<Arrival, DemoError> {
+    pub(super) async fn wait_at(&self, point: &PassedPoint) -> Result<Arrival, DemoError> {
         let stalled = || DemoError::Stalled {
             what: format!("an agent at {}", point.name),
             seconds: ARRIVAL_LIMIT.as_secs(),
@@ -71,18 +71,18 @@ impl PointHold {
         };
         let arrival = tokio::time::timeout(ARRIVAL_LIMIT, wanted).await;
         let arrival = arrival.ok().flatten().ok_or_else(stalled)?;
-        print_line(&format!("an agent stands at {}", arrival.name));
+        print_line(&format!("an agent waits at {}", arrival.name));
         Ok(arrival)
     }
 }
 
-impl Drop for PointHold {
+impl Drop for HeldPoints {
     fn drop(&mut self) {
-        self.porter.abort();
+        self.receiver.abort();
     }
 }
 
-/// Passes on the first process at each point.
+/// Sends the first process at each fail point to `first`, and releases later ones.
 async fn receive(meeting: Rendezvous, first: mpsc::UnboundedSender<Arrival>) {
     let mut visited = HashSet::new();
     loop {
@@ -93,7 +93,7 @@ async fn receive(meeting: Rendezvous, first: mpsc::UnboundedSender<Arrival>) {
                 }
             }
             Ok(_) => {}
-            Err(error) => tracing::debug!(%error, "somebody left the rendezvous early"),
+            Err(error) => tracing::debug!(%error, "a process ended its connection at a fail point"),
         }
     }
 }

@@ -4,16 +4,16 @@
 //! and the copy is restored. The source must refuse the moved keys, and the reconciler must report it. The operator
 //! accepts the server, and the application continues with the map from before the flip.
 //!
-//! The application writes nothing between the copy and the restore: such writes to keys that stay would be lost with
-//! the server, by the operator's own act. It also does not write before the source refuses: such writes to moved keys
-//! would not be on the owner, a risk that docs/reliability.md describes. A write that is never committed tests whether
-//! the source refuses.
+//! The application writes nothing between the copy and the restore: otherwise the restore would lose acknowledged
+//! writes to keys that stay on the source, and the operator, not Shardwright, would have caused this. It also does not
+//! write before the source refuses: otherwise acknowledged writes to moved keys would be on the source and not on the
+//! owner, a risk that docs/reliability.md describes. A write that is never committed tests whether the source refuses.
 //!
 //! No run restores a target to a time before its opening: it stays closed, and acknowledged writes are lost with the
 //! copy. The test `a_target_from_before_its_opening_is_left_closed` shows that nothing opens it.
 
-use super::deed;
-use super::story::StoryFile;
+use super::operator_sql;
+use super::run_log::RunLog;
 use crate::api::Api;
 use crate::drive::{blocking, crash};
 use crate::error::DemoError;
@@ -44,12 +44,12 @@ pub(super) struct RestoreContext<'a> {
     pub(super) fleet: &'a Fleet,
     pub(super) ledger: &'a Ledger,
     pub(super) api: &'a Api,
-    pub(super) story: &'a StoryFile,
+    pub(super) run_log: &'a RunLog,
 }
 
 impl RestoredCopy {
     /// Copies the source's server while it runs.
-    pub(super) async fn save(&self, fleet: &Fleet, story: &StoryFile) -> Result<(), DemoError> {
+    pub(super) async fn save(&self, fleet: &Fleet, run_log: &RunLog) -> Result<(), DemoError> {
         let Some(source) = fleet.server(Process::Source) else {
             return Ok(());
         };
@@ -58,54 +58,54 @@ impl RestoredCopy {
         let made = made.await.map_err(std::io::Error::other);
         let made = made.map_err(DemoError::io("copy a server"))??;
         *self.copy.lock().unwrap_or_else(PoisonError::into_inner) = Some(made);
-        story.write("the source is copied");
+        run_log.write("the source is copied");
         Ok(())
     }
 
     /// Restores the copy. Returns when the server refuses the moved keys, was reported, and is accepted.
-    pub(super) async fn strike(
+    pub(super) async fn restore(
         &self,
         arrival: Arrival,
-        around: RestoreContext<'_>,
+        context: RestoreContext<'_>,
     ) -> Result<(), DemoError> {
         let copy = self.copy.lock();
         let copy = copy.unwrap_or_else(PoisonError::into_inner).take();
-        let (Some(source), Some(copy)) = (around.fleet.server(Process::Source), copy) else {
+        let (Some(source), Some(copy)) = (context.fleet.server(Process::Source), copy) else {
             return Err(DemoError::Unclean {
-                problems: vec!["the source was struck before it was copied".to_owned()],
+                problems: vec!["the fault occurred before the source was copied".to_owned()],
             });
         };
-        crash(&source, Some(SOURCE), around.ledger).await?;
+        crash(&source, Some(SOURCE), context.ledger).await?;
         drop(arrival);
         blocking(move || source.restore(&copy).and_then(|()| source.start())).await?;
         let begun = Instant::now();
-        around
-            .story
-            .write("the source is as it was when it was copied");
-        around.until_closed(begun).await?;
-        around.until_reported(begun).await?;
-        around.accept().await
+        context
+            .run_log
+            .write("the source is restored from the copy");
+        context.wait_until_closed(begun).await?;
+        context.wait_until_reported(begun).await?;
+        context.accept().await
     }
 }
 
 impl RestoreContext<'_> {
-    async fn until_closed(&self, begun: Instant) -> Result<(), DemoError> {
+    async fn wait_until_closed(&self, begun: Instant) -> Result<(), DemoError> {
         let source: Dsn = self.fleet.admins()?.swap_remove(0).1;
-        let mut open = 0;
-        while !deed::is_refused(&source).await? {
-            open += 1;
-            limit("the source's refusal", begun)?;
+        let mut open_probes = 0;
+        while !operator_sql::is_refused(&source).await? {
+            open_probes += 1;
+            limit("the source to refuse moved keys", begun)?;
             tokio::time::sleep(POLL_INTERVAL).await;
         }
         let seconds = begun.elapsed().as_secs_f64();
-        self.story.write(&format!(
-            "the source refuses moved keys after {seconds:.1} s; it was found open {open} times"
+        self.run_log.write(&format!(
+            "the source refuses moved keys after {seconds:.1} s; {open_probes} earlier writes were not refused"
         ));
         Ok(())
     }
 
     /// Waits for the reconciler's periodic probe; none is requested.
-    async fn until_reported(&self, begun: Instant) -> Result<(), DemoError> {
+    async fn wait_until_reported(&self, begun: Instant) -> Result<(), DemoError> {
         loop {
             if let Ok(Ok(report)) = tokio::time::timeout(CALL_LIMIT, self.api.fleet()).await {
                 let of_source = report
@@ -116,7 +116,7 @@ impl RestoreContext<'_> {
                 let reported =
                     kinds.find(|kind| *kind == ContradictionKind::KeysOpen || kind.is_of_server());
                 if let Some(kind) = reported {
-                    self.story.write(&format!("found: {kind}"));
+                    self.run_log.write(&format!("found: {kind}"));
                     return Ok(());
                 }
             }
@@ -132,11 +132,11 @@ impl RestoreContext<'_> {
             let call = self.api.reconcile(false, &[SOURCE]);
             match tokio::time::timeout(CALL_LIMIT, call).await {
                 Ok(Ok(report)) => {
-                    report.done.iter().for_each(|line| self.story.write(line));
+                    report.done.iter().for_each(|line| self.run_log.write(line));
                     return Ok(());
                 }
-                Ok(Err(error)) => self.story.write(&format!("reconcile: {error}")),
-                Err(_) => self.story.write("reconcile: no answer"),
+                Ok(Err(error)) => self.run_log.write(&format!("reconcile: {error}")),
+                Err(_) => self.run_log.write("reconcile: no answer"),
             }
             limit("the acceptance of the source", begun)?;
             tokio::time::sleep(POLL_INTERVAL).await;

@@ -1,4 +1,4 @@
-//! The loop of a client: turn after turn until it is stopped, with a break while it is paused.
+//! The loop of a client: action after action until it is stopped; it waits while it is paused.
 
 use std::io;
 use std::sync::Arc;
@@ -10,48 +10,48 @@ use tokio::time::MissedTickBehavior;
 /// The commands to the clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ClientCommand {
-    Go,
+    Run,
     Pause,
     Stop,
 }
 
 /// One client.
-pub(super) trait ClientFuture {
+pub(super) trait ClientAction {
     /// Executes one action completely, and records it.
-    fn turn(&mut self) -> impl Future<Output = io::Result<()>> + Send;
+    fn act(&mut self) -> impl Future<Output = io::Result<()>> + Send;
 }
 
 /// The timing of a client.
 #[derive(Debug)]
-pub(super) struct ClientBeat {
-    /// The least time between the beginnings of two turns.
+pub(super) struct ClientLoop {
+    /// The least time between the beginnings of two actions.
     pub(super) period: Duration,
     /// The number of paused clients.
-    pub(super) idle: Arc<AtomicU64>,
+    pub(super) paused: Arc<AtomicU64>,
     pub(super) command: watch::Receiver<ClientCommand>,
 }
 
-impl ClientBeat {
-    /// Runs the client until it is stopped. It never ends in the middle of a turn.
-    pub(super) async fn drive(mut self, mut client: impl ClientFuture) -> io::Result<()> {
+impl ClientLoop {
+    /// Runs the client until it is stopped. It never ends in the middle of an action.
+    pub(super) async fn run(mut self, mut client: impl ClientAction) -> io::Result<()> {
         let mut ticks = tokio::time::interval(self.period);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let now = *self.command.borrow_and_update();
             match now {
-                ClientCommand::Go => {
+                ClientCommand::Run => {
                     ticks.tick().await;
-                    client.turn().await?;
+                    client.act().await?;
                 }
                 ClientCommand::Pause => {
-                    self.idle.fetch_add(1, Ordering::Release);
-                    let woken = self
+                    self.paused.fetch_add(1, Ordering::Release);
+                    let is_sender_alive = self
                         .command
-                        .wait_for(|run| *run != ClientCommand::Pause)
+                        .wait_for(|command| *command != ClientCommand::Pause)
                         .await
                         .is_ok();
-                    self.idle.fetch_sub(1, Ordering::Release);
-                    if !woken {
+                    self.paused.fetch_sub(1, Ordering::Release);
+                    if !is_sender_alive {
                         return Ok(());
                     }
                 }

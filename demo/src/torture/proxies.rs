@@ -9,7 +9,7 @@ use crate::options::Process;
 
 /// All proxies, by the programs and servers that they connect.
 #[derive(Debug)]
-pub(super) struct NetworkLines {
+pub(super) struct Proxies {
     /// From the agents to the source.
     source: Proxy,
     /// From the agents to the target.
@@ -33,40 +33,43 @@ pub(super) struct NetworkParty {
     pub(super) leader: usize,
 }
 
-impl NetworkLines {
-    /// Starts the proxies to the servers in `ground`, and to `controllers`, the ports on which the controllers will
+impl Proxies {
+    /// Starts the proxies to the servers in `servers`, and to `controllers`, the ports on which the controllers will
     /// listen.
     pub(super) async fn start(
-        ground: &ServerGroup,
+        servers: &ServerGroup,
         controllers: &[u16],
     ) -> Result<Self, DemoError> {
         let failed = || DemoError::io("start a proxy");
         let start = async |port| Proxy::start(port).await.map_err(failed());
-        let mut lines = Self {
-            source: start(ground.port(SOURCE)).await?,
-            target: start(ground.port(TARGET)).await?,
+        let mut proxies = Self {
+            source: start(servers.port(SOURCE)).await?,
+            target: start(servers.port(TARGET)).await?,
             stores: Vec::new(),
             agents: Vec::new(),
             switches: Vec::new(),
         };
         for _ in controllers {
-            lines.stores.push(start(ground.port("store")).await?);
+            proxies.stores.push(start(servers.port("store")).await?);
         }
         for _ in AGENTS {
-            let mut own = Vec::new();
+            let mut to_controllers = Vec::new();
             for port in controllers {
-                own.push(start(*port).await?);
+                to_controllers.push(start(*port).await?);
             }
-            let ways = controllers.iter().copied().zip(own.iter().map(Proxy::port));
-            let switch = HttpSwitch::start(ways.collect()).await;
-            lines.switches.push(switch.map_err(failed())?);
-            lines.agents.push(own);
+            let proxy_ports = controllers
+                .iter()
+                .copied()
+                .zip(to_controllers.iter().map(Proxy::port));
+            let switch = HttpSwitch::start(proxy_ports.collect()).await;
+            proxies.switches.push(switch.map_err(failed())?);
+            proxies.agents.push(to_controllers);
         }
-        Ok(lines)
+        Ok(proxies)
     }
 
     /// Returns the ports of the proxies and switches, to which the programs connect.
-    pub(super) fn doors(&self) -> ListenAddresses {
+    pub(super) fn listen_addresses(&self) -> ListenAddresses {
         ListenAddresses {
             shards: [(SOURCE, self.source.port()), (TARGET, self.target.port())].into(),
             stores: self.stores.iter().map(Proxy::port).collect(),
@@ -76,23 +79,23 @@ impl NetworkLines {
 
     /// Exchanges the shards: each connection string leads to the other shard, until the next call.
     pub(super) fn exchange_shards(&self) {
-        let (source, target) = (self.source.leads_to(), self.target.leads_to());
-        self.source.lead_to(target);
-        self.target.lead_to(source);
+        let (source, target) = (self.source.destination(), self.target.destination());
+        self.source.set_destination(target);
+        self.target.set_destination(source);
     }
 
     /// Returns the proxies that fail when a component loses its connections:
     /// - agent: its proxies to the controllers,
     /// - leading controller: the proxies from both agents to it, and its proxy to the control store,
     /// - server: all proxies to this server.
-    pub(super) fn of(&self, party: NetworkParty) -> Vec<&Proxy> {
+    pub(super) fn affected(&self, party: NetworkParty) -> Vec<&Proxy> {
         match party.component {
             Process::Agent => {
                 let index = AGENTS.iter().position(|name| *name == party.agent);
                 self.agents[index.unwrap_or_default()].iter().collect()
             }
             Process::Controller => {
-                let agents = self.agents.iter().map(|own| &own[party.leader]);
+                let agents = self.agents.iter().map(|proxies| &proxies[party.leader]);
                 agents.chain([&self.stores[party.leader]]).collect()
             }
             Process::Source => vec![&self.source],

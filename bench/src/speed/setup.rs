@@ -1,7 +1,7 @@
 //! Starts what a benchmark needs: two servers for shards, one server for the control store, a controller and one or two
 //! agents.
 
-use super::place::Place;
+use super::database::Database;
 use anyhow::{Context, bail};
 use cluster::Cluster;
 use reqwest::redirect::Policy;
@@ -18,7 +18,7 @@ const AGENTS: [&str; 2] = ["agent-1", "agent-2"];
 
 /// The servers and programs of a benchmark. Dropping the value ends the programs and removes the servers.
 #[derive(Debug)]
-pub(crate) struct Ground {
+pub(crate) struct BenchmarkSetup {
     // The fields are dropped in this order, so the programs end before the servers.
     programs: Programs,
     pub(crate) source: Arc<Cluster>,
@@ -41,19 +41,19 @@ impl Drop for Programs {
     }
 }
 
-impl Drop for Ground {
+impl Drop for BenchmarkSetup {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 
-impl Ground {
+impl BenchmarkSetup {
     /// Starts the servers and the programs, with two agents. `binaries` is the folder of the programs.
     pub(crate) fn start(binaries: &Path) -> anyhow::Result<Self> {
         Self::start_with(binaries, &AGENTS)
     }
 
-    /// Does the same as [`Ground::start`] with only one agent, which executes all moves.
+    /// Does the same as [`BenchmarkSetup::start`] with only one agent, which executes all moves.
     pub(crate) fn start_with_one(binaries: &Path) -> anyhow::Result<Self> {
         Self::start_with(binaries, &AGENTS[..1])
     }
@@ -65,7 +65,7 @@ impl Ground {
         let port = std::net::TcpListener::bind("127.0.0.1:0")?
             .local_addr()?
             .port();
-        let mut ground = Self {
+        let mut setup = Self {
             programs: Programs::default(),
             source: launch(settings("source"))?,
             target: launch(settings("target"))?,
@@ -74,12 +74,12 @@ impl Ground {
             url: format!("http://127.0.0.1:{port}"),
             binaries: binaries.to_owned(),
         };
-        ground.start_programs(port, agents)?;
-        Ok(ground)
+        setup.start_programs(port, agents)?;
+        Ok(setup)
     }
 
     fn start_programs(&mut self, port: u16, agents: &[&str]) -> anyhow::Result<()> {
-        let store = Place::new(&self._store, "postgres")?.dsn();
+        let store = Database::new(&self._store, "postgres")?.dsn();
         let listen = format!("127.0.0.1:{port}");
         self.spawn(
             "shardwright",

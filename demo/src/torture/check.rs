@@ -2,12 +2,12 @@
 //!
 //! While the agents run, it checks every row, and the objects on the shards and in the spools. After all programs have
 //! ended, it checks sessions, slots and temporary files. The comparison of the rows on both shards is in
-//! [`super::level`], because it is possible only during the hold: a completed migration has removed the old rows, and
-//! rows of an unfinished one need not be equal.
+//! [`super::equality`], because it is possible only during the hold: a completed migration has removed the old rows,
+//! and rows of an unfinished one need not be equal.
 
 use super::place::FaultPlace;
 use super::record::RunRecord;
-use super::run::{FaultRun, chain};
+use super::run::{FaultRun, error_chain};
 use crate::api::Api;
 use crate::checker::{self, CheckInput, CheckReport};
 use crate::error::DemoError;
@@ -20,7 +20,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Sessions need time to end, and agents need time to find spools that are no longer needed.
-const LEFT_LIMIT: Duration = Duration::from_secs(60);
+const LEFTOVERS_LIMIT: Duration = Duration::from_secs(60);
 /// The outcome of a migration that failed because of a permitted effect of the fault.
 pub(super) const FAILED: &str = "failed";
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
@@ -37,14 +37,14 @@ impl FaultRun<'_> {
             Some(RunOutcome::Completed | RunOutcome::Unwound | RunOutcome::RolledBack) => false,
             Some(RunOutcome::Failed) | None => true,
         };
-        let checked = self.verdict(api, ledger, hold).await?;
-        self.story.write(&format!("{checked:?}"));
-        record.judge(&checked);
+        let checked = self.run_checker(api, ledger, hold).await?;
+        self.run_log.write(&format!("{checked:?}"));
+        record.add_check(&checked);
         Ok(())
     }
 
-    /// Runs the checker. `hold`: an old owner keeps its rows.
-    pub(super) async fn verdict(
+    /// Runs the checker. `hold`: the migration is in the hold, and the old owner still has rows of the moving keys.
+    pub(super) async fn run_checker(
         &self,
         api: &Api,
         ledger: &Ledger,
@@ -76,64 +76,71 @@ impl FaultRun<'_> {
         let begun = Instant::now();
         let (left, spooled) = loop {
             let left = Leftovers::count(&self.fleet.admins()?, sources).await?;
-            let spooled = files(&spools);
-            if left.total() + spooled == 0 || begun.elapsed() > LEFT_LIMIT {
+            let spooled = count_files(&spools);
+            if left.total() + spooled == 0 || begun.elapsed() > LEFTOVERS_LIMIT {
                 break (left, spooled);
             }
             tokio::time::sleep(POLL_INTERVAL).await;
         };
         record.leaked += left.total() + spooled;
         if left.total() > 0 {
-            record.problems.push(format!("left behind: {left}"));
+            record
+                .problems
+                .push(format!("objects that remain on the shards: {left}"));
         }
         if spooled > 0 {
-            record.problems.push(format!("{spooled} files of spools"));
+            record
+                .problems
+                .push(format!("{spooled} spool files that remain"));
         }
         Ok(())
     }
 
     /// After all programs have ended, checks that they left nothing on the servers or in their folder.
-    pub(super) async fn final_recheck(&self, ground: &ServerGroup, record: &mut RunRecord) {
+    pub(super) async fn check_after_exit(&self, servers: &ServerGroup, record: &mut RunRecord) {
         // Objects of an unfinished migration are not leftovers.
         if record.stuck > 0 || record.outcome == FAILED {
             return;
         }
         let begun = Instant::now();
-        let mut remains = ground.remains().await;
-        while remains.as_ref().is_ok_and(|count| *count > 0) && begun.elapsed() < LEFT_LIMIT {
+        let mut remaining = servers.count_remaining().await;
+        while remaining.as_ref().is_ok_and(|count| *count > 0) && begun.elapsed() < LEFTOVERS_LIMIT
+        {
             tokio::time::sleep(POLL_INTERVAL).await;
-            remains = ground.remains().await;
+            remaining = servers.count_remaining().await;
         }
-        match remains {
+        match remaining {
             Ok(0) => {}
             Ok(count) => {
                 record.leaked += count.unsigned_abs();
                 record.problems.push(format!(
-                    "{count} sessions, slots, prepared transactions or names of standbys without a program of ours"
+                    "{count} sessions, slots, prepared transactions or entries in synchronous_standby_names remain after all programs have ended"
                 ));
             }
-            Err(error) => record.problems.push(chain(&error)),
+            Err(error) => record.problems.push(error_chain(&error)),
         }
-        let files = files(&self.fleet.scratch());
+        let files = count_files(&self.fleet.scratch());
         if files > 0 {
             record.leaked += files;
-            record.problems.push(format!("{files} temporary files"));
+            record
+                .problems
+                .push(format!("{files} temporary files that remain"));
         }
-        if let Err(error) = ground.clear(&self.fleet).await {
-            record.problems.push(chain(&error));
+        if let Err(error) = servers.drop_databases(&self.fleet).await {
+            record.problems.push(error_chain(&error));
         }
     }
 }
 
 /// Returns the number of files in a folder and in its subfolders.
-fn files(folder: &Path) -> u64 {
+fn count_files(folder: &Path) -> u64 {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     // An agent permanently keeps the keys of its processes.
-    let of_an_agent = |path: &Path| path.extension().is_some_and(|end| end == "process");
+    let is_process_key = |path: &Path| path.extension().is_some_and(|end| end == "process");
     entries
-        .filter(|entry| !of_an_agent(&entry.path()))
+        .filter(|entry| !is_process_key(&entry.path()))
         .map(|entry| match entry.file_type() {
-            Ok(kind) if kind.is_dir() => files(&entry.path()),
+            Ok(kind) if kind.is_dir() => count_files(&entry.path()),
             Ok(_) | Err(_) => 1,
         })
         .sum()
@@ -142,7 +149,7 @@ fn files(folder: &Path) -> u64 {
 impl RunRecord {
     /// Checks that no write-blocked window is longer than its budget. If the fault occurred after the seal, a longer
     /// window is only counted.
-    pub(super) fn judge_windows(&mut self, windows: &[f64], budget: f64, place: &FaultPlace) {
+    pub(super) fn add_windows(&mut self, windows: &[f64], budget: f64, place: &FaultPlace) {
         self.window_ms = windows.iter().copied().reduce(f64::max);
         let Some(longest) = self.window_ms.filter(|longest| *longest > budget) else {
             return;
@@ -156,7 +163,7 @@ impl RunRecord {
         }
     }
 
-    pub(super) fn judge(&mut self, checked: &CheckReport) {
+    pub(super) fn add_check(&mut self, checked: &CheckReport) {
         self.acknowledged = checked.acknowledged;
         self.in_doubt = checked.in_doubt;
         self.given_up = checked.failed;
@@ -169,15 +176,15 @@ impl RunRecord {
         self.money = checked.bank.violations;
         let zeros = [
             ("acknowledged transactions lost", self.lost),
-            ("transactions there twice", self.duplicated),
-            ("rows nobody wrote", self.phantom),
+            ("transactions that exist more than once", self.duplicated),
+            ("rows that no transaction wrote", self.phantom),
             ("rows on the wrong shard", self.misplaced),
             ("wrong values", self.wrong),
             (
-                "lists whose history no order explains",
+                "append lists whose history is not linearizable",
                 self.not_linearizable,
             ),
-            ("violations of the bank's sum", self.money),
+            ("violations of the rules of the bank workload", self.money),
         ];
         let bad = zeros.into_iter().filter(|(_, count)| *count > 0);
         self.problems
@@ -191,9 +198,9 @@ mod tests {
     use crate::checker::{Bank, Histories};
 
     #[test]
-    fn histories_and_the_bank_decide_a_run() {
+    fn not_linearizable_histories_and_bank_violations_are_problems() {
         let mut record = RunRecord::default();
-        record.judge(&CheckReport::default());
+        record.add_check(&CheckReport::default());
         assert!(record.problems.is_empty());
         let checked = CheckReport {
             histories: Histories {
@@ -206,33 +213,33 @@ mod tests {
             },
             ..CheckReport::default()
         };
-        record.judge(&checked);
+        record.add_check(&checked);
         assert_eq!((record.not_linearizable, record.money), (2, 3));
         assert_eq!(record.problems.len(), 2, "{:?}", record.problems);
     }
 
     #[test]
-    fn a_window_beyond_its_budget_is_a_problem_unless_the_fault_struck_behind_the_seal() {
-        let judged = |name: &str, longest: f64| {
+    fn a_window_longer_than_its_budget_is_a_problem_unless_the_fault_occurred_after_the_seal() {
+        let result = |name: &str, longest: f64| {
             let place = crate::torture::place::all()
                 .into_iter()
                 .find(|place| place.name == name)
                 .unwrap();
             let mut record = RunRecord::default();
-            record.judge_windows(&[20.0, longest], 2_000.0, &place);
+            record.add_windows(&[20.0, longest], 2_000.0, &place);
             (record.problems.len(), record.over_budget, record.window_ms)
         };
-        assert_eq!(judged("copy.half", 30.0), (0, 0, Some(30.0)));
-        assert_eq!(judged("copy.half", 2_001.0), (1, 0, Some(2_001.0)));
-        assert_eq!(judged("cutover.fenced", 2_001.0).0, 1);
-        assert_eq!(judged("cutover.before_check", 2_001.0).0, 1);
-        assert_eq!(judged("hold.started", 2_001.0).0, 1);
+        assert_eq!(result("copy.half", 30.0), (0, 0, Some(30.0)));
+        assert_eq!(result("copy.half", 2_001.0), (1, 0, Some(2_001.0)));
+        assert_eq!(result("cutover.fenced", 2_001.0).0, 1);
+        assert_eq!(result("cutover.before_check", 2_001.0).0, 1);
+        assert_eq!(result("hold.started", 2_001.0).0, 1);
         for name in [
             "cutover.sealed",
             "rollback.flipped",
             "controller.rollback.after_flip",
         ] {
-            assert_eq!(judged(name, 2_001.0), (0, 1, Some(2_001.0)), "{name}");
+            assert_eq!(result(name, 2_001.0), (0, 1, Some(2_001.0)), "{name}");
         }
     }
 
@@ -241,12 +248,12 @@ mod tests {
         let name = format!("shardwright-torture-files-{}", std::process::id());
         let dir = std::env::temp_dir().join(name);
         std::fs::create_dir_all(dir.join("agent-1").join("m-forward")).unwrap();
-        assert_eq!(files(&dir), 0);
+        assert_eq!(count_files(&dir), 0);
         std::fs::write(dir.join("agent-1").join("m-forward").join("1.spool"), "").unwrap();
-        assert_eq!(files(&dir), 1);
+        assert_eq!(count_files(&dir), 1);
         std::fs::write(dir.join("agent-1").join("agent-1.process"), "").unwrap();
-        assert_eq!(files(&dir), 1);
-        assert_eq!(files(&dir.join("nowhere")), 0);
+        assert_eq!(count_files(&dir), 1);
+        assert_eq!(count_files(&dir.join("nowhere")), 0);
         std::fs::remove_dir_all(dir).unwrap();
     }
 }

@@ -5,14 +5,14 @@
 
 use super::backup::{self, PlannedBackup};
 use super::case::FaultCase;
-use super::deed;
 use super::fault::Fault;
-use super::lines::{NetworkLines, NetworkParty};
+use super::operator_sql;
 use super::place::PathLeg;
+use super::proxies::{NetworkParty, Proxies};
 use super::proxy::Proxy;
-use super::setback::{RestoreContext, RestoredCopy};
+use super::run_log::RunLog;
+use super::source_restore::{RestoreContext, RestoredCopy};
 use super::standby::Standby;
-use super::story::StoryFile;
 use crate::api::{Api, ApiError};
 use crate::drive::{blocking, crash};
 use crate::error::DemoError;
@@ -33,22 +33,24 @@ const RESTART_AFTER: Duration = Duration::from_millis(200);
 const STOPPED_FOR: Duration = Duration::from_secs(6);
 /// The time limit until another agent owns the migration of a stopped agent.
 const SUCCESSOR_LIMIT: Duration = Duration::from_secs(15);
-/// The longest time for which a disk is full or a clock is wrong, if this ends.
-const SHORT: Duration = Duration::from_secs(10);
+/// The longest time for which a disk is full, a clock is wrong or connection strings are exchanged.
+const SHORT_FAULT_LIMIT: Duration = Duration::from_secs(10);
 /// The time limit until a second agent with a name has started and was refused.
 const REFUSED_LIMIT: Duration = Duration::from_secs(30);
-/// The text in the log of an agent whose name another process has, and in that of an agent that works.
+/// The text in the log of an agent whose name another process has.
 const NAME_IN_USE: &str = "is in use by a process on host";
+/// The text in the log of an agent that executes a step.
 const STEP_BEGINS: &str = "step begins";
 const HOUR: i64 = 3_600;
-/// The tolerance in seconds when a server's time is checked.
-const CLOCKS_DIFFER: i64 = 60;
+/// By how many seconds a server's clock may differ from the time that was set.
+const CLOCK_TOLERANCE_S: i64 = 60;
 const CALL_LIMIT: Duration = Duration::from_secs(2);
 /// The time limit for a change of connection strings, to which an agent must first connect.
 const SET_LIMIT: Duration = Duration::from_secs(10);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// A fail point of the rollback may have been passed several times before the rollback.
-const PASSAGES: u32 = 12;
+/// How often a process passes a fail point of the rollback at most. A process can pass the same point before the
+/// rollback too, in the cutover.
+const MAX_PASSAGES: u32 = 12;
 
 /// The progress of the fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
@@ -64,7 +66,7 @@ pub(super) struct FaultContext {
     /// The id of the migration, once it is submitted.
     pub(super) id: Option<String>,
     /// True if the operator has requested a rollback.
-    pub(super) back: bool,
+    pub(super) rollback_requested: bool,
 }
 
 /// A fault that is prepared.
@@ -79,13 +81,13 @@ pub(super) struct PlannedFault {
     pub(super) standby: Option<Arc<Standby>>,
     /// The copy that the fault restores.
     pub(super) backup: Option<PlannedBackup>,
-    pub(super) setback: Arc<RestoredCopy>,
-    pub(super) lines: Arc<NetworkLines>,
+    pub(super) source_copy: Arc<RestoredCopy>,
+    pub(super) proxies: Arc<Proxies>,
     pub(super) ledger: Arc<Ledger>,
     pub(super) api: Api,
-    pub(super) journey: watch::Receiver<FaultContext>,
-    pub(super) struck: watch::Sender<FaultProgress>,
-    pub(super) story: Arc<StoryFile>,
+    pub(super) context: watch::Receiver<FaultContext>,
+    pub(super) fault_progress: watch::Sender<FaultProgress>,
+    pub(super) run_log: Arc<RunLog>,
 }
 
 /// Returns the text that arms the fail point of the place.
@@ -93,7 +95,7 @@ pub(super) fn arms(case: &FaultCase, meeting: &Rendezvous) -> String {
     let point = &case.place.point;
     match case.place.leg {
         PathLeg::Back | PathLeg::BackFinish => {
-            let arms = (1..=PASSAGES).map(|nth| meeting.arms(&format!("{point}#{nth}")));
+            let arms = (1..=MAX_PASSAGES).map(|nth| meeting.arms(&format!("{point}#{nth}")));
             arms.collect::<Vec<_>>().join(",")
         }
         PathLeg::Before | PathLeg::Flipped | PathLeg::Finish | PathLeg::Unwind => {
@@ -104,106 +106,106 @@ pub(super) fn arms(case: &FaultCase, meeting: &Rendezvous) -> String {
 
 impl PlannedFault {
     /// Waits for a process, causes the fault, and returns when the disturbance has ended.
-    pub(super) async fn fall(mut self, meeting: Rendezvous) -> Result<(), DemoError> {
+    pub(super) async fn inject(mut self, meeting: Rendezvous) -> Result<(), DemoError> {
         if let Some(backup) = self.backup.take() {
-            backup.take(&self.fleet, &self.story).await?;
+            backup.make(&self.fleet, &self.run_log).await?;
         }
         let arrival = loop {
             let arrival = meeting.arrived().await;
             let arrival = arrival.map_err(DemoError::io("meet a process"))?;
-            let back = matches!(self.case.place.leg, PathLeg::Back | PathLeg::BackFinish);
-            if !back || self.journey.borrow().back {
+            let in_rollback = matches!(self.case.place.leg, PathLeg::Back | PathLeg::BackFinish);
+            if !in_rollback || self.context.borrow().rollback_requested {
                 break arrival;
             }
         };
         // Other processes with this fail point are released immediately.
         drop(meeting);
-        let party = self.party(&arrival).await;
+        let party = self.find_party(&arrival).await;
         let case = &self.case;
-        self.story.write(&format!(
-            "process {} stands at {}: {case} strikes; {} performs the migration, controller {} leads",
+        self.run_log.write(&format!(
+            "process {} waits at {}: the fault {case} begins; {} performs the migration, controller {} leads",
             arrival.pid,
             arrival.name,
             party.agent,
             party.leader + 1
         ));
-        self.struck.send_replace(FaultProgress::Now);
+        self.fault_progress.send_replace(FaultProgress::Now);
         let begun = Instant::now();
-        self.strike(arrival, party).await?;
-        self.struck.send_replace(FaultProgress::Ended);
+        self.cause(arrival, party).await?;
+        self.fault_progress.send_replace(FaultProgress::Ended);
         let seconds = begun.elapsed().as_secs_f64();
-        self.story
-            .write(&format!("{case} is over after {seconds:.1} s"));
+        self.run_log
+            .write(&format!("the fault {case} has ended after {seconds:.1} s"));
         Ok(())
     }
 
-    async fn strike(&self, arrival: Arrival, party: NetworkParty) -> Result<(), DemoError> {
-        let lines = || self.lines.of(party).into_iter();
+    async fn cause(&self, arrival: Arrival, party: NetworkParty) -> Result<(), DemoError> {
+        let affected = || self.proxies.affected(party).into_iter();
         match self.case.fault {
             Fault::Kill => self.kill(arrival, party).await,
             Fault::Stop => self.stop(arrival, party).await,
             Fault::Cut => {
-                lines().for_each(Proxy::cut);
+                affected().for_each(Proxy::cut);
                 Ok(())
             }
             Fault::Reply => {
-                lines().for_each(Proxy::lose_replies);
+                affected().for_each(Proxy::lose_replies);
                 Ok(())
             }
             Fault::Hole => {
-                lines().for_each(Proxy::hold);
+                affected().for_each(Proxy::hold);
                 drop(arrival);
                 tokio::time::sleep(self.lasts).await;
-                lines().for_each(Proxy::resume);
+                affected().for_each(Proxy::resume);
                 Ok(())
             }
-            Fault::Terminate => deed::terminate(&self.shard()?).await,
-            Fault::SlotDropped => deed::drop_slots(&self.shard()?).await,
+            Fault::Terminate => operator_sql::terminate(&self.affected_shard()?).await,
+            Fault::SlotDropped => operator_sql::drop_slots(&self.affected_shard()?).await,
             Fault::SlotLost => {
-                // No agent may read the slots while their log is removed: a server waits for a reader that it ends, and
-                // a reader that cannot report this to its client does not end.
-                // that it ends, and a reader that cannot tell its client so does not end.
-                lines().for_each(Proxy::hold);
-                lines().for_each(Proxy::cut);
-                let lost = deed::lose_slots(&self.shard()?).await;
-                lines().for_each(Proxy::resume);
+                // No agent may read the slots while the server removes their log: the server terminates a walsender
+                // that reads such a slot and waits for its end, and a walsender whose client does not read does not
+                // end.
+                affected().for_each(Proxy::hold);
+                affected().for_each(Proxy::cut);
+                let lost = operator_sql::lose_slots(&self.affected_shard()?).await;
+                affected().for_each(Proxy::resume);
                 lost
             }
-            Fault::ForeignWrite => deed::foreign_write(&self.shard()?).await,
+            Fault::ForeignWrite => operator_sql::foreign_write(&self.affected_shard()?).await,
             Fault::LongWriter => {
-                let writer = deed::open_writer(&self.shard()?).await?;
+                let writer = operator_sql::open_writer(&self.affected_shard()?).await?;
                 drop(arrival);
                 tokio::time::sleep(self.lasts).await;
-                deed::end_writer(writer).await
+                operator_sql::end_writer(writer).await
             }
             Fault::Failover => self.fail_over(arrival).await,
-            Fault::Restored if self.case.is_setback() => {
-                let around = RestoreContext {
+            Fault::Restored if self.case.restores_source() => {
+                let context = RestoreContext {
                     fleet: &self.fleet,
                     ledger: &self.ledger,
                     api: &self.api,
-                    story: &self.story,
+                    run_log: &self.run_log,
                 };
-                self.setback.strike(arrival, around).await
+                self.source_copy.restore(arrival, context).await
             }
             Fault::Restored => {
-                let around = (&*self.fleet, &self.api, &*self.story);
-                backup::restore(self.case.place.leg, arrival, around).await
+                let context = (&*self.fleet, &self.api, &*self.run_log);
+                backup::restore(self.case.place.leg, arrival, context).await
             }
             Fault::Prepared => {
-                deed::prepare(&self.shard()?).await?;
+                operator_sql::prepare(&self.affected_shard()?).await?;
                 drop(arrival);
                 tokio::time::sleep(self.lasts).await;
-                deed::give_up_prepared(&self.shard()?).await
+                operator_sql::roll_back_prepared(&self.affected_shard()?).await
             }
             Fault::SwappedDsn => self.swap_shards(arrival).await,
             Fault::DuplicateAgentName => {
                 drop(arrival);
                 self.start_duplicate(party.agent).await
             }
-            Fault::DiskFull => self.fill(arrival).await,
-            Fault::ClockForward => self.jump(arrival, HOUR).await,
-            Fault::ClockBack => self.jump(arrival, -HOUR).await,
+            Fault::DiskFull => self.fill_disk_for_a_while(arrival).await,
+            Fault::ClockForward => self.change_clock(arrival, HOUR).await,
+            Fault::ClockBack => self.change_clock(arrival, -HOUR).await,
         }
     }
 
@@ -213,41 +215,41 @@ impl PlannedFault {
         for ((name, _), (other, dsn)) in [(&shards[0], &shards[1]), (&shards[1], &shards[0])] {
             let set = tokio::time::timeout(SET_LIMIT, self.api.set_dsn(name, dsn)).await;
             let Ok(set) = set else {
-                self.story.write(&format!("shard set {name}: no answer"));
+                self.run_log.write(&format!("shard set {name}: no answer"));
                 continue;
             };
             match set {
                 Err(ApiError::Refused { status: 409, .. }) => {}
                 Ok(()) => {
                     let problems = vec![format!(
-                        "shard {name} took the connection string of {other}"
+                        "the controller accepted the connection string of shard {other} for shard {name}"
                     )];
                     return Err(DemoError::Unclean { problems });
                 }
                 // Another error, for example that no controller leads, proves nothing about the connection string.
-                Err(error) => self.story.write(&format!("shard set {name}: {error}")),
+                Err(error) => self.run_log.write(&format!("shard set {name}: {error}")),
             }
         }
-        self.lines.exchange_shards();
+        self.proxies.exchange_shards();
         drop(arrival);
-        tokio::time::sleep(self.lasts.min(SHORT)).await;
-        self.lines.exchange_shards();
+        tokio::time::sleep(self.lasts.min(SHORT_FAULT_LIMIT)).await;
+        self.proxies.exchange_shards();
         self.resume_failed().await;
         Ok(())
     }
 
-    /// A step may have failed meanwhile, for example because a name led to another database. The operator who corrects
-    /// the names resumes the migration.
+    /// Resumes the migration if a step failed during the fault, for example because a connection string led to the
+    /// other shard's database. The operator who corrects the connection strings does this too.
     async fn resume_failed(&self) {
-        let Some(id) = self.journey.borrow().id.clone() else {
+        let Some(id) = self.context.borrow().id.clone() else {
             return;
         };
         let begun = Instant::now();
-        while begun.elapsed() < SHORT {
+        while begun.elapsed() < SHORT_FAULT_LIMIT {
             let state = self.api.migration(&id).await.map(|m| m.state);
             if matches!(state, Ok(MigrationState::Failed)) {
                 let resumed = self.api.command(&id, "resume").await;
-                self.story.write(&format!("resume {id}: {resumed:?}"));
+                self.run_log.write(&format!("resume {id}: {resumed:?}"));
                 return;
             }
             tokio::time::sleep(POLL_INTERVAL).await;
@@ -255,8 +257,8 @@ impl PlannedFault {
     }
 
     async fn kill(&self, arrival: Arrival, party: NetworkParty) -> Result<(), DemoError> {
-        let Some((cluster, shard)) = self.server() else {
-            let pid = self.program(&arrival, party).await;
+        let Some((cluster, shard)) = self.affected_server() else {
+            let pid = self.affected_pid(&arrival, party).await;
             if let Some(pid) = pid {
                 self.fleet.kill_program(pid).await?;
             }
@@ -271,7 +273,8 @@ impl PlannedFault {
     }
 
     async fn fail_over(&self, arrival: Arrival) -> Result<(), DemoError> {
-        let (Some((cluster, shard)), Some(standby)) = (self.server(), &self.standby) else {
+        let (Some((cluster, shard)), Some(standby)) = (self.affected_server(), &self.standby)
+        else {
             return Ok(());
         };
         crash(&cluster, shard, &self.ledger).await?;
@@ -280,7 +283,7 @@ impl PlannedFault {
     }
 
     async fn stop(&self, arrival: Arrival, party: NetworkParty) -> Result<(), DemoError> {
-        let frozen = match self.server() {
+        let frozen = match self.affected_server() {
             Some((cluster, _)) => {
                 let server = Arc::clone(&cluster);
                 let frozen = FrozenProcess::Server(cluster);
@@ -288,7 +291,7 @@ impl PlannedFault {
                 frozen
             }
             None => {
-                let pid = self.program(&arrival, party).await;
+                let pid = self.affected_pid(&arrival, party).await;
                 let pid = pid.and_then(Pid::from_raw);
                 signal(pid, Signal::STOP);
                 FrozenProcess::Program(pid)
@@ -299,7 +302,7 @@ impl PlannedFault {
         tokio::time::sleep(STOPPED_FOR).await;
         while self.case.component == Process::Agent
             && begun.elapsed() < SUCCESSOR_LIMIT
-            && self.owner().await.as_deref() == Some(party.agent)
+            && self.owning_agent().await.as_deref() == Some(party.agent)
         {
             tokio::time::sleep(POLL_INTERVAL).await;
         }
@@ -307,7 +310,7 @@ impl PlannedFault {
         Ok(())
     }
 
-    /// Starts a second process of a running agent. It must be refused for as long as it tries.
+    /// Starts a second process with the name of a running agent. The controller must refuse it until it is killed.
     async fn start_duplicate(&self, agent: &str) -> Result<(), DemoError> {
         let mut duplicate = self.fleet.start_duplicate(agent)?;
         let begun = Instant::now();
@@ -315,25 +318,25 @@ impl PlannedFault {
             tokio::time::sleep(POLL_INTERVAL).await;
         }
         let refused = duplicate.has_logged(NAME_IN_USE);
-        tokio::time::sleep(self.lasts.min(SHORT)).await;
+        tokio::time::sleep(self.lasts.min(SHORT_FAULT_LIMIT)).await;
         duplicate.kill().await?;
         let mut problems = Vec::new();
         if !refused {
             problems.push(format!("a second agent {agent} was not refused"));
         }
         if duplicate.has_logged(STEP_BEGINS) {
-            problems.push(format!("a second agent {agent} was given a step"));
+            problems.push(format!("a second agent {agent} received a step"));
         }
         if problems.is_empty() {
-            self.story
+            self.run_log
                 .write(&format!("a second agent {agent} was refused"));
             return Ok(());
         }
         Err(DemoError::Unclean { problems })
     }
 
-    /// Fills the disk and leaves it full for a while.
-    async fn fill(&self, arrival: Arrival) -> Result<(), DemoError> {
+    /// Fills the disk, keeps it full for a while, and empties it.
+    async fn fill_disk_for_a_while(&self, arrival: Arrival) -> Result<(), DemoError> {
         let fill = async || {
             let fleet = Arc::clone(&self.fleet);
             let filled = tokio::task::spawn_blocking(move || fleet.fill_disk()).await;
@@ -343,7 +346,7 @@ impl PlannedFault {
         fill().await?;
         drop(arrival);
         let begun = Instant::now();
-        while begun.elapsed() < self.lasts.min(SHORT) {
+        while begun.elapsed() < self.lasts.min(SHORT_FAULT_LIMIT) {
             tokio::time::sleep(POLL_INTERVAL).await;
             fill().await?;
         }
@@ -351,36 +354,38 @@ impl PlannedFault {
     }
 
     /// Changes the server's clock. The seed decides whether it is corrected after some time or stays wrong.
-    async fn jump(&self, arrival: Arrival, seconds: i64) -> Result<(), DemoError> {
+    async fn change_clock(&self, arrival: Arrival, seconds: i64) -> Result<(), DemoError> {
         self.set_clock(seconds).await?;
         drop(arrival);
         // The operator's path and timing depend on other bits of the seed.
         if (self.seed / 12).is_multiple_of(2) {
             return Ok(());
         }
-        tokio::time::sleep(self.lasts.min(SHORT)).await;
+        tokio::time::sleep(self.lasts.min(SHORT_FAULT_LIMIT)).await;
         self.set_clock(0).await
     }
 
     /// Sets the server's clock, and checks the result.
     async fn set_clock(&self, seconds: i64) -> Result<(), DemoError> {
         self.fleet.set_clock(seconds)?;
-        let Some(server) = self.fleet.operator(self.case.component)? else {
+        let Some(server) = self.fleet.operator_dsn(self.case.component)? else {
             return Ok(());
         };
-        let ahead = deed::seconds_ahead(&server).await?;
-        self.story
+        let ahead = operator_sql::seconds_ahead(&server).await?;
+        self.run_log
             .write(&format!("the server's clock is {ahead} s ahead"));
-        if (ahead - seconds).abs() < CLOCKS_DIFFER {
+        if (ahead - seconds).abs() < CLOCK_TOLERANCE_S {
             return Ok(());
         }
         Err(DemoError::Unclean {
-            problems: vec![format!("a clock {ahead} s ahead instead of {seconds} s")],
+            problems: vec![format!(
+                "the server's clock is {ahead} s ahead instead of {seconds} s"
+            )],
         })
     }
 
-    /// Returns the process id of the program for which the fault is.
-    async fn program(&self, arrival: &Arrival, party: NetworkParty) -> Option<i32> {
+    /// Returns the process id of the program that the fault affects.
+    async fn affected_pid(&self, arrival: &Arrival, party: NetworkParty) -> Option<i32> {
         match (party.component, self.case.place.passed_by) {
             (Process::Agent, PassedBy::Agents) | (Process::Controller, PassedBy::Controller) => {
                 Some(arrival.pid)
@@ -394,8 +399,8 @@ impl PlannedFault {
         }
     }
 
-    /// Returns the server for which the fault is, and its shard.
-    fn server(&self) -> Option<(Arc<Cluster>, Option<&'static str>)> {
+    /// Returns the server that the fault affects, and its shard; `None` if the fault affects a program.
+    fn affected_server(&self) -> Option<(Arc<Cluster>, Option<&'static str>)> {
         let shard = match self.case.component {
             Process::Source => Some(SOURCE),
             Process::Target => Some(TARGET),
@@ -406,22 +411,22 @@ impl PlannedFault {
     }
 
     /// Returns the connection string of the affected shard.
-    fn shard(&self) -> Result<connect::Dsn, DemoError> {
+    fn affected_shard(&self) -> Result<connect::Dsn, DemoError> {
         let index = usize::from(self.case.component == Process::Target);
         Ok(self.fleet.admins()?.remove(index).1)
     }
 
-    /// Returns the agent and the leader that work: the process at the fail point, or else the migration's owner and the
-    /// leader.
-    async fn party(&self, arrival: &Arrival) -> NetworkParty {
+    /// Returns the affected component. Its agent and its leader are the process that waits at the fail point and, for
+    /// the other one, the agent that owns the migration or the leading controller.
+    async fn find_party(&self, arrival: &Arrival) -> NetworkParty {
         let program = self.fleet.program(arrival.pid).await;
-        let known = |name: Option<String>| {
+        let known_agent = |name: Option<String>| {
             let name = name?;
             AGENTS.into_iter().find(|agent| *agent == name)
         };
-        let agent = match known(program.clone()) {
+        let agent = match known_agent(program.clone()) {
             Some(agent) => agent,
-            None => known(self.owner().await)
+            None => known_agent(self.owning_agent().await)
                 .unwrap_or(AGENTS[usize::try_from(self.seed % 2).unwrap_or_default()]),
         };
         let controllers = || self.fleet.controllers();
@@ -433,7 +438,7 @@ impl PlannedFault {
         NetworkParty {
             component: self.case.component,
             agent,
-            leader: leader.map_or(0, |(place, _)| place),
+            leader: leader.map_or(0, |(index, _)| index),
         }
     }
 
@@ -443,12 +448,12 @@ impl PlannedFault {
         self.fleet.controller_at(&url.ok()?.ok()??)
     }
 
-    /// Returns the migration's owner, if the controller reports it.
-    async fn owner(&self) -> Option<String> {
-        let mut journey = self.journey.clone();
+    /// Returns the name of the agent that owns the migration, if the controller reports it.
+    async fn owning_agent(&self) -> Option<String> {
+        let mut context = self.context.clone();
         let answer = async {
-            let known = journey.wait_for(|journey| journey.id.is_some()).await;
-            let id = known.ok()?.id.clone()?;
+            let known_agent = context.wait_for(|context| context.id.is_some()).await;
+            let id = known_agent.ok()?.id.clone()?;
             self.api.migration(&id).await.ok()?.owner
         };
         let owner = tokio::time::timeout(CALL_LIMIT, answer).await.ok()??;

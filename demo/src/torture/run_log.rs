@@ -9,17 +9,17 @@ use std::time::Instant;
 
 /// The file. Each line begins with the seconds since the run began.
 #[derive(Debug)]
-pub(super) struct StoryFile {
+pub(super) struct RunLog {
     begun: Instant,
     file: Mutex<File>,
 }
 
-impl StoryFile {
+impl RunLog {
     pub(super) fn begin(dir: &Path) -> Result<Self, DemoError> {
         let file = File::create(dir.join("story.log"));
         Ok(Self {
             begun: Instant::now(),
-            file: Mutex::new(file.map_err(DemoError::io("write the run's story"))?),
+            file: Mutex::new(file.map_err(DemoError::io("write the log of the run's events"))?),
         })
     }
 
@@ -27,7 +27,7 @@ impl StoryFile {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let seconds = self.begun.elapsed().as_secs_f64();
         if let Err(error) = writeln!(file, "{seconds:7.2} {text}") {
-            tracing::warn!(%error, "story not written");
+            tracing::warn!(%error, "event not logged");
         }
     }
 

@@ -1,7 +1,7 @@
 //! Runs migrations with Shardwright's own programs, and reads how long their steps took.
 
-use super::ground::Ground;
-use super::place::Place;
+use super::database::Database;
+use super::setup::BenchmarkSetup;
 use anyhow::Context;
 use chrono::{DateTime, FixedOffset};
 use serde_json::Value;
@@ -12,9 +12,9 @@ pub(crate) const LAST_MOVING: u32 = 500;
 /// The beginning and the end of a period, in microseconds since 1970.
 pub(crate) type Span = (u128, u128);
 
-/// The durations of the parts of a migration in seconds, and when they ran.
+/// The durations of parts of a migration in seconds, and the periods in which steps ran.
 #[derive(Debug)]
-pub(crate) struct Took {
+pub(crate) struct StepTimes {
     /// The copy of the rows, without indexes.
     pub(crate) copy: f64,
     /// The tables, rows, indexes and foreign keys together.
@@ -22,34 +22,34 @@ pub(crate) struct Took {
     /// The comparison of all rows of both shards.
     pub(crate) verify: f64,
     /// When the step `copy` ran.
-    pub(crate) copied: Span,
+    pub(crate) copy_span: Span,
     /// When the step `build_indexes` ran.
-    pub(crate) built: Span,
+    pub(crate) build_span: Span,
     /// When the step `verify` ran.
-    pub(crate) verified: Span,
+    pub(crate) verify_span: Span,
 }
 
-impl Took {
+impl StepTimes {
     /// Returns the period from the beginning of the copy until the last index and foreign key was built.
-    pub(crate) fn whole(&self) -> Span {
-        (self.copied.0, self.built.1)
+    pub(crate) fn copy_and_build_span(&self) -> Span {
+        (self.copy_span.0, self.build_span.1)
     }
 }
 
 /// Registers both shards, and creates a map in which shard `a` owns all keys.
-pub(crate) fn register(ground: &Ground, a: &Place, b: &Place) -> anyhow::Result<()> {
-    register_as(ground, "bench", [("a", a), ("b", b)], &super::raw::TABLES)
+pub(crate) fn register(setup: &BenchmarkSetup, a: &Database, b: &Database) -> anyhow::Result<()> {
+    register_as(setup, "bench", [("a", a), ("b", b)], &super::raw::TABLES)
 }
 
 /// Registers both shards, and creates a map with this name and these tables. The first shard owns all keys.
 pub(crate) fn register_as(
-    ground: &Ground,
+    setup: &BenchmarkSetup,
     map: &str,
-    shards: [(&str, &Place); 2],
+    shards: [(&str, &Database); 2],
     tables: &[&str],
 ) -> anyhow::Result<()> {
-    for (name, place) in shards {
-        ground.shardwright(&["shard", "add", name, "--dsn", &place.dsn()])?;
+    for (name, database) in shards {
+        setup.shardwright(&["shard", "add", name, "--dsn", &database.dsn()])?;
     }
     let tables = tables.iter().map(|table| format!("{table}=tenant_id"));
     let tables: Vec<String> = tables.collect();
@@ -58,17 +58,17 @@ pub(crate) fn register_as(
     for table in &tables {
         create.extend(["--table", table]);
     }
-    ground.shardwright(&create)?;
+    setup.shardwright(&create)?;
     Ok(())
 }
 
-/// Returns the SQL condition for the rows that [`half`] moves.
-pub(crate) fn moving() -> String {
+/// Returns the SQL condition for the rows that [`half_request`] moves.
+pub(crate) fn moving_predicate() -> String {
     format!("tenant_id <= {LAST_MOVING}")
 }
 
 /// Returns the request that moves half of the tenants.
-pub(crate) fn half() -> String {
+pub(crate) fn half_request() -> String {
     let next = LAST_MOVING + 1;
     format!(
         "operation: split\nmap: bench\nsource: a\ninto:\n- {{shard: a, keys: {{from: {next}}}}}\n\
@@ -77,38 +77,41 @@ pub(crate) fn half() -> String {
 }
 
 /// Returns the request that moves all tenants.
-pub(crate) fn whole() -> String {
+pub(crate) fn whole_request() -> String {
     "operation: move\nmap: bench\nmoves: [{source: a, target: b}]\n".to_owned()
 }
 
 /// Submits a request and waits until the migration waits for the approval of its cutover. Returns the migration's id
 /// and the durations.
-pub(crate) fn copy_and_verify(ground: &Ground, request: &str) -> anyhow::Result<(String, Took)> {
-    let id = ground.submit(request)?;
-    let shown = ground.wait(&id, "waiting")?;
+pub(crate) fn copy_and_verify(
+    setup: &BenchmarkSetup,
+    request: &str,
+) -> anyhow::Result<(String, StepTimes)> {
+    let id = setup.submit(request)?;
+    let shown = setup.wait(&id, "waiting")?;
     let kinds = ["create_target", "copy", "build_indexes", "verify"];
     for kind in kinds {
         eprintln!("  {kind}: {:.3}", seconds(&shown, kind)?);
     }
-    let took = Took {
+    let times = StepTimes {
         copy: step(&shown, "copy")?["output"]["seconds"]
             .as_f64()
-            .context("no seconds")?,
+            .context("the step copy reports no seconds")?,
         database: seconds(&shown, "create_target")?
             + seconds(&shown, "copy")?
             + seconds(&shown, "build_indexes")?,
         verify: seconds(&shown, "verify")?,
-        copied: span(&shown, "copy")?,
-        built: span(&shown, "build_indexes")?,
-        verified: span(&shown, "verify")?,
+        copy_span: span(&shown, "copy")?,
+        build_span: span(&shown, "build_indexes")?,
+        verify_span: span(&shown, "verify")?,
     };
-    Ok((id, took))
+    Ok((id, times))
 }
 
 /// Aborts the migration, and waits until its objects and rows are removed.
-pub(crate) fn take_back(ground: &Ground, id: &str) -> anyhow::Result<()> {
-    ground.shardwright(&["abort", id, "--yes"])?;
-    ground.wait(id, "unwound").map(|_| ())
+pub(crate) fn abort(setup: &BenchmarkSetup, id: &str) -> anyhow::Result<()> {
+    setup.shardwright(&["abort", id, "--yes"])?;
+    setup.wait(id, "unwound").map(|_| ())
 }
 
 /// Returns whether all rows of a migration are copied.
@@ -118,12 +121,12 @@ pub(crate) fn is_copied(shown: &Value) -> bool {
 
 /// Returns a text with the running step and its throttle ratio in percent.
 pub(crate) fn throttle_text(shown: &Value) -> String {
-    let running = |step: &&Value| step["state"] == "running";
+    let is_running = |step: &&Value| step["state"] == "running";
     let step = shown["steps"]
         .as_array()
-        .and_then(|steps| steps.iter().find(running));
+        .and_then(|steps| steps.iter().find(is_running));
     let Some(step) = step else {
-        return "no step".to_owned();
+        return "no step runs".to_owned();
     };
     let share = step["progress"]["slowed"]["share"].as_f64().unwrap_or(1.0);
     let kind = step["kind"].as_str().unwrap_or_default();
@@ -131,7 +134,7 @@ pub(crate) fn throttle_text(shown: &Value) -> String {
 }
 
 /// Returns the period in which the step `copy` ran. It ends at `now` if the step still runs.
-pub(crate) fn copied_between(shown: &Value, now: u128) -> anyhow::Result<Span> {
+pub(crate) fn copy_span(shown: &Value, now: u128) -> anyhow::Result<Span> {
     let step = step(shown, "copy")?;
     let to = at(step, "finished_at").map_or(Ok(now), micros)?;
     Ok((micros(at(step, "started_at")?)?, to))
@@ -150,7 +153,9 @@ fn micros(at: DateTime<FixedOffset>) -> anyhow::Result<u128> {
 
 /// Returns the step of this kind from the JSON of a migration.
 pub(crate) fn step<'a>(shown: &'a Value, kind: &str) -> anyhow::Result<&'a Value> {
-    let steps = shown["steps"].as_array().context("no steps")?;
+    let steps = shown["steps"]
+        .as_array()
+        .context("the migration has no steps")?;
     let step = steps.iter().find(|step| step["kind"] == kind);
     step.with_context(|| format!("no step {kind}"))
 }

@@ -20,8 +20,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::Mutex;
 
-/// Counts Shardwright's sessions, its names for which commits wait, and prepared transactions, on a whole server.
-const REMAINS: &str = "select (select count(*) from pg_catalog.pg_stat_activity \
+/// Counts, on a whole server, the sessions of Shardwright, the prepared transactions and the replication slots. Adds 1
+/// if `synchronous_standby_names` has a name of Shardwright, because commits would wait for it.
+const COUNT_REMAINING: &str = "select (select count(*) from pg_catalog.pg_stat_activity \
         where starts_with(application_name, 'shardwright/') and pid <> pg_catalog.pg_backend_pid()) \
     + (select count(*) from pg_catalog.pg_prepared_xacts) \
     + (select count(*) from pg_catalog.pg_replication_slots) \
@@ -52,7 +53,7 @@ pub(crate) enum TestEquipment {
 pub(crate) struct ServerGroup {
     // Fields are dropped in this order: servers before the disk and the clock that they use.
     servers: Vec<Arc<Cluster>>,
-    outfit: TestEquipment,
+    equipment: TestEquipment,
     clock: Option<Arc<Clock>>,
     /// The disk of the target, with its mount point.
     disk: Option<(Arc<Disk>, Folder)>,
@@ -60,14 +61,14 @@ pub(crate) struct ServerGroup {
 
 impl ServerGroup {
     /// Starts the servers.
-    pub(crate) async fn start(outfit: TestEquipment) -> Result<Self, DemoError> {
-        let clock = match outfit {
+    pub(crate) async fn start(equipment: TestEquipment) -> Result<Self, DemoError> {
+        let clock = match equipment {
             TestEquipment::OwnClock(_) => Some(Arc::new(Clock::build()?)),
             TestEquipment::Plain | TestEquipment::SmallDatabase | TestEquipment::SmallSpools => {
                 None
             }
         };
-        let disk = match outfit {
+        let disk = match equipment {
             TestEquipment::SmallDatabase => {
                 let folder = Folder::create("disk", false)?;
                 let disk = Disk::mount(&folder.path.join("disk"), DATABASE_DISK)?;
@@ -78,32 +79,36 @@ impl ServerGroup {
         let names = ["source", "target", "store"];
         let servers = launch(&names, Servers::default(), |name| {
             let settings = settings(name, false, None);
-            let own = matches!(outfit, TestEquipment::OwnClock(process) if process.name() == name);
-            let variables = clock.iter().filter(|_| own).flat_map(|it| it.variables());
+            let has_own_clock =
+                matches!(equipment, TestEquipment::OwnClock(process) if process.name() == name);
+            let variables = clock
+                .iter()
+                .filter(|_| has_own_clock)
+                .flat_map(|it| it.variables());
             variables.fold(settings, |settings, (name, value)| {
                 settings.variable(name, value)
             })
         });
-        let ground = Self {
+        let group = Self {
             servers: servers.await?,
-            outfit,
+            equipment,
             clock,
             disk,
         };
-        ground.make_tablespace().await?;
-        ground.copy_password().await?;
-        Ok(ground)
+        group.make_tablespace().await?;
+        group.copy_password().await?;
+        Ok(group)
     }
 
     /// Sets the same password on both shards' servers. Otherwise exchanged connection strings would only cause a
     /// refused login.
     async fn copy_password(&self) -> Result<(), DemoError> {
-        let [from, to] = [place(SOURCE), place(TARGET)];
+        let [from, to] = [server_index(SOURCE), server_index(TARGET)];
         let [file, other] = [from, to].map(|server| self.servers[server].password_file());
         let read = std::fs::read_to_string(&file);
         let password = read.map_err(DemoError::io("read the source's password"))?;
         let sql = format!("alter role {ADMIN} password {}", quote_literal(&password));
-        self.on(to, &sql).await?;
+        self.run_sql(to, &sql).await?;
         let written = std::fs::write(&other, &password);
         written.map_err(DemoError::io("write the target's password"))
     }
@@ -113,7 +118,7 @@ impl ServerGroup {
         let Some((disk, _)) = &self.disk else {
             return Ok(());
         };
-        let (server, rows) = (place(TARGET), disk.path().join("rows"));
+        let (server, rows) = (server_index(TARGET), disk.path().join("rows"));
         let data = self.servers[server].data();
         let made = std::fs::create_dir(&rows).and_then(|()| {
             let account = std::fs::metadata(data)?;
@@ -122,12 +127,12 @@ impl ServerGroup {
         made.map_err(DemoError::io(format!("create {}", rows.display())))?;
         let rows = quote_literal(&rows.to_string_lossy());
         let sql = format!("create tablespace {TABLESPACE} location {rows}");
-        self.on(server, &sql).await
+        self.run_sql(server, &sql).await
     }
 
     /// Returns the port of a shard's server, or that of the store's server for any other name.
     pub(crate) fn port(&self, shard: &str) -> u16 {
-        self.servers[place(shard)].port()
+        self.servers[server_index(shard)].port()
     }
 
     /// Creates a fleet with new databases. Its controllers listen on `ports`.
@@ -136,15 +141,15 @@ impl ServerGroup {
         number: u64,
         program_folder: Option<&PathBuf>,
         ports: Vec<u16>,
-        doors: ListenAddresses,
+        listen_addresses: ListenAddresses,
     ) -> Result<Fleet, DemoError> {
         let shard_server = |shard: &'static str, database: &str| ShardServer {
             shard,
-            server: place(shard),
+            server: server_index(shard),
             database: format!("{database}_{number}"),
         };
         let folder = Folder::create("torture", false)?;
-        let disk = match self.outfit {
+        let disk = match self.equipment {
             TestEquipment::SmallSpools => {
                 let disk = Disk::mount(&spool_folder(&folder.path), SPOOL_DISK)?;
                 Some(Arc::new(disk))
@@ -156,7 +161,7 @@ impl ServerGroup {
         let fleet = Fleet {
             children: Mutex::default(),
             servers: self.servers.clone(),
-            homes: vec![
+            shard_servers: vec![
                 shard_server(SOURCE, DATABASE),
                 shard_server(TARGET, DATABASE),
             ],
@@ -165,40 +170,41 @@ impl ServerGroup {
             clock: self.clock.clone(),
             folder,
             ports,
-            doors,
+            listen_addresses,
             programs: programs(program_folder)?,
         };
         fleet.prepare().await?;
-        if self.outfit == TestEquipment::SmallDatabase {
+        if self.equipment == TestEquipment::SmallDatabase {
             let target = fleet.server_of(TARGET);
             let (server, database) = (target.server, &target.database);
             let small = format!("alter database {database} set tablespace {TABLESPACE}");
-            self.on(server, &small).await?;
+            self.run_sql(server, &small).await?;
         }
         let store = format!("create database {}", fleet.store.database);
-        self.on(fleet.store.server, &store).await?;
+        self.run_sql(fleet.store.server, &store).await?;
         Ok(fleet)
     }
 
-    /// Returns how many sessions, slots and prepared transactions a run left on the servers after its programs have
-    /// ended.
-    pub(crate) async fn remains(&self) -> Result<i64, DemoError> {
+    /// Returns how many sessions, slots, prepared transactions and entries in `synchronous_standby_names` remain on the
+    /// servers. The caller has ended the programs of the run.
+    pub(crate) async fn count_remaining(&self) -> Result<i64, DemoError> {
         let mut sum = 0;
         for server in 0..self.servers.len() {
             let session = self.session(server).await?;
-            let row = session.query_one(REMAINS, &[]).await;
-            let row = row.map_err(failed("count what is left on a server"))?;
+            let row = session.query_one(COUNT_REMAINING, &[]).await;
+            let row = row.map_err(failed("count the objects that remain on a server"))?;
             sum += row.get::<_, i64>(0);
             session.close().await;
         }
         Ok(sum)
     }
 
-    /// Drops the databases of a run that has ended. Fails if objects of the run remain.
-    pub(crate) async fn clear(&self, fleet: &Fleet) -> Result<(), DemoError> {
-        for server in fleet.homes.iter().chain([&fleet.store]) {
+    /// Drops the databases of a run that has ended. This fails if a replication slot or a prepared transaction uses
+    /// one.
+    pub(crate) async fn drop_databases(&self, fleet: &Fleet) -> Result<(), DemoError> {
+        for server in fleet.shard_servers.iter().chain([&fleet.store]) {
             let drop = format!("drop database {} with (force)", server.database);
-            self.on(server.server, &drop).await?;
+            self.run_sql(server.server, &drop).await?;
         }
         Ok(())
     }
@@ -209,7 +215,7 @@ impl ServerGroup {
         self.servers.iter().map(log).collect()
     }
 
-    async fn on(&self, server: usize, sql: &str) -> Result<(), DemoError> {
+    async fn run_sql(&self, server: usize, sql: &str) -> Result<(), DemoError> {
         let session = self.session(server).await?;
         let done = session.batch_execute(sql).await;
         done.map_err(failed("make or drop a database"))?;
@@ -224,7 +230,8 @@ impl ServerGroup {
     }
 }
 
-fn place(shard: &str) -> usize {
+/// Returns the index of the server of a shard, or that of the control store for any other name.
+fn server_index(shard: &str) -> usize {
     match shard {
         SOURCE => 0,
         TARGET => 1,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// Programs and servers that are not listed are reached directly.
+/// The ports of the proxies. Connections that have no port here are direct.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ListenAddresses {
     /// The ports for agents to the shards.

@@ -2,7 +2,7 @@
 
 use super::DemoRun;
 use super::follow::Follower;
-use super::hand::PointHold;
+use super::held_points::HeldPoints;
 use crate::api::MigrationStatus;
 use crate::error::DemoError;
 use crate::options::{AfterRepair, Options, Trouble, TroubleKind};
@@ -21,14 +21,15 @@ pub(super) enum StepAction {
 }
 
 impl StepAction {
-    /// Returns what the driver does in migration `attempt`, from 1, in the order of the steps.
-    pub(super) fn of(options: &Options, aborted: usize) -> Vec<Self> {
+    /// Returns what the driver does in the next migration, in the order of the steps. `aborted` is the number of
+    /// earlier migrations that the driver has aborted.
+    pub(super) fn for_migration(options: &Options, aborted: usize) -> Vec<Self> {
         let abort = options.abort_at.get(aborted).copied().map(Self::Abort);
         let pauses = options.pause_in.iter().copied().map(Self::Pause);
         let troubles = options.troubles.iter().copied().map(Self::Trouble);
-        let mut stops: Vec<Self> = abort.into_iter().chain(pauses).chain(troubles).collect();
-        stops.sort_by_key(|stop| FORWARD.iter().position(|step| *step == stop.step()));
-        stops
+        let mut actions: Vec<Self> = abort.into_iter().chain(pauses).chain(troubles).collect();
+        actions.sort_by_key(|action| FORWARD.iter().position(|step| *step == action.step()));
+        actions
     }
 
     pub(super) fn step(self) -> StepKind {
@@ -40,34 +41,36 @@ impl StepAction {
 }
 
 impl DemoRun<'_> {
-    /// Carries out the actions in the steps that `which` names. Returns true if the migration was aborted.
-    pub(super) async fn stop_at(
+    /// Carries out the actions in the steps for which `is_selected` is true. Returns true if the migration was aborted.
+    pub(super) async fn carry_out_actions(
         &self,
-        stops: &[StepAction],
-        which: impl Fn(StepKind) -> bool,
-        hand: &PointHold,
+        actions: &[StepAction],
+        is_selected: impl Fn(StepKind) -> bool,
+        held_points: &HeldPoints,
         follower: &mut Follower<'_>,
         report: &mut RunReport,
     ) -> Result<bool, DemoError> {
-        for stop in stops.iter().filter(|stop| which(stop.step())) {
-            match *stop {
+        for action in actions.iter().filter(|action| is_selected(action.step())) {
+            match *action {
                 StepAction::Abort(step) => {
-                    let arrival = follower.meet(hand, &points::of_step(step)).await?;
+                    let arrival = follower
+                        .until_arrival(held_points, &points::of_step(step))
+                        .await?;
                     follower.command("abort").await?;
                     drop(arrival);
-                    follower.unwound().await?;
+                    follower.until_unwound().await?;
                     report.aborted_at.push(step);
                     return Ok(true);
                 }
                 StepAction::Pause(step) => {
-                    self.pause_in(step, hand, follower).await?;
+                    self.pause_in(step, held_points, follower).await?;
                     report.paused_in.push(step);
                 }
                 StepAction::Trouble(trouble) => {
-                    self.trouble(trouble, hand, follower, report).await?;
+                    self.trouble(trouble, held_points, follower, report).await?;
                     if trouble.then == AfterRepair::Abort {
                         follower.command("abort").await?;
-                        follower.unwound().await?;
+                        follower.until_unwound().await?;
                         report.aborted_at.push(trouble.step);
                         return Ok(true);
                     }
@@ -84,25 +87,27 @@ impl DemoRun<'_> {
     async fn pause_in(
         &self,
         step: StepKind,
-        hand: &PointHold,
+        held_points: &HeldPoints,
         follower: &mut Follower<'_>,
     ) -> Result<(), DemoError> {
-        let gate = |m: &MigrationStatus| is_running(m, step) || m.is_done(step);
+        let has_begun = |m: &MigrationStatus| is_running(m, step) || m.is_done(step);
         if step == StepKind::Hold {
-            follower.until("the step", gate).await?;
+            follower.until("the step", has_begun).await?;
             follower.command("pause").await?;
         } else {
-            let arrival = follower.meet(hand, &points::of_step(step)).await?;
+            let arrival = follower
+                .until_arrival(held_points, &points::of_step(step))
+                .await?;
             follower.command("pause").await?;
             drop(arrival);
         }
         // The agent receives the pause with its next heartbeat, and ends its current work.
         let paused = |m: &MigrationStatus| {
-            let busy = m.steps.iter().any(|s| s.state == StepState::Running);
-            m.state == MigrationState::Paused && !busy
+            let runs = m.steps.iter().any(|s| s.state == StepState::Running);
+            m.state == MigrationState::Paused && !runs
         };
         follower.until("the pause", paused).await?;
-        self.acknowledged(self.ledger.tally().acknowledged + self.goal(4))
+        self.wait_for_acknowledged(self.ledger.tally().acknowledged + self.goal(4))
             .await?;
         follower.command("resume").await
     }

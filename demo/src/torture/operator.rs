@@ -1,0 +1,313 @@
+//! The operator of a run, from the plan to the requested end.
+
+use super::case::{FaultCase, OperatorPath};
+use super::equality::EqualityCheck;
+use super::fault::{ExpectedOutcome, Fault};
+use super::follow::{MigrationFollower, is_flipped};
+use super::place::PathLeg;
+use super::planned_fault::{FaultContext, FaultProgress};
+use crate::api::{MigrationStatus, StepStatus};
+use crate::drive;
+use crate::error::DemoError;
+use crate::ledger::LedgerPhase;
+use crate::report::RunOutcome;
+use plans::request::Request;
+use plans::state::migration::MigrationState;
+use plans::state::step::StepState;
+use plans::step::StepKind;
+use plans::step::cutover::CutoverResult;
+use std::time::Instant;
+use tokio::sync::watch;
+
+/// The maximum number of submitted migrations. Another one is submitted if one was aborted without a command.
+const MAX_SUBMISSIONS: u32 = 4;
+/// The number of acknowledged transactions with moving keys between two commands.
+const WRITES_BETWEEN_COMMANDS: u64 = 25;
+
+/// The operator of a run.
+pub(super) struct RunOperator<'o> {
+    pub(super) case: &'o FaultCase,
+    pub(super) path: OperatorPath,
+    /// True: the operator aborts as soon as the fault has occurred, and ends the hold without waiting for a comparison
+    /// of the rows. False: the operator waits until the fault has ended.
+    pub(super) hasty: bool,
+    /// True if the application cannot write to the keys until the flip.
+    pub(super) offline: bool,
+    pub(super) equality: EqualityCheck<'o>,
+    /// The number of tables that differed between the shards.
+    pub(super) diverged: u64,
+    pub(super) request: &'o Request,
+    pub(super) context: &'o watch::Sender<FaultContext>,
+    pub(super) submissions: u32,
+    /// The write-blocked windows of successful cutovers, in milliseconds.
+    pub(super) windows: Vec<f64>,
+}
+
+impl RunOperator<'_> {
+    /// Submits a migration and sends the commands of the path. Repeats this if the migration is aborted without a
+    /// command. Returns how the last migration ended.
+    pub(super) async fn follow_path(
+        &mut self,
+        follower: &mut MigrationFollower<'_>,
+    ) -> Result<RunOutcome, DemoError> {
+        loop {
+            self.submit(follower).await?;
+            let ended = self.follow_path_once(follower).await;
+            if ended.is_ok() && !self.offline {
+                let migration = follower
+                    .until("the final state of the migration", |_| true)
+                    .await?;
+                self.windows.extend(windows(&migration));
+            }
+            let ended = self.abort_failed(follower, ended).await?;
+            self.submissions += 1;
+            let aborted_without_command = ended == RunOutcome::Unwound
+                && self.path != OperatorPath::Abort
+                && self.case.fault.expected() == ExpectedOutcome::Ends;
+            if !aborted_without_command || self.submissions >= MAX_SUBMISSIONS {
+                return Ok(ended);
+            }
+            follower
+                .run_log
+                .write("aborted without a command: submitted again");
+        }
+    }
+
+    /// Aborts a migration that failed, if the fault may cause a failure.
+    async fn abort_failed(
+        &self,
+        follower: &mut MigrationFollower<'_>,
+        ended: Result<RunOutcome, DemoError>,
+    ) -> Result<RunOutcome, DemoError> {
+        match (self.case.fault.expected(), ended) {
+            // After the flip an abort is impossible: the owner keeps the keys, and the reason is reported.
+            (ExpectedOutcome::EndsOrAborted, Err(DemoError::Stopped { reason, .. }))
+                if self.case.place.leg == PathLeg::Flipped =>
+            {
+                follower.run_log.write(&format!("failed: {reason:?}"));
+                Ok(RunOutcome::Failed)
+            }
+            (
+                ExpectedOutcome::Aborted | ExpectedOutcome::EndsOrAborted,
+                Err(DemoError::Stopped { .. }),
+            ) => {
+                follower.command("abort", is_unwinding).await?;
+                follower.until("the end of the abort", is_unwound).await?;
+                Ok(RunOutcome::Unwound)
+            }
+            (ExpectedOutcome::Aborted, Ok(RunOutcome::Completed)) => Err(DemoError::Unclean {
+                problems: vec![
+                    "the migration completed in spite of a fault after which it must fail"
+                        .to_owned(),
+                ],
+            }),
+            (_, ended) => ended,
+        }
+    }
+
+    async fn submit(&mut self, follower: &mut MigrationFollower<'_>) -> Result<(), DemoError> {
+        follower.ledger.set_phase(LedgerPhase::Copy);
+        drive::ready(follower.api).await?;
+        let plan = follower.plan(self.request).await?;
+        self.context.send_modify(|context| {
+            context.id = None;
+            context.rollback_requested = false;
+        });
+        follower.id = follower.api.submit(&plan).await?;
+        follower
+            .run_log
+            .write(&format!("submitted {}", follower.id));
+        let id = follower.id.clone();
+        self.context.send_modify(|context| context.id = Some(id));
+        Ok(())
+    }
+
+    async fn follow_path_once(
+        &mut self,
+        follower: &mut MigrationFollower<'_>,
+    ) -> Result<RunOutcome, DemoError> {
+        let path = self.path;
+        // The operator aborts as soon as the fault permits it, and does not wait for the gate.
+        let aborts_at_fault = path == OperatorPath::Abort && self.case.place.leg == PathLeg::Before;
+        let fault_progress = follower.fault_progress.clone();
+        let hasty = self.hasty;
+        let aborts_now = move || {
+            let fault_progress = *fault_progress.borrow();
+            aborts_at_fault
+                && (fault_progress == FaultProgress::Ended
+                    || (hasty && fault_progress == FaultProgress::Now))
+        };
+        let gate = |m: &MigrationStatus| {
+            m.state == MigrationState::Waiting || is_unwound(m) || aborts_now()
+        };
+        let migration = follower.until("the gate", gate).await?;
+        if is_unwound(&migration) {
+            return Ok(RunOutcome::Unwound);
+        }
+        if migration.state == MigrationState::Waiting
+            && (path != OperatorPath::Abort || aborts_at_fault && !aborts_now())
+        {
+            if !self.offline {
+                self.wait_for_writes(follower, LedgerPhase::CatchUp).await?;
+            }
+            if self.case.restores_source() {
+                self.equality.pause().await?;
+                let run = self.equality.run;
+                run.source_copy.save(&run.fleet, &run.run_log).await?;
+            }
+            follower.ledger.set_phase(LedgerPhase::Cutover);
+            let approved = |m: &MigrationStatus| m.state != MigrationState::Waiting;
+            follower.command("approve", approved).await?;
+            let flip = |m: &MigrationStatus| is_flipped(m) || is_unwound(m) || aborts_now();
+            let migration = follower.until("the flip", flip).await?;
+            if is_unwound(&migration) {
+                return Ok(RunOutcome::Unwound);
+            }
+        }
+        if path == OperatorPath::Abort {
+            let is_decided = |m: &MigrationStatus| is_unwinding(m) || is_flipped(m);
+            let migration = follower.command("abort", is_decided).await?;
+            if !is_flipped(&migration) {
+                follower.until("the end of the abort", is_unwound).await?;
+                return Ok(RunOutcome::Unwound);
+            }
+        }
+        self.after_the_flip(follower).await
+    }
+
+    async fn after_the_flip(
+        &mut self,
+        follower: &mut MigrationFollower<'_>,
+    ) -> Result<RunOutcome, DemoError> {
+        let holds = |m: &MigrationStatus| m.is_done(StepKind::Cutover);
+        follower.until("the hold", holds).await?;
+        self.wait_in_hold(follower).await?;
+        match self.path {
+            OperatorPath::Forward | OperatorPath::Abort => finish(follower).await,
+            OperatorPath::Back => {
+                self.roll_back(follower).await?;
+                let dropping = |m: &MigrationStatus| {
+                    m.hold_end.is_some() || m.step(StepKind::DropNew).is_some_and(is_begun)
+                };
+                follower.command("finish", dropping).await?;
+                let dropped = |m: &MigrationStatus| m.is_done(StepKind::DropNew);
+                follower
+                    .until("the removal of the new owner's rows", dropped)
+                    .await?;
+                Ok(RunOutcome::RolledBack)
+            }
+            OperatorPath::BackAndForth => {
+                self.roll_back(follower).await?;
+                let again = |m: &MigrationStatus| {
+                    m.hold_end.is_some() || m.state != MigrationState::RolledBack
+                };
+                follower.command("approve", again).await?;
+                let flipped = |m: &MigrationStatus| m.state == MigrationState::Flipped;
+                follower.until("the second flip", flipped).await?;
+                self.wait_in_hold(follower).await?;
+                finish(follower).await
+            }
+        }
+    }
+
+    /// Waits until the application has written and the fault has occurred. After the end of the fault it compares the
+    /// rows of both shards.
+    async fn wait_in_hold(
+        &mut self,
+        follower: &mut MigrationFollower<'_>,
+    ) -> Result<(), DemoError> {
+        if !self.case.restores_source() {
+            self.wait_for_writes(follower, LedgerPhase::After).await?;
+        }
+        let fault_progress = follower.fault_progress.clone();
+        let occurs_in_hold = self.case.place.leg == PathLeg::Flipped;
+        let hasty = self.hasty;
+        let has_ended = || match *fault_progress.borrow() {
+            // A fault of the hold must occur before the operator finishes the hold: otherwise no agent may reach its
+            // place.
+            FaultProgress::NotYet => !occurs_in_hold,
+            FaultProgress::Now => hasty,
+            FaultProgress::Ended => true,
+        };
+        follower.wait("the fault", has_ended).await?;
+        if self.case.restores_source() {
+            self.equality.workload.resume();
+            self.wait_for_writes(follower, LedgerPhase::After).await?;
+        }
+        // The old owner's rows of an offline migration are not updated.
+        // After a failover the promoted server has no slot. A restored source lacks the changes that the reverse stream
+        // had written. In both cases the old owner's rows stay outdated.
+        let restores_older_state =
+            self.case.fault == Fault::Failover || self.case.restores_source();
+        if hasty || self.offline || (occurs_in_hold && restores_older_state) {
+            return Ok(());
+        }
+        self.diverged += self.equality.differing().await?;
+        follower.last_change = Instant::now();
+        Ok(())
+    }
+
+    async fn roll_back(&self, follower: &mut MigrationFollower<'_>) -> Result<(), DemoError> {
+        self.context
+            .send_modify(|context| context.rollback_requested = true);
+        let was_requested = |m: &MigrationStatus| {
+            m.state == MigrationState::RolledBack
+                || m.step(StepKind::Rollback).is_some_and(is_begun)
+        };
+        follower.command("rollback", was_requested).await?;
+        let back = |m: &MigrationStatus| m.state == MigrationState::RolledBack;
+        follower.until("the end of the rollback", back).await?;
+        self.wait_for_writes(follower, LedgerPhase::After).await?;
+        if self.case.place.leg != PathLeg::Back || self.case.fault.permits_hasty_operator() {
+            return Ok(());
+        }
+        let fault_progress = follower.fault_progress.clone();
+        let has_ended = || *fault_progress.borrow() == FaultProgress::Ended;
+        follower.wait("the fault", has_ended).await
+    }
+
+    /// Waits until the application has written to moving keys in a phase.
+    async fn wait_for_writes(
+        &self,
+        follower: &mut MigrationFollower<'_>,
+        phase: LedgerPhase,
+    ) -> Result<(), DemoError> {
+        follower.ledger.set_phase(phase);
+        let ledger = follower.ledger;
+        let moving = || ledger.tally().moving_by_phase[phase.index()];
+        let goal = moving() + WRITES_BETWEEN_COMMANDS;
+        let what = format!("writes to moving keys in phase {phase}");
+        follower.wait(&what, || moving() >= goal).await
+    }
+}
+
+/// Returns the write-blocked windows of a migration's cutovers in both directions.
+fn windows(migration: &MigrationStatus) -> impl Iterator<Item = f64> {
+    let steps = [StepKind::Cutover, StepKind::Rollback];
+    let cuts = steps.map(|step| migration.output::<CutoverResult>(step));
+    cuts.into_iter().flatten().map(|cut| cut.write_block.total)
+}
+
+async fn finish(follower: &mut MigrationFollower<'_>) -> Result<RunOutcome, DemoError> {
+    let finished = |m: &MigrationStatus| m.hold_end.is_some() || m.is_done(StepKind::Hold);
+    follower.command("finish", finished).await?;
+    let completed = |m: &MigrationStatus| m.state == MigrationState::Completed;
+    follower.until("the end", completed).await?;
+    Ok(RunOutcome::Completed)
+}
+
+/// Returns whether an agent has executed the step.
+fn is_begun(step: &StepStatus) -> bool {
+    step.attempt > 0 && step.state != StepState::Skipped
+}
+
+fn is_unwinding(migration: &MigrationStatus) -> bool {
+    matches!(
+        migration.state,
+        MigrationState::Unwinding | MigrationState::Unwound
+    )
+}
+
+fn is_unwound(migration: &MigrationStatus) -> bool {
+    migration.state == MigrationState::Unwound
+}
