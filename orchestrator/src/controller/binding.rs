@@ -104,9 +104,8 @@ impl LeaseProof<'_> {
         let bound = owner.secret.as_ref()?;
         match self.secret {
             None => Some(NotOwnerReason::NoSecret),
-            Some(shown) => {
-                (!SecretDigest::of_wire(shown).is_equal(bound)).then_some(NotOwnerReason::OtherSecret)
-            }
+            Some(shown) => (!SecretDigest::of_wire(shown).is_equal(bound))
+                .then_some(NotOwnerReason::OtherSecret),
         }
     }
 }

@@ -109,9 +109,8 @@ impl Controller {
         // Read after the inspection: a migration that has begun since then counts as unfinished.
         let input = self.sweep_input(request).await?;
         let mut tasks = Vec::new();
-        for (shard, (leftovers, sweeps)) in reached
-            .into_iter()
-            .zip(decide_sweeps(&input, &inventories))
+        for (shard, (leftovers, sweeps)) in
+            reached.into_iter().zip(decide_sweeps(&input, &inventories))
         {
             report.leftovers.extend(leftovers);
             if !sweeps.is_empty() {

@@ -62,7 +62,7 @@ impl Servers {
         bare.batch_execute("set search_path = public")
             .await
             .unwrap();
-        let tables = servers.shop.schema();
+        let tables = servers.shop.create_tables_sql();
         bare.batch_execute(&tables).await.unwrap();
         bare.close().await;
         servers
@@ -102,7 +102,7 @@ impl Split<'_> {
         let marker = "create table public.marker (id int)";
         self.source.batch_execute(marker).await.unwrap();
         self.target.batch_execute(marker).await.unwrap();
-        let at = self.servers.shop.split_at();
+        let at = self.servers.shop.first_upper_tenant();
         let tables = shop::TABLES.map(|table| {
             let key = if table == "tenants" {
                 "id"
@@ -131,7 +131,7 @@ impl Split<'_> {
     }
 
     fn insert(&self, op: i64) -> String {
-        let tenant = self.servers.shop.split_at();
+        let tenant = self.servers.shop.first_upper_tenant();
         format!(
             "insert into public.ledger (tenant_id, op, client, kind) values ({tenant}, {op}, 1, 'x')"
         )
@@ -140,7 +140,10 @@ impl Split<'_> {
     fn acknowledged(&self, op: i64, synchronous: bool) {
         let entry = TransactionEntry {
             op,
-            key: self.servers.shop.key(self.servers.shop.split_at()),
+            key: self
+                .servers
+                .shop
+                .key(self.servers.shop.first_upper_tenant()),
             client: 1,
             phase: LedgerPhase::Cutover,
             outcome: TransactionOutcome::Acknowledged,

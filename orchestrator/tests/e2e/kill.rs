@@ -15,7 +15,7 @@ async fn killed(process_at_step: &str) -> RunReport {
 #[tokio::test]
 async fn agent_at_copy() {
     let report = killed("agent@copy").await;
-    assert_eq!(report.attempts, 1);
+    assert_eq!(report.submitted_migrations, 1);
     assert!(report.kill.as_ref().unwrap().first_row_after_ms.is_some());
     // The copy was half done: what is copied again are the chunks in flight, and the copy has many more.
     assert!(report.bytes_copied_twice <= 2 * report.largest_chunk_bytes);
@@ -28,7 +28,10 @@ async fn agent_at_copy() {
 #[tokio::test]
 async fn agent_at_catch_up() {
     let report = killed("agent@catch_up").await;
-    assert_eq!((report.attempts, report.bytes_copied_twice), (1, 0));
+    assert_eq!(
+        (report.submitted_migrations, report.bytes_copied_twice),
+        (1, 0)
+    );
 }
 
 #[tokio::test]
@@ -39,7 +42,10 @@ async fn agent_at_cutover() {
 #[tokio::test]
 async fn controller_at_copy() {
     let report = killed("controller@copy").await;
-    assert_eq!((report.attempts, report.bytes_copied_twice), (1, 0));
+    assert_eq!(
+        (report.submitted_migrations, report.bytes_copied_twice),
+        (1, 0)
+    );
 }
 
 #[tokio::test]

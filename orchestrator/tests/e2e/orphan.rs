@@ -10,11 +10,14 @@ const ALLOWANCE: i64 = 1_500;
 
 async fn orphaned(moment: &str) -> OrphanedCutover {
     let report = demo(&format!("--orphan {moment}")).await;
-    assert_eq!((report.result, report.attempts), (RunOutcome::Completed, 1));
+    assert_eq!(
+        (report.result, report.submitted_migrations),
+        (RunOutcome::Completed, 1)
+    );
     let orphan = report.orphan.unwrap();
     assert_eq!(orphan.fail_point, format!("cutover.{moment}"));
     // At no time had the keys two owners.
-    assert_eq!(orphan.target_took, 0);
+    assert_eq!(orphan.target_accepted, 0);
     let codes: Vec<&str> = orphan.target_refused.keys().map(String::as_str).collect();
     assert_eq!(codes, ["SM002"]);
     orphan

@@ -47,7 +47,7 @@ async fn a_pause_in_each_step_of_one_migration_loses_nothing() {
     let report = demo(&flags("pause-in", &FORWARD)).await;
     assert_eq!(report.result, RunOutcome::Completed);
     assert_eq!(report.paused_in, FORWARD);
-    assert_eq!(report.attempts, 1);
+    assert_eq!(report.submitted_migrations, 1);
 }
 
 #[tokio::test]

@@ -202,7 +202,9 @@ async fn find_event_triggers(
         let kind = ObjectKind::EventTrigger;
         let id = migration_in(&name, DDL_PREFIX, |end| matches!(end, "end" | "drop"));
         match id {
-            Some(id) if has_our_form => add_object(found, kind, name, None, ObjectOwner::Migration(id)),
+            Some(id) if has_our_form => {
+                add_object(found, kind, name, None, ObjectOwner::Migration(id))
+            }
             _ => add_similar(
                 found,
                 format!("event trigger {name}"),
