@@ -59,9 +59,10 @@ impl Consent {
             return Ok(true);
         }
         if !std::io::stdin().is_terminal() {
-            return Err(CliError::Usage(format!(
+            return Err(CliError::Usage(
                 "nothing was changed: a confirmation is required and there is no terminal; with --yes no confirmation is required"
-            )));
+                    .to_owned(),
+            ));
         }
         super::out::write_message(format_args!("{what}\nType {name} to continue: "));
         read_confirmation(name, std::io::stdin().lock()).map(|()| true)

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use connect::Connected;
 use plans::failure::StepCode;
-use plans::id::AttemptNo;
+use plans::id::{AttemptNo, MapVersion};
 use plans::names::Direction;
 use plans::step::cutover::{CutoverResult, WriteBlockTimes};
 use plans::wire::{CutoverAnswer, CutoverQuery, Markers};
@@ -32,7 +32,7 @@ use crate::shard::register::RegisterSetting;
 use crate::shard::sequences;
 use crate::steps::dirty;
 use crate::steps::verify;
-use crate::stream::ApplyStream;
+use crate::stream::{ApplyStream, PromptCommits};
 
 /// If a permission to seal is older than this, the agent requests it again. The controller that granted it may have
 /// died; if the agent sealed then, the keys would stay closed until another controller leads.
@@ -98,21 +98,7 @@ pub(super) async fn run_attempt(
         old_stream: None,
         times: WriteBlockTimes::default(),
     };
-    run_until_deadline(deadlines.seal, "before the seal", cutover.fence_and_drain()).await?;
-    let comparison_deadline = deadlines
-        .seal
-        .min(Instant::now() + max_comparison_time(budget(context)));
-    let dirty_keys =
-        run_until_deadline(comparison_deadline, COMPARING, cutover.compare_dirty_keys()).await?;
-    run_until_deadline(
-        deadlines.seal,
-        "before the seal",
-        cutover.renew_permission(),
-    )
-    .await?;
-    run_until_deadline(deadlines.flip, "after the seal", cutover.seal()).await?;
-    drop(prompt_commits);
-    let version = cutover.flip().await?;
+    let (version, dirty_keys) = fence_to_flip(&mut cutover, prompt_commits).await?;
     let open_started = Instant::now();
     open_new_owner(
         context,
@@ -147,6 +133,31 @@ pub(super) async fn run_attempt(
             .map(|(before, after)| after - before),
         storage: facts.new_owner_storage.clone(),
     })
+}
+
+/// Runs an attempt from the fence (C3) to the flip. Returns the new version of the map, and the number of compared
+/// dirty keys.
+async fn fence_to_flip(
+    cutover: &mut CutoverAttempt<'_>,
+    prompt_commits: Option<PromptCommits>,
+) -> Result<(MapVersion, i64), StepError> {
+    let deadlines = cutover.deadlines;
+    run_until_deadline(deadlines.seal, "before the seal", cutover.fence_and_drain()).await?;
+    let comparison_deadline = deadlines
+        .seal
+        .min(Instant::now() + max_comparison_time(budget(cutover.context)));
+    let dirty_keys =
+        run_until_deadline(comparison_deadline, COMPARING, cutover.compare_dirty_keys()).await?;
+    run_until_deadline(
+        deadlines.seal,
+        "before the seal",
+        cutover.renew_permission(),
+    )
+    .await?;
+    run_until_deadline(deadlines.flip, "after the seal", cutover.seal()).await?;
+    drop(prompt_commits);
+    let version = cutover.flip().await?;
+    Ok((version, dirty_keys))
 }
 
 pub(super) fn budget(context: &StepContext) -> Duration {
