@@ -8,7 +8,7 @@ use crate::key_set::KeySet;
 use crate::request::{Mode, Options};
 use crate::shard_map::{Sequences, Strategy};
 use crate::survey::Trial;
-use crate::table::MovingTable;
+use crate::table::{MovingTable, TableName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -36,6 +36,28 @@ pub struct Estimate {
     /// The longest time in milliseconds for which an attempt may refuse writes to the moving keys. Offline: until the
     /// flip.
     pub write_stop_budget_ms: u32,
+    /// The same figures for each moving table, in the order of the tables. Plans of earlier versions have none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tables: Vec<MovingRowsEstimate>,
+}
+
+impl Estimate {
+    /// Returns the figures of one table, if the estimate has them.
+    #[must_use]
+    pub fn of(&self, table: &TableName) -> Option<&MovingRowsEstimate> {
+        self.tables.iter().find(|estimate| &estimate.table == table)
+    }
+}
+
+/// Estimated figures of one table of a move.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MovingRowsEstimate {
+    /// The table.
+    pub table: TableName,
+    /// The number of its rows that move.
+    pub rows: i64,
+    /// The heap bytes of these rows.
+    pub bytes: i64,
 }
 
 /// A dependency: another move for which a move waits.

@@ -3,7 +3,7 @@
 use crate::failure::Severity;
 use crate::plan::{MoveTrial, Plan, PlannedMove, TargetState, Until};
 use crate::request::Mode;
-use crate::table::{CopyBy, TableKey, stream_format};
+use crate::table::{CopyBy, MovingTable, TableKey, stream_format};
 use std::borrow::Cow;
 use std::fmt::Write;
 
@@ -29,9 +29,8 @@ pub fn plan_summary(plan: &Plan) -> String {
     for planned in &plan.moves {
         let _ = write_move(&mut out, plan, planned);
         let tables = planned.moving.tables.iter();
-        let names: Vec<String> = tables.map(|table| table.table.to_string()).collect();
-        let names = names.join(", ");
-        let _ = writeln!(out, "  {:<16} {}", "tables", one_line(&names));
+        let texts: Vec<String> = tables.map(|table| with_rows(planned, table)).collect();
+        let _ = writeln!(out, "  {:<16} {}", "tables", texts.join(", "));
     }
     write_end(&mut out, plan);
     out
@@ -197,6 +196,16 @@ fn write_details(out: &mut String, planned: &PlannedMove) -> std::fmt::Result {
     write_tables(out, planned)
 }
 
+/// Returns the name of a table with the estimated number of its moving rows.
+fn with_rows(planned: &PlannedMove, table: &MovingTable) -> String {
+    let name = table.table.to_string();
+    let name = one_line(&name);
+    match planned.estimate.of(&table.table) {
+        Some(estimate) => format!("{name} (about {} rows)", estimate.rows),
+        None => name.into_owned(),
+    }
+}
+
 /// Writes the tables that move, and how each one moves.
 fn write_tables(out: &mut String, planned: &PlannedMove) -> std::fmt::Result {
     let moving = &planned.moving;
@@ -207,11 +216,19 @@ fn write_tables(out: &mut String, planned: &PlannedMove) -> std::fmt::Result {
             TableKey::Through(through) => format!("through {}", through.parent),
             TableKey::Reference => "reference".to_owned(),
         };
+        let moves = planned.estimate.of(&table.table).map(|estimate| {
+            format!(
+                "about {} rows, {} of ",
+                estimate.rows,
+                bytes(estimate.bytes)
+            )
+        });
         writeln!(
             out,
-            "    {:<32} {:<20} the table has about {} rows, {}",
+            "    {:<32} {:<20} {}about {} rows, {}",
             one_line(&table.table.to_string()),
             one_line(&key),
+            moves.unwrap_or_else(|| "of ".to_owned()),
             table.rows,
             bytes(table.bytes)
         )?;

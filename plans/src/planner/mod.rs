@@ -26,7 +26,10 @@ use crate::graph::{StepGraph, StepNode};
 use crate::id::{MapName, ShardName, StepId};
 use crate::inspection::Load;
 use crate::key_set::KeySet;
-use crate::plan::{API_VERSION, After, Estimate, Move, MoveTrial, Plan, PlannedMove, TargetState};
+use crate::plan::{
+    API_VERSION, After, Estimate, Move, MoveTrial, MovingRowsEstimate, Plan, PlannedMove,
+    TargetState,
+};
 use crate::request::{Measure, Mode, Options, Request, Schema};
 use crate::shard_map::{MapSettings, ShardMap};
 use crate::step::{FORWARD, OFFLINE, StepKind};
@@ -232,6 +235,7 @@ pub fn plan(
             rows: sum(|e| e.rows),
             bytes: sum(|e| e.bytes),
             write_stop_budget_ms: options.write_stop_budget_ms,
+            tables: Vec::new(),
         },
         options,
         moves,
@@ -271,7 +275,13 @@ fn planned_move(
         let part = i128::from(amount) * i128::from(ppm) / 1_000_000;
         i64::try_from(part).unwrap_or(i64::MAX)
     };
-    let tables = || survey.tables.iter().zip(&survey.moving_ppm);
+    let tables = survey.tables.iter().zip(&survey.moving_ppm);
+    let tables = tables.map(|(table, ppm)| MovingRowsEstimate {
+        table: table.table.clone(),
+        rows: moving_part(table.rows, *ppm),
+        bytes: moving_part(table.bytes, *ppm),
+    });
+    let tables: Vec<MovingRowsEstimate> = tables.collect();
     Ok(PlannedMove {
         id: outlined.id,
         after: outlined.after,
@@ -281,13 +291,10 @@ fn planned_move(
         drop_tables: outlined.drop_tables,
         schema_fingerprint: survey.schema_fingerprint.clone(),
         estimate: Estimate {
-            rows: tables()
-                .map(|(table, ppm)| moving_part(table.rows, *ppm))
-                .sum(),
-            bytes: tables()
-                .map(|(table, ppm)| moving_part(table.bytes, *ppm))
-                .sum(),
+            rows: tables.iter().map(|table| table.rows).sum(),
+            bytes: tables.iter().map(|table| table.bytes).sum(),
             write_stop_budget_ms: options.write_stop_budget_ms,
+            tables,
         },
         moving: Move {
             source: outlined.source,

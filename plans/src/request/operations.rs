@@ -1,4 +1,6 @@
 //! The operations that a request can contain.
+//!
+//! The fields for sources and targets also accept the names that other operations and the command line use.
 
 use super::options::{Mode, Options};
 use crate::id::{MapName, ShardName};
@@ -19,9 +21,11 @@ pub struct Split {
     /// The shard map.
     pub map: MapName,
     /// The shard whose keys are divided.
+    #[serde(alias = "from")]
     pub source: ShardName,
     /// The parts. Together they contain exactly the keys of one mapping of the source, or all keys that it owns.
     #[schemars(length(min = 2))]
+    #[serde(alias = "to", alias = "targets")]
     pub into: Vec<Part>,
     /// The measure of load by which the planner finds the split points. Each part then has a shard and optionally a
     /// share, but no keys.
@@ -74,8 +78,10 @@ pub struct Merge {
     pub map: MapName,
     /// The shards whose keys are moved.
     #[schemars(length(min = 1))]
+    #[serde(alias = "from")]
     pub sources: Vec<ShardName>,
     /// The shard that owns the keys afterwards: one of the sources, another live shard, or a new one.
+    #[serde(alias = "to", alias = "target")]
     pub into: ShardName,
     /// Each sharded table (`schema.name`, or a name without schema in `public`) and its key column or columns.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -113,8 +119,10 @@ pub struct MoveOperation {
 #[serde(deny_unknown_fields)]
 pub struct MoveEntry {
     /// The shard that owns the keys before the move.
+    #[serde(alias = "from")]
     pub source: ShardName,
     /// The shard that owns the keys after the move.
+    #[serde(alias = "to", alias = "into")]
     pub target: ShardName,
     /// The keys. Without them, all keys of the source move.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -133,6 +141,7 @@ pub struct Isolate {
     /// The tenant's key. In a hash map its whole virtual shard moves.
     pub key: Key,
     /// The shard that receives the key.
+    #[serde(alias = "to", alias = "into")]
     pub target: ShardName,
     /// Each sharded table (`schema.name`, or a name without schema in `public`) and its key column or columns.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -152,9 +161,15 @@ pub struct Drain {
     /// The shard map.
     pub map: MapName,
     /// The shard whose keys move.
+    #[serde(alias = "from")]
     pub source: ShardName,
     /// The shards to which the keys may move. Without a list, these are all other shards of the map.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        alias = "to",
+        alias = "into"
+    )]
     pub targets: Vec<ShardName>,
     /// How the load of keys is measured.
     #[serde(default = "by_rows")]
@@ -183,7 +198,12 @@ pub struct Rebalance {
     #[serde(default = "by_rows")]
     pub by: Measure,
     /// Shards that receive keys in addition to the shards that own keys now: new shards.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        alias = "to",
+        alias = "targets"
+    )]
     pub onto: Vec<ShardName>,
     /// By how many percent a shard may exceed its fair share.
     #[serde(default = "ten_percent")]

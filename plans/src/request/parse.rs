@@ -89,6 +89,9 @@ const FIELDS: [&str; 19] = [
     "options",
 ];
 
+/// Other names of the fields for sources and targets.
+const ALIASES: [&str; 2] = ["from", "to"];
+
 /// A mapping with only known fields.
 #[derive(Deserialize)]
 struct KnownFields(
@@ -105,7 +108,7 @@ impl TryFrom<String> for KnownField {
     type Error = String;
 
     fn try_from(name: String) -> Result<Self, String> {
-        if FIELDS.contains(&name.as_str()) {
+        if FIELDS.contains(&name.as_str()) || ALIASES.contains(&name.as_str()) {
             return Ok(Self(name));
         }
         let meant = nearest_name(&name, FIELDS).unwrap_or(OPERATION);

@@ -345,3 +345,45 @@ fn the_message_of_a_refused_plan_counts_its_findings() {
     assert_eq!(of(1), "1 thing must be fixed first");
     assert_eq!(of(12), "12 things must be fixed first");
 }
+
+#[test]
+fn each_operation_accepts_the_other_names_of_sources_and_targets() {
+    let pairs = [
+        (
+            "{operation: split, map: m, source: a, into: [{shard: a, keys: {from: 1, to: 5}}, {shard: b, keys: {from: 5, to: 9}}]}",
+            "{operation: split, map: m, from: a, to: [{shard: a, keys: {from: 1, to: 5}}, {shard: b, keys: {from: 5, to: 9}}]}",
+        ),
+        (
+            "{operation: merge, map: m, sources: [a, b], into: c}",
+            "{operation: merge, map: m, from: [a, b], to: c}",
+        ),
+        (
+            "{operation: merge, map: m, sources: [a, b], into: c}",
+            "{operation: merge, map: m, sources: [a, b], target: c}",
+        ),
+        (
+            "{operation: move, map: m, moves: [{source: a, target: b}]}",
+            "{operation: move, map: m, moves: [{from: a, to: b}]}",
+        ),
+        (
+            "{operation: isolate, map: m, key: 7, target: b}",
+            "{operation: isolate, map: m, key: 7, to: b}",
+        ),
+        (
+            "{operation: drain, map: m, source: a, targets: [b]}",
+            "{operation: drain, map: m, from: a, into: [b]}",
+        ),
+        (
+            "{operation: rebalance, map: m, onto: [b]}",
+            "{operation: rebalance, map: m, to: [b]}",
+        ),
+    ];
+    for (documented, other) in pairs {
+        let read =
+            |text: &str| Request::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        assert_eq!(read(other), read(documented));
+    }
+    let twice = "{operation: isolate, map: m, key: 7, target: b, to: c}";
+    let error = Request::parse(twice).expect_err("two targets").to_string();
+    assert!(error.contains("duplicate"), "{error}");
+}
