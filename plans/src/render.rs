@@ -216,22 +216,22 @@ fn write_tables(out: &mut String, planned: &PlannedMove) -> std::fmt::Result {
             TableKey::Through(through) => format!("through {}", through.parent),
             TableKey::Reference => "reference".to_owned(),
         };
-        let moves = planned.estimate.of(&table.table).map(|estimate| {
-            format!(
-                "about {} rows, {} of ",
+        let amount = match planned.estimate.of(&table.table) {
+            Some(estimate) => format!(
+                "about {} of {} rows move, {} of {}",
                 estimate.rows,
-                bytes(estimate.bytes)
-            )
-        });
-        writeln!(
-            out,
-            "    {:<32} {:<20} {}about {} rows, {}",
-            one_line(&table.table.to_string()),
-            one_line(&key),
-            moves.unwrap_or_else(|| "of ".to_owned()),
-            table.rows,
-            bytes(table.bytes)
-        )?;
+                table.rows,
+                bytes(estimate.bytes),
+                bytes(table.bytes)
+            ),
+            None => format!(
+                "the table has about {} rows, {}",
+                table.rows,
+                bytes(table.bytes)
+            ),
+        };
+        let (name, key) = (table.table.to_string(), one_line(&key));
+        writeln!(out, "    {:<32} {key:<20} {amount}", one_line(&name))?;
         let predicate = table.predicate(&moving.keys, "");
         writeln!(out, "        where {}", one_line(&predicate))?;
         let by = match table.copy_by {

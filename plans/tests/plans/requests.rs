@@ -72,7 +72,7 @@ fn an_unknown_field_is_refused_with_the_known_ones() {
     let (line, column, message) = refused("source: a", "sorce: a");
     assert_eq!((line, column), (3, 1));
     assert!(
-        message.contains("unknown field `sorce`, expected one of map, source, into, even, tables"),
+        message.contains("unknown field `sorce`, expected one of map, from, source, into, targets, to, even, tables"),
         "{message}"
     );
     let (line, column, message) = refused("  copy_streams: 2", "  streams: 2");
