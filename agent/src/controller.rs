@@ -266,30 +266,7 @@ impl Controller {
         dispatch: &Dispatch,
         records: &[CleanupRecord],
     ) -> Result<(), ControllerError> {
-        self.post_cleanup_records(dispatch, "cleanup-records", records)
-            .await
-    }
-
-    /// Records that objects were removed.
-    ///
-    /// # Errors
-    /// [`ControllerError`]
-    pub async fn record_removal(
-        &self,
-        dispatch: &Dispatch,
-        records: &[CleanupRecord],
-    ) -> Result<(), ControllerError> {
-        self.post_cleanup_records(dispatch, "cleanup-records/done", records)
-            .await
-    }
-
-    /// Sends cleanup records for the migration of a dispatch.
-    async fn post_cleanup_records(
-        &self,
-        dispatch: &Dispatch,
-        endpoint: &'static str,
-        records: &[CleanupRecord],
-    ) -> Result<(), ControllerError> {
+        let endpoint = "cleanup-records";
         let path = format!("/api/v1/migrations/{}/{endpoint}", dispatch.migration);
         let call = ControllerCall {
             endpoint,

@@ -92,16 +92,22 @@ async fn find_identity_problem(
     if has_identity && is_ordinary {
         return Ok(None);
     }
-    let problem = if is_ordinary {
-        "it has no replica identity, so its updates would fail while it is published; its writes were not counted"
+    let (problem, remedy) = if is_ordinary {
+        (
+            "it has no replica identity, so its updates would fail while it is published; its writes were not counted",
+            format!("give {} a primary key", table.table),
+        )
     } else {
-        "it is no ordinary logged table, so its writes were not counted"
+        (
+            "it is no ordinary logged table, so its writes were not counted",
+            "measure the load by rows or bytes; an unlogged table becomes logged by ALTER TABLE ... SET LOGGED".to_owned(),
+        )
     };
     Ok(Some(Finding::new(
         "load.identity",
         format!("shard {shard}, table {}", table.table),
         problem,
-        format!("give {} a primary key", table.table),
+        remedy,
     )))
 }
 

@@ -267,11 +267,14 @@ impl KeeperTask {
         self.walsender_absence.clear();
         let upstream = &self.spec.upstream.name;
         dual_write::add_name(self.client()?, &self.spec.token, &self.name).await?;
-        // The situation may have changed while the name was added. Then the keeper removes the name again. It reports
-        // `CONTENDED` for every reason.
-        if self.reason_against_synchronous().is_some() || self.is_in_contention().await? {
+        // The situation may have changed while the name was added. Then the keeper removes the name again.
+        let mut why = self.reason_against_synchronous();
+        if why.is_none() && self.is_in_contention().await? {
+            why = Some(CONTENDED);
+        }
+        if let Some(why) = why {
             self.not_before = Instant::now() + random_delay(self.spec.dual_write.limit);
-            return self.remove_name(CONTENDED).await;
+            return self.remove_name(why).await;
         }
         tracing::info!(shard = %upstream, "dual-write is synchronous");
         Ok(())
