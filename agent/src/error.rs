@@ -234,9 +234,6 @@ pub(crate) fn retry_of(class: Class) -> RetryClass {
 }
 
 #[cfg(test)]
-mod code_tests;
-
-#[cfg(test)]
 mod tests {
     use super::*;
     use connect::{Dsn, Session, Walsender};

@@ -17,6 +17,8 @@ pub(crate) mod schema;
 pub(crate) mod shard;
 pub(crate) mod shared_scan;
 pub(crate) mod spool;
+#[cfg(test)]
+mod step_code_tests;
 pub(crate) mod steps;
 pub mod stream;
 pub(crate) mod throttle;

@@ -175,12 +175,12 @@ impl Map {
     /// [`RouteError`] if no shard owns the key, if the value is not a key of this map, or if the map is too old
     /// ([`Options::max_staleness`]).
     pub fn shard_for(&self, key: impl IntoKey) -> Result<ShardName, RouteError> {
-        let (_, shard) = self.look_up(&key.into_key())?;
+        let (_, shard) = self.key_and_shard(&key.into_key())?;
         Ok(shard)
     }
 
     /// Returns the key in the map's type, and its shard. Counts the lookup.
-    fn look_up(&self, key: &Key) -> Result<(Key, ShardName), RouteError> {
+    fn key_and_shard(&self, key: &Key) -> Result<(Key, ShardName), RouteError> {
         let counters = &self.inner.counters;
         increment(&counters.lookups);
         let found = self.inner.fresh_routes().and_then(|routes| {
@@ -250,7 +250,7 @@ impl Map {
         E: Into<BoxError>,
         F: for<'t> FnMut(&'t Transaction) -> BoxFuture<'t, Result<T, E>>,
     {
-        let (key, _) = self.look_up(&key.into_key())?;
+        let (key, _) = self.key_and_shard(&key.into_key())?;
         let begun = Instant::now();
         let settings = &self.inner.options;
         let mut pauses = Pauses::new(settings.first_pause, settings.longest_pause);

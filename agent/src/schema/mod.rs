@@ -139,7 +139,7 @@ pub(crate) async fn write(client: &Connected, target: u32) -> Result<DumpedSchem
     let closed = reader::close(client).await;
     let graph = graph?;
     closed?;
-    let order = order::creation_order(&graph).map_err(|unordered| {
+    let order = order::sort_for_creation(&graph).map_err(|unordered| {
         let names = unordered.iter().map(|index| label(&graph.objects[*index]));
         let names: Vec<String> = names.collect();
         cycle_error(

@@ -8,7 +8,7 @@ use super::reader::SchemaGraph;
 ///
 /// # Errors
 /// Returns the indexes of objects that depend on each other, and of their dependents.
-pub(super) fn creation_order(graph: &SchemaGraph) -> Result<Vec<usize>, Vec<usize>> {
+pub(super) fn sort_for_creation(graph: &SchemaGraph) -> Result<Vec<usize>, Vec<usize>> {
     // For each object, the number of its dependencies that are not in `order` yet.
     let mut missing: Vec<usize> = graph.needs.iter().map(BTreeSet::len).collect();
     let mut dependents = vec![Vec::new(); graph.objects.len()];
@@ -80,7 +80,7 @@ mod tests {
             (SchemaObjectKind::Table, "t", &[]),
             (SchemaObjectKind::View, "z", &[]),
         ]);
-        assert_eq!(creation_order(&graph), Ok(vec![2, 1, 3, 0]));
+        assert_eq!(sort_for_creation(&graph), Ok(vec![2, 1, 3, 0]));
     }
 
     #[test]
@@ -90,6 +90,6 @@ mod tests {
             (SchemaObjectKind::Table, "t", &[0]),
             (SchemaObjectKind::Table, "u", &[]),
         ]);
-        assert_eq!(creation_order(&graph), Err(vec![0, 1]));
+        assert_eq!(sort_for_creation(&graph), Err(vec![0, 1]));
     }
 }

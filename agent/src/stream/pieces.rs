@@ -206,7 +206,7 @@ async fn execute(
     let executed = lanes.execute(&spec, &prepared).await;
     executed.map_err(|error| {
         if piece.compacted {
-            error_to_retry_in_order(error)
+            error_to_retry_in_sequence(error)
         } else {
             error
         }
@@ -221,7 +221,7 @@ async fn execute(
 /// Returns a transient error if the stream must read the changes again and apply them in their order. A compacted piece
 /// can violate a unique or exclusion constraint that was created after the stream began, although the changes in their
 /// order do not.
-fn error_to_retry_in_order(error: StepError) -> StepError {
+fn error_to_retry_in_sequence(error: StepError) -> StepError {
     let violations = ["23505", "23P01"];
     if error
         .sqlstate()

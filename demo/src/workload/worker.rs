@@ -80,9 +80,9 @@ impl Worker {
         let plan = self.choose();
         let phase = self.shared.ledger.phase();
         let (outcome, attempt) = self.perform(&plan).await;
-        let is_placed_order = outcome == TransactionOutcome::Acknowledged
+        let is_acknowledged_purchase = outcome == TransactionOutcome::Acknowledged
             && matches!(plan.kind, TransactionKind::Order { .. });
-        if is_placed_order && self.placed_orders.len() < MAX_REMEMBERED_ORDERS {
+        if is_acknowledged_purchase && self.placed_orders.len() < MAX_REMEMBERED_ORDERS {
             self.placed_orders.push(PlacedOrder {
                 tenant: plan.tenant,
                 op: plan.op,

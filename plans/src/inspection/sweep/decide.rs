@@ -463,7 +463,7 @@ fn decide_released_keys(
     shard: &ShardName,
     released: &ReleasedKeys,
 ) -> (SweepVerdict, String) {
-    let owner_is_given = input.owners.contains_key(&released.map);
+    let owner_is_named = input.owners.contains_key(&released.map);
     match owned_keys_on(input, &released.map, shard, &released.keys) {
         None => (
             SweepVerdict::Decide,
@@ -479,7 +479,7 @@ fn decide_released_keys(
                 released.keys
             ),
         ),
-        Some(_) if owner_is_given => (
+        Some(_) if owner_is_named => (
             SweepVerdict::Remove,
             "this shard owns the keys: it accepts writes to them again".to_owned(),
         ),
