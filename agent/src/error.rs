@@ -217,7 +217,7 @@ fn hint_of(error: &tokio_postgres::Error) -> Option<String> {
 /// Returns how to fix the error; if this is not known, the server's own hint.
 pub(crate) fn hint_of_sqlstate(state: &str, server_hint: Option<String>) -> Option<String> {
     let hint = match state {
-        "53100" => "make room on the server's disk, then `resume`",
+        "53100" => "free space on the server's disk, then `resume`",
         "42501" => "grant the missing privilege to the agent's role, then `resume`",
         "28P01" | "28000" => "correct the password or the server's pg_hba.conf, then `resume`",
         _ => return server_hint,
@@ -265,7 +265,7 @@ mod tests {
     #[tokio::test]
     async fn a_full_disk_has_one_code_and_remedy_at_a_login_and_in_a_statement() {
         for (state, code, hint) in [
-            ("53100", "sql.53100", "make room on the server's disk"),
+            ("53100", "sql.53100", "free space on the server's disk"),
             ("28P01", "connect", "check user and password"),
             ("SM008", "shard.other_database", ""),
         ] {

@@ -15,7 +15,7 @@ async fn top_shows_what_waits_for_somebody_and_leaves_the_terminal_as_it_was() {
         text.contains("no migration is running; 0 have ended"),
         "{text}"
     );
-    assert!(text.contains("no agent has spoken"), "{text}");
+    assert!(text.contains("no agent has ever connected"), "{text}");
 
     let agent = server.agent("x", "x1");
     let id = server.apply(&agent, "").await;

@@ -140,7 +140,7 @@ async fn what_captured_rows_cannot_follow_is_refused_on_both_sides_too() {
         (
             "retyped",
             "alter table public.item alter v type varchar(9)",
-            "its type went from text",
+            "its type changed from text",
         ),
         (
             "renamed",

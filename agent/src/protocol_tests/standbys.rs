@@ -58,7 +58,10 @@ async fn one_that_never_says_what_it_has_on_disk_is_behind_until_it_is_left_out(
     })
     .await;
     let list = lagging_standbys(&session, None, &[]).await.expect("listed");
-    assert!(list[0].contains("standby 'quiet' never says"), "{list:?}");
+    assert!(
+        list[0].contains("standby 'quiet' never reports"),
+        "{list:?}"
+    );
     let waived = [String::from("quiet")];
     let list = lagging_standbys(&session, Some(now), &waived)
         .await

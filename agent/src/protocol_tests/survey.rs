@@ -318,7 +318,7 @@ async fn a_table_that_holds_the_key_under_another_name_is_reported() {
     refuses(
         &survey,
         "through.online",
-        "its own source_id is the key",
+        "its own column source_id contains the key",
         "list it under `tables` in the place of `through`: public.edge: source_id",
     );
     let held = KeyColumns(vec!["source_id".to_owned()]);

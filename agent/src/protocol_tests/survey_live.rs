@@ -137,7 +137,7 @@ async fn a_constraint_that_cannot_be_compared_is_refused_by_name() {
         &survey,
         "target.clash_unknown",
         "good_spot_excl",
-        "add the key",
+        "add the columns of the shard key",
     );
 }
 

@@ -6,7 +6,7 @@ use plans::step::StepKind;
 
 /// What the failure must say: its code, and a word of its remedy.
 const PASSWORD: (&str, &str) = ("connect", "password");
-const DISK: (&str, &str) = ("sql.53100", "make room");
+const DISK: (&str, &str) = ("sql.53100", "free space");
 const DOWN: (&str, &str) = ("", "");
 const BOTH: [StepKind; 2] = [StepKind::Copy, StepKind::CatchUp];
 
