@@ -285,7 +285,7 @@ async fn stale_plans(fleet: &Fleet) {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(4), "{said}");
     for word in [
-        "map whole version 1",
+        "version 1 of map whole",
         "now at version 2",
         "hint: make a new plan",
     ] {
