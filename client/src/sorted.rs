@@ -93,8 +93,9 @@ impl PositionEstimates {
         usize::try_from(distance >> self.shift).ok()
     }
 
-    /// Returns the run of entries that contains the neighbours of the entry with this distance from the least one.
-    /// `entries` is the number of all entries. `None`: the part has too many entries.
+    /// Returns the run of entries of the part that contains this distance from the least entry. All entries before the
+    /// run are less, all after it are greater. `entries` is the number of all entries. `None`: the part has too many
+    /// entries, or the table has no such part.
     fn run(&self, distance: u64, entries: usize) -> Option<(usize, usize)> {
         let part = self.part_of(distance)?;
         let index = |before: &u32| usize::try_from(*before).unwrap_or(usize::MAX);
@@ -135,14 +136,17 @@ impl<K: MaybeNumber, V> Sorted<K, V> {
         self.entries.get(up_to.checked_sub(1)?)
     }
 
-    /// Returns the run of entries that contains the neighbours of `key`, or `None` if it is below all entries.
+    /// Returns a run of entries: all entries before it are below `key`, and all after it are above. `None` if `key` is
+    /// below all entries.
     fn run_by_samples(&self, key: &K) -> Option<(usize, usize)> {
         let mut run = (0, usize::MAX);
         for level in &self.samples {
-            let up_to = count_while(level, run, |sample| sample <= key);
-            // In the next level, this run begins at the entry of the last of these samples, and ends before the next
-            // sample.
-            run = (up_to.checked_sub(1)? * SAMPLE_STRIDE, up_to * SAMPLE_STRIDE);
+            let not_above = count_while(level, run, |sample| sample <= key);
+            // The run in the level below: from the last sample that is not above `key` to before the next sample.
+            run = (
+                not_above.checked_sub(1)? * SAMPLE_STRIDE,
+                not_above * SAMPLE_STRIDE,
+            );
         }
         Some(run)
     }

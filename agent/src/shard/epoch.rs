@@ -333,11 +333,11 @@ pub(crate) async fn take_over(client: &Connected, token: &EpochToken) -> Result<
     }
     for _ in 0..TAKE_OVER_TRIES {
         match try_take_over(client, token).await {
-            Ok(ClaimOutcome::Claimed) => {
+            Ok(TakeOverOutcome::Claimed) => {
                 end_older_sessions(client, token).await.at(&what)?;
                 return Ok(());
             }
-            Ok(ClaimOutcome::NewerOwner) => {
+            Ok(TakeOverOutcome::NewerOwner) => {
                 rollback(client).await;
                 return Err(StepError::superseded(shard));
             }
@@ -355,7 +355,7 @@ pub(crate) async fn take_over(client: &Connected, token: &EpochToken) -> Result<
 }
 
 /// The outcome of an attempt to take a migration over.
-enum ClaimOutcome {
+enum TakeOverOutcome {
     Claimed,
     NewerOwner,
 }
@@ -364,7 +364,7 @@ enum ClaimOutcome {
 async fn try_take_over(
     client: &Connected,
     token: &EpochToken,
-) -> Result<ClaimOutcome, tokio_postgres::Error> {
+) -> Result<TakeOverOutcome, tokio_postgres::Error> {
     let key = lock_key(&token.migration);
     client
         .batch_execute(&format!(
@@ -378,7 +378,7 @@ async fn try_take_over(
         )
         .await?;
     if row.is_some_and(|row| Epoch(row.get(0)) > token.epoch) {
-        return Ok(ClaimOutcome::NewerOwner);
+        return Ok(TakeOverOutcome::NewerOwner);
     }
     client
         .execute(
@@ -387,7 +387,7 @@ async fn try_take_over(
         )
         .await?;
     client.batch_execute("commit").await?;
-    Ok(ClaimOutcome::Claimed)
+    Ok(TakeOverOutcome::Claimed)
 }
 
 /// Ends the agents' sessions of older epochs. The holders of the snapshot remain until those of the new owner hold it.

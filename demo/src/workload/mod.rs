@@ -35,11 +35,12 @@ use worker::{SharedClients, Worker};
 pub struct WorkloadSettings {
     /// The number of concurrent clients.
     pub clients: u32,
-    /// The maximum number of transactions per second of all clients together.
+    /// The maximum number of transactions per second of the shop's clients together. The clients of lists and of the
+    /// bank add their part of it ([`APPENDERS`], [`TELLERS`]).
     pub rate: f64,
     /// Makes the choices repeatable, as far as concurrency permits.
     pub seed: u64,
-    /// The tenants that they choose.
+    /// The tenants among which the clients choose.
     pub mix: Arc<TenantMix>,
 }
 
@@ -51,8 +52,9 @@ pub struct Workload {
     paused: Arc<AtomicU64>,
 }
 
-/// The number that is added to the seeds of these clients.
+/// Added to the seed, for the clients of lists.
 const LIST_SEED: u64 = 1_000_000;
+/// Added to the seed, for the clients of the bank.
 const BANK_SEED: u64 = 2_000_000;
 /// The number of clients of lists, and their part of the rate.
 const APPENDERS: (u32, f64) = (4, 0.1);
@@ -134,7 +136,7 @@ impl Workload {
         }
     }
 
-    /// Starts a number of clients that together work at this rate.
+    /// Starts one of a number of clients that together work at this rate.
     fn add(&mut self, (clients, rate): (u32, f64), client: impl ClientAction + Send + 'static) {
         let client_loop = ClientLoop {
             period: Duration::from_secs_f64(f64::from(clients) / rate),

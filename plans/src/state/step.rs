@@ -9,14 +9,14 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StepState {
-    /// The step has not begun. Steps on which it depends may not be done.
+    /// The step has not begun. Steps on which it depends are possibly not done yet.
     #[default]
     Pending,
     /// An agent executes it.
     Running,
     /// Its last attempt failed. The controller dispatches it again after a pause.
     Backoff,
-    /// Its last attempt failed and it is not repeated: all attempts are used, or another one cannot help.
+    /// Its last execution failed and is not repeated: all tries are used, or another one cannot help.
     Failed,
     /// It is done, and its result is still valid.
     Done,

@@ -45,7 +45,7 @@ pub(super) fn read_csv(text: &str, shape: &ShardMap) -> Result<Vec<ImportEntry>,
             .map_or(InputPosition::Whole, |at| InputPosition::Line(at.line()));
         let result = if record.len() == names.len() {
             let has_bounds = matches!(layout.keys, KeyColumnIndexes::Bounds { .. });
-            // An empty cell is a missing bound, but a valid key.
+            // In a range map an empty cell means that the bound is missing; in other maps it is an empty key.
             let cell = |index: usize| {
                 let cell = record.get(index);
                 let cell =
