@@ -137,7 +137,7 @@ fn of_shards(all: DescribedRoutes) -> DescribedRoutes {
     .delete(
         name,
         shards::remove,
-        RouteDoc::of("Remove a shard that no map in force names").may_take::<migrations::CommandReason>(),
+        RouteDoc::of("Remove a shard that occurs in no map in force").may_take::<migrations::CommandReason>(),
     )
     .post(
         "/api/v1/shards/{name}/directory",

@@ -51,7 +51,7 @@ pub(super) async fn change(
     Ok(Json(record))
 }
 
-/// Removes a shard that no map in force names.
+/// Removes a shard that occurs in no map in force.
 pub(super) async fn remove(
     State(controller): State<Controller>,
     Path(name): Path<String>,

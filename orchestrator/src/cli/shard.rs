@@ -31,7 +31,7 @@ pub(super) enum ShardCommand {
         #[command(flatten)]
         output: Output,
     },
-    /// Remove a shard that no map in force names.
+    /// Remove a shard that occurs in no map in force.
     Remove {
         /// The name of the shard.
         name: String,
@@ -210,7 +210,7 @@ async fn probes(client: &Client, output: Output) -> Result<Vec<ShardProbe>, CliE
     Ok(report.shards)
 }
 
-/// Returns whether the last probe of a shard reached it, as text.
+/// Returns when the last probe reached the shard, or why it did not, as text.
 fn reached_text(shard: &ShardRecord, probes: &[ShardProbe]) -> String {
     match probes.iter().find(|probe| probe.shard == shard.name) {
         Some(ShardProbe {

@@ -171,7 +171,7 @@ fn trigger_sql(
 }
 
 /// Allows cascades to skip moving rows on a shard that does not own them: after the flip that took the keys from it, or
-/// after an attempt that the store has released.
+/// after an attempt that was given up.
 ///
 /// It does nothing if the shard does own the keys, or if the guard is that of an older agent.
 pub(crate) async fn allow_skips(
