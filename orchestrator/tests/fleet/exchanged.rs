@@ -19,7 +19,7 @@ async fn exchanged_connection_strings_are_refused_in_the_hold_and_the_owner_keep
         stage.a.dsn("app_b", "postgres"),
     );
     let said = refused(&stage, &["shard", "set", "b", "--dsn", &b]).await;
-    assert!(said.contains("another database"), "{said}");
+    assert!(said.contains("but shard b is the database"), "{said}");
     let said = refused(&stage, &["shard", "add", "c", "--dsn", &a]).await;
     assert!(said.contains("the database of shard a"), "{said}");
     let replaced = ["--replaced", "--reason", "it is beside a from now on"];
