@@ -23,9 +23,10 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinHandle;
 
 const RESTART_AFTER: Duration = Duration::from_millis(200);
-/// How often the size of the target's tables is read, and for how long.
+/// The interval at which the size of the target's tables is read.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
-const GROWTH_LIMIT: Duration = Duration::from_secs(60);
+/// The maximum time for which the size is read.
+const GROWTH_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The size of the application's tables in bytes. The tables grow before the copy's transaction commits.
 const TABLE_SIZE: &str = "select coalesce(sum(pg_catalog.pg_relation_size(oid)), 0)::bigint \
@@ -84,7 +85,7 @@ impl PlannedKill {
 }
 
 impl PendingKill {
-    /// Returns the result of the kill. If it has not happened by now, it is given up.
+    /// Returns the result of the kill. If it is not complete by now, it is given up.
     pub(super) async fn result(mut self) -> Result<Option<KilledProcess>, DemoError> {
         match self.task.take() {
             Some(task) if task.is_finished() => {
@@ -153,7 +154,7 @@ impl ProcessKill {
     }
 
     /// Waits until the copy writes its next row, which the growth of the target's tables shows. Returns the time since
-    /// the kill in milliseconds, or `None` after `GROWTH_LIMIT`.
+    /// the kill in milliseconds, or `None` after `GROWTH_TIMEOUT`.
     async fn time_to_first_row(&self, killed: Instant) -> Result<Option<u64>, DemoError> {
         let target = self.fleet.admins()?.remove(1).1;
         let session = connect::connect(&target, &Session::named("observer")).await;
@@ -167,7 +168,7 @@ impl ProcessKill {
                 })
         };
         let before = size().await?;
-        while killed.elapsed() < GROWTH_LIMIT {
+        while killed.elapsed() < GROWTH_TIMEOUT {
             if size().await? > before {
                 return Ok(Some(milliseconds(killed.elapsed())));
             }

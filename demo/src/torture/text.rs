@@ -4,7 +4,7 @@ use super::record::{RecordSums, ResultsFile, RunRecord};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Returns the line of a run. If it was not survived, the text contains the problems, the folder of its files, and how
+/// Returns the line of a run. If the run failed, the text also contains the problems, the folder of its files, and how
 /// to repeat it.
 pub(super) fn line(record: &RunRecord, number: u64) -> String {
     let verdict = if record.survived {

@@ -80,7 +80,7 @@ fn waiting_for(writers: &[LongWriter]) -> String {
     format!("permission to end {}", all.join(", "))
 }
 
-/// Records that the operator gives the permission. Returns `None` if the agent has requested none.
+/// Records that the operator gives the permission. Returns `None` if there is no open request.
 pub(super) fn approve(
     draft: &mut MigrationDraft,
     data: &Value,

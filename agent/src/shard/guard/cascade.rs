@@ -5,11 +5,12 @@
 //! that does not own the keys, a cascade therefore skips the rows of the copy. The alternative would be to refuse the
 //! statement, which concerns other rows.
 //!
-//! The sequence `skips`, next to the register, permits this. It is 1 only while the shard owns none of the keys, and
+//! The sequence `skips`, next to the register, is the *skip switch*: it permits this. It is 1 only while the shard owns none of the keys, and
 //! while no attempt is in progress that could make it their owner. The shard counts skipped rows. Before each fence the
-//! agent checks on the new owner that the stream has followed: see [`refuse_skips`] and [`check_and_reset`].
+//! agent checks on the new owner that the stream has applied the changes of all skipped rows: see [`refuse_skips`] and
+//! [`check_and_reset`].
 //!
-//! This exists only for moves during which the application writes: a read-only owner could not follow.
+//! This exists only for online moves. In an offline move the owner is read-only, so the same cascade cannot run there.
 
 mod dangling;
 mod keys;
@@ -36,9 +37,9 @@ use crate::shard::register::Register;
 /// How long an attempt waits for transactions that may skip rows.
 const WAIT_LIMIT: &str = "1s";
 
-/// Returns the statements that create the function and the sequences: `skips`, whose value an earlier run may have set,
-/// and the counter of skipped rows.
-fn functions_sql(migration: &MigrationId, skips: bool) -> String {
+/// Returns the statements that create the function and the sequences: `skips`, which keeps its value if it exists
+/// already, and the counter of skipped rows.
+fn sequences_and_function_sql(migration: &MigrationId, skips: bool) -> String {
     format!(
         "create sequence if not exists {SCHEMA}.{} as bigint minvalue 0 maxvalue 1 start {}; \
          create sequence if not exists {SCHEMA}.{} as bigint; {}",
@@ -51,11 +52,12 @@ fn functions_sql(migration: &MigrationId, skips: bool) -> String {
 
 /// Returns the statement that creates the function.
 ///
-/// The function takes the lock first and keeps it: before the keys can arrive, the agent waits for a transaction that
-/// reads 1 under the lock.
+/// The function takes the lock first and keeps it: before the shard can become the owner, the agent waits until every
+/// transaction has ended that has the lock and may have read 1.
 ///
 /// The function skips only statements of the server's own foreign keys, which it recognizes by their text. A client's
-/// statement does not have this text; a server that writes another text is refused. It does not skip statements for SET
+/// statement does not have this text. If a version of the server uses another text, no row is skipped, and the guard
+/// refuses the cascade. It does not skip statements for SET
 /// DEFAULT, because the server afterwards checks their effect.
 fn function_sql(migration: &MigrationId) -> String {
     format!(
@@ -115,7 +117,7 @@ pub(crate) async fn has_cascading_keys(
 }
 
 /// Creates the trigger on each table into which a foreign key to a reference table cascades, if [`check_and_reset`] can
-/// query the effect of a skip. Other cascades are refused. `skips` is true on a shard that is to become the owner.
+/// find the rows that a skip left behind without a parent. The guard refuses other cascades. `skips` is true on a shard that is to become the owner.
 ///
 /// Call this when the foreign keys exist. A table without such keys gets no trigger, because it would cost each update
 /// a lock on the row.
@@ -132,17 +134,17 @@ pub(crate) async fn create(
     if found.is_empty() {
         return Ok(());
     }
-    let functions = functions_sql(&token.migration, skips);
+    let functions = sequences_and_function_sql(&token.migration, skips);
     let created = epoch::execute(client, token, &functions).await;
     created.at(&what)?;
     let role = session_user(client).await.at(&what)?;
     for (index, table) in tables.iter().enumerate() {
-        let into = |key: &&keys::CascadingKey| tables[key.table].top() == table.top();
-        let mut into = found.iter().filter(into).peekable();
-        if is_covered_by_earlier_leaf(tables, index) || into.peek().is_none() {
+        let leads_to_table = |key: &&keys::CascadingKey| tables[key.table].top() == table.top();
+        let mut keys_of_table = found.iter().filter(leads_to_table).peekable();
+        if is_covered_by_earlier_leaf(tables, index) || keys_of_table.peek().is_none() {
             continue;
         }
-        if into.all(|key| key.can_be_queried) {
+        if keys_of_table.all(|key| key.can_be_queried) {
             let sql = trigger_sql(&token.migration, keys, table, &role);
             execute_with_short_locks(client, token, &sql, &what).await?;
         }
@@ -150,8 +152,8 @@ pub(crate) async fn create(
     Ok(())
 }
 
-/// Returns the statement that creates the trigger of a table, for a leaf on its topmost table. Statements of a client
-/// do not call it.
+/// Returns the statement that creates the trigger of a table. For a leaf the trigger is on its topmost table. The
+/// trigger does not fire for statements of a client, only for those of a foreign key or a trigger.
 fn trigger_sql(
     migration: &MigrationId,
     keys: &KeySet,
@@ -173,7 +175,7 @@ fn trigger_sql(
 /// Allows cascades to skip moving rows on a shard that does not own them: after the flip that took the keys from it, or
 /// after an attempt that was given up.
 ///
-/// It does nothing if the shard does own the keys, or if the guard is that of an older agent.
+/// It does nothing if the shard does own the keys, or if an older version of the agent created the guard.
 pub(crate) async fn allow_skips(
     client: &Connected,
     token: &EpochToken,
@@ -200,7 +202,7 @@ pub(crate) async fn allow_skips(
         .map(|_| ())
 }
 
-/// Forbids cascades to skip rows on the new owner, in an attempt that has begun there with `count`, and waits for
+/// Forbids cascades to skip rows on the new owner, in an attempt whose attempt counter there is `count`, and waits for
 /// transactions that may have skipped rows. Returns how many rows were skipped since [`check_and_reset`].
 ///
 /// # Errors
@@ -222,11 +224,11 @@ pub(crate) async fn refuse_skips(
     let sql = format!("select pg_catalog.setval('{SCHEMA}.{skips}', 0)");
     let proof = EpochProof::Count(count);
     epoch::transact(client, token, proof, &sql, &what).await?;
-    let ended = format!(
+    let wait_for_skips = format!(
         "begin; set local lock_timeout = '{WAIT_LIMIT}'; select pg_catalog.pg_advisory_xact_lock({}); commit",
         lock_key(&token.migration)
     );
-    let Err(error) = client.batch_execute(&ended).await else {
+    let Err(error) = client.batch_execute(&wait_for_skips).await else {
         let counted = count_skipped(client, &token.migration, &what).await?;
         return Ok(counted.unwrap_or(0));
     };
@@ -240,8 +242,8 @@ pub(crate) async fn refuse_skips(
     ))
 }
 
-/// Returns how many rows cascades have skipped on a shard; `None` if the guard is that of an older agent, which refuses
-/// such cascades.
+/// Returns how many rows cascades have skipped on a shard; `None` if an older version of the agent created the guard, which
+/// then refuses such cascades.
 async fn count_skipped(
     client: &Connected,
     migration: &MigrationId,
