@@ -337,7 +337,10 @@ const WHY: [(&str, &str); 5] = [
         "column c is public.citext, a type of extension citext",
     ),
     ("made_of_users", "column p is types.pair, a composite type"),
-    ("spans_of_users", "column s is types.span, a range type"),
+    (
+        "spans_of_users",
+        "column s is types.span, a user-defined range type",
+    ),
 ];
 
 fn settings(tables: &[Table]) -> Value {
