@@ -1,4 +1,4 @@
--- After a flip a controller reads only the mappings that entered or left the map, and not the whole map again.
+-- A map of a million keys is not read again as a whole because a move has flipped.
 
 create index mapping_enters on shardwright.mapping (map, since);
 create index mapping_leaves on shardwright.mapping (map, until) where until is not null;

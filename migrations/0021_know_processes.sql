@@ -1,10 +1,10 @@
--- Only one process at a time may use the name of an agent.
+-- One process at a time has an agent's name.
 
 alter table shardwright.agent
     add column host text,
     add column key bytea,
     add column process text;
-comment on column shardwright.agent.host is 'host on which the process runs, as the process reports it';
-comment on column shardwright.agent.key is 'SHA-256 of the secret that the process sends with its calls; null: it has an older version';
+comment on column shardwright.agent.host is 'where the process runs, as it says';
+comment on column shardwright.agent.key is 'SHA-256 of what its calls show; null: it speaks an older version';
 comment on column shardwright.agent.process is
-    'the process for which host and key are valid; a controller of the previous version does not set them for a new process';
+    'the process that host and key are of; a controller of the version before sets none, so that they count for this one alone';

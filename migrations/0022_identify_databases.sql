@@ -1,9 +1,8 @@
--- Identifies the database of each shard: an operator may exchange connection strings by mistake, and a host name or a proxy
--- may lead to another server.
+-- Which databases the shards are: operators exchange connection strings, names and proxies lead elsewhere.
 
 alter table shardwright.server_seen
     add column database bigint,
     add column identity text;
-comment on column shardwright.server_seen.database is 'OID of the database; null: no agent has read it yet';
+comment on column shardwright.server_seen.database is 'OID of the database; null: it was not read yet';
 comment on column shardwright.server_seen.identity is
-    'random id that is stored in the database itself; null: the database was not registered yet';
+    'random id that is kept in the database itself; null: the database was not registered yet';
