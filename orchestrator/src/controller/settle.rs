@@ -253,6 +253,7 @@ fn apply_failure(
         draft.apply_to_step(&step.id, StepEvent::Interrupted, data)?;
         return Ok(());
     }
+    // The next dispatch must not share its epoch with what the failed one may have left running on the shards.
     draft.migration().needs_new_epoch = true;
     let Some(pause) = pause else {
         draft
