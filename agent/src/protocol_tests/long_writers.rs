@@ -94,7 +94,7 @@ async fn a_session_that_is_in_another_transaction_by_now_is_left_alone() {
         (now.pid, &now.backend_start),
         (before.pid, &before.backend_start)
     );
-    assert!(!now.is_same(&before), "it has waited for nobody yet");
+    assert!(!now.is_same(&before), "no wait has been reported yet");
     let session = bench.ours(&bench.source).await;
     for cancelled in [false, true] {
         let gone = end_writer(&session, &bench.token, &before, cancelled).await;

@@ -18,9 +18,9 @@ async fn flipped(name: &str) -> (Bench, AttemptCount) {
     bench.guard(&bench.source, i64::MAX).await;
     bench.guard(&bench.target, i64::MAX).await;
     bench.capture(REVERSE).await;
-    let gaining = bench.ours(&bench.target).await;
+    let new_owner = bench.ours(&bench.target).await;
     let count = register::notify_of_flip(
-        &gaining,
+        &new_owner,
         &bench.token,
         AttemptNo(1),
         MapVersion(VERSION + 1),
@@ -52,18 +52,18 @@ fn insert(id: i64) -> String {
 #[tokio::test]
 async fn what_lies_before_the_open_marker_does_not_come_back_and_what_follows_does() {
     let (bench, count) = flipped("opens").await;
-    let (gaining, app) = (
+    let (new_owner, app) = (
         bench.ours(&bench.target).await,
         bench.target.session().await,
     );
-    write_ours(&gaining, &bench.token, 1).await;
+    write_ours(&new_owner, &bench.token, 1).await;
     let stream = bench.stream(REVERSE).await;
     bench.drain(&stream).await.expect("drained");
-    write_ours(&gaining, &bench.token, 2).await;
+    write_ours(&new_owner, &bench.token, 2).await;
     let marker = Marker::new(&bench.token, AttemptNo(1), MarkerKind::Opened);
-    marker.emit(&gaining, &bench.token).await.expect("marked");
+    marker.emit(&new_owner, &bench.token).await.expect("marked");
     assert_eq!(state(app.batch_execute(&insert(3)).await), "SM001");
-    register::set(&gaining, &bench.token, count, RegisterSetting::Open)
+    register::set(&new_owner, &bench.token, count, RegisterSetting::Open)
         .await
         .expect("opened");
     app.batch_execute(&insert(4))
@@ -87,19 +87,21 @@ async fn what_lies_before_the_open_marker_does_not_come_back_and_what_follows_do
 #[tokio::test]
 async fn control_marker_and_setval_in_one_transaction_lose_a_write() {
     let (bench, _) = flipped("opens_at_once").await;
-    let (gaining, app) = (
+    let (new_owner, app) = (
         bench.ours(&bench.target).await,
         bench.target.session().await,
     );
     let stream = bench.stream(REVERSE).await;
-    epoch::begin(&gaining, &bench.token).await.expect("proved");
+    epoch::begin(&new_owner, &bench.token)
+        .await
+        .expect("proved");
     let register = bench.token.migration.register();
     let open = format!("select setval('shardwright.{register}', 0)");
-    gaining.batch_execute(&open).await.expect("seen at once");
+    new_owner.batch_execute(&open).await.expect("seen at once");
     app.batch_execute(&insert(1)).await.expect("acknowledged");
     let marker = Marker::new(&bench.token, AttemptNo(1), MarkerKind::Opened);
     marker
-        .write_and_commit(&gaining)
+        .write_and_commit(&new_owner)
         .await
         .expect("marked too late");
     bench.drain(&stream).await.expect("drained");

@@ -25,7 +25,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The number of appends to a list before the next list begins.
 const MAX_LENGTH: i64 = 32;
 
-/// The SQL statements. The tenant is `$1`, the list is `$2`. `{keys}` stands for the columns of the shard key,
+/// The SQL statements. The tenant is `$1`, the list is `$2`. `{keys}` is the place of the columns of the shard key,
 /// `{key_of_1}` for the shard key of tenant `$1`, and `{is_1}` for the condition that a row has this key.
 #[derive(Debug)]
 pub(super) struct ListStatements {

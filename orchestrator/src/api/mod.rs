@@ -121,9 +121,7 @@ pub enum ServeError {
         address: SocketAddr,
     },
     /// The server listens on all addresses of the host, and no URL was configured for other hosts.
-    #[error(
-        "{address} stands for all addresses of this host, and other hosts cannot connect to it"
-    )]
+    #[error("{address} means all addresses of this host, and other hosts cannot connect to it")]
     NoName {
         /// The requested address.
         address: SocketAddr,

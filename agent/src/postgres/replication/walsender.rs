@@ -86,10 +86,16 @@ impl WalsenderSession {
         }
     }
 
-    /// Makes the task report that everything up to `position` is durable on the other side. Positions never decrease.
+    /// Makes the task report that everything up to `position` is durable on the other side. A position below the one
+    /// that was confirmed before changes nothing, so that reported positions never decrease.
     pub(super) fn confirm(&self, position: Lsn) {
-        self.confirmed
-            .send_if_modified(|confirmed| position > std::mem::replace(confirmed, position));
+        self.confirmed.send_if_modified(|confirmed| {
+            let is_newer = position > *confirmed;
+            if is_newer {
+                *confirmed = position;
+            }
+            is_newer
+        });
     }
 
     /// Reports the last confirmed position and ends the session. Waits, up to [`END_LIMIT`], until the server has ended

@@ -110,9 +110,10 @@ async fn a_confirmed_position_is_reported_after_the_interval_of_the_mode() {
 }
 
 #[tokio::test]
-async fn the_last_confirmed_position_is_reported_before_the_session_ends() {
+async fn the_highest_confirmed_position_is_reported_before_the_session_ends() {
     let (mut server, session) = stream(FeedbackMode::Easy).await;
     session.confirm(Lsn(9));
+    session.confirm(Lsn(5));
     let ends = async {
         assert_eq!(reported(&mut server).await, (Lsn(9), false));
         assert_eq!(received(&mut server).await, (b'X', Vec::new()));
