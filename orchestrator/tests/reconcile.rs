@@ -62,6 +62,7 @@ impl Flip {
                 database: Some(1),
                 // Registered already: nothing is asked for besides.
                 id: Some("id".to_owned()),
+                standby: false,
             },
             flushed: 1,
             objects: Vec::new(),
@@ -296,6 +297,7 @@ async fn an_abort_is_given_out_although_the_target_is_never_seen() {
             timeline: 1,
             database: Some(1),
             id: Some("id".to_owned()),
+            standby: false,
         },
         flushed: 1,
         objects: Vec::new(),

@@ -22,6 +22,10 @@ pub struct DatabaseIdentity {
     /// database is not registered or the id was not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
+    /// True if the server is a standby, which replays the log of another server. Its database has the identity of that
+    /// server's database, and the id of the standby as a shard exists only after its promotion.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub standby: bool,
 }
 
 impl DatabaseIdentity {
@@ -30,6 +34,7 @@ impl DatabaseIdentity {
     pub fn accepts(&self, found: &Self) -> bool {
         self.is_same_database(found)
             && self.timeline == found.timeline
+            && self.standby == found.standby
             && (self.id.is_none() || self.id == found.id)
     }
 
@@ -54,8 +59,8 @@ impl DatabaseIdentity {
     #[must_use]
     pub fn has_same_oid_and_timeline(&self, other: &Self) -> bool {
         self.database.is_some()
-            && (&self.system, self.timeline, self.database)
-                == (&other.system, other.timeline, other.database)
+            && (&self.system, self.timeline, self.database, self.standby)
+                == (&other.system, other.timeline, other.database, other.standby)
     }
 }
 
@@ -64,6 +69,9 @@ impl fmt::Display for DatabaseIdentity {
         write!(f, "system {}, timeline {}", self.system, self.timeline)?;
         if let Some(database) = self.database {
             write!(f, ", database {database}")?;
+        }
+        if self.standby {
+            f.write_str(", standby")?;
         }
         match &self.id {
             Some(id) => write!(f, ", id {id}"),
@@ -82,6 +90,7 @@ mod tests {
             timeline,
             database,
             id: id.map(str::to_owned),
+            standby: false,
         }
     }
 

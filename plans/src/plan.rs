@@ -88,6 +88,8 @@ pub enum TargetState {
     New,
     /// The target is a live shard with the same tables.
     Live,
+    /// The target is a physical standby of the source. The move promotes it.
+    Standby,
 }
 
 /// One move of a plan.

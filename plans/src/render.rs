@@ -146,6 +146,7 @@ fn write_move(out: &mut String, plan: &Plan, planned: &PlannedMove) -> std::fmt:
     let state = match planned.target {
         TargetState::New => "new",
         TargetState::Live => "live",
+        TargetState::Standby => "standby of the source",
     };
     writeln!(
         out,

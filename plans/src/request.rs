@@ -10,7 +10,9 @@ mod parse;
 pub use operations::{
     Drain, Isolate, Measure, Merge, MoveEntry, MoveOperation, Part, Rebalance, Split, Tables,
 };
-pub use options::{Cutover, Ddl, DualWrite, Hold, LongWriters, Mode, Options, Schema, TrialRun};
+pub use options::{
+    Cutover, Ddl, DualWrite, Hold, LongWriters, Mode, Options, Schema, Seed, TrialRun,
+};
 
 use crate::id::MapName;
 use schemars::JsonSchema;

@@ -25,6 +25,9 @@ pub struct SurveyTask {
     pub key: Vec<crate::key::KeyType>,
     /// Whether the application continues to write to the moving keys.
     pub mode: crate::request::Mode,
+    /// How the target gets the rows that exist when the move begins.
+    #[serde(default)]
+    pub seed: crate::request::Seed,
     /// True if the plan was already made: tables that no list contains are ignored, as they were when the plan was
     /// made.
     #[serde(default)]

@@ -68,6 +68,7 @@ fn survey_task_for(task: &DoctorTask, map: &MapTables) -> SurveyTask {
         keys: KeySet::range(None, None),
         key: map.key.clone(),
         mode: task.mode,
+        seed: plans::request::Seed::Copy,
         again: false,
         trial: false,
     }

@@ -59,9 +59,11 @@ pub(super) async fn run(task: &InventoryTask) -> Result<Inventory, StepError> {
     Ok(inventory)
 }
 
-/// Returns the position up to which the server has flushed its log, in bytes.
+/// Returns the position up to which the server has flushed its log, in bytes; on a standby, up to which it has replayed
+/// the log.
 pub(super) async fn flushed_bytes(client: &Connected) -> Result<u64, tokio_postgres::Error> {
-    let sql = "select (pg_catalog.pg_current_wal_flush_lsn() - '0/0'::pg_lsn)::bigint";
+    let sql = "select (case when pg_catalog.pg_is_in_recovery() then pg_catalog.pg_last_wal_replay_lsn()
+                            else pg_catalog.pg_current_wal_flush_lsn() end - '0/0'::pg_lsn)::bigint";
     let bytes: i64 = client.query_one(sql, &[]).await?.get(0);
     Ok(u64::try_from(bytes).unwrap_or(0))
 }

@@ -66,7 +66,7 @@ pub(crate) async fn run(task: &SurveyTask) -> Result<Survey, StepError> {
     let schema = async {
         match state {
             TargetState::New if task.trial => Some(trial::schema(task, versions[1]).await),
-            TargetState::New | TargetState::Live => None,
+            TargetState::New | TargetState::Live | TargetState::Standby => None,
         }
     };
     let checks = async {

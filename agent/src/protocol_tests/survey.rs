@@ -55,6 +55,7 @@ pub(super) fn task(source: &str, target: &str, listed: &[(&str, &str)]) -> Surve
         keys: KeySet::range(None, None),
         key: vec![KeyType::Bigint],
         mode: Mode::Online,
+        seed: plans::request::Seed::Copy,
         again: false,
         trial: false,
     }

@@ -15,11 +15,14 @@ use tokio_postgres::Row;
 /// The table with the random id of a registered database. It remains when the last migration has ended.
 pub(crate) const TABLE: &str = "database";
 
-/// The query for the identity of a primary's database without its random id: system identifier, timeline, OID.
+/// The query for the identity of a database without its random id: system identifier, timeline, OID, and whether the
+/// server is a standby.
 const LOCATION: &str = "select c.system_identifier::text,
-        ('x' || pg_catalog.lpad(pg_catalog.substring(pg_catalog.pg_walfile_name(
-            pg_catalog.pg_current_wal_insert_lsn()), 1, 8), 8, '0'))::bit(32)::int::text,
-        d.oid::text
+        case when pg_catalog.pg_is_in_recovery()
+             then (select timeline_id from pg_catalog.pg_control_checkpoint())
+             else ('x' || pg_catalog.substring(pg_catalog.pg_walfile_name(
+                      pg_catalog.pg_current_wal_insert_lsn()), 1, 8))::bit(32)::int end::text,
+        d.oid::text, pg_catalog.pg_is_in_recovery()::text
     from pg_catalog.pg_control_system() c, pg_catalog.pg_database d
     where d.datname = pg_catalog.current_database()";
 
@@ -49,17 +52,18 @@ pub(crate) fn proof_sql(timeline: TimelineRule) -> String {
            found text[];
          begin
            if known is null then return; end if;
-           select array[system, timeline, database] into found from ({LOCATION}) place (system, timeline, database);
+           select array[system, timeline, database, standby] into found from ({LOCATION}) place (system, timeline, database, standby);
            if pg_catalog.to_regclass('shardwright.{TABLE}') is null then
-             found := found || '-'::text;
+             found := array[found[1], found[2], found[3], '-', found[4]];
            else
-             found := found || coalesce((select id::text from shardwright.{TABLE}), '-');
+             found := array[found[1], found[2], found[3], coalesce((select id::text from shardwright.{TABLE}), '-'), found[4]];
            end if;
-           if found[1] <> known[1] or {wrong_timeline}
+           if found[1] <> known[1] or found[5] <> known[5] or {wrong_timeline}
               or known[3] not in ('-', found[3]) or (known[4] not in ('-', found[4]) and not {no_id}) then
              raise exception using errcode = '{SQLSTATE_OTHER_DATABASE}', message = pg_catalog.format(
-               'another database answers: system %s, timeline %s, database %s, id %s; registered is system %s, timeline %s, database %s, id %s',
-               found[1], found[2], found[3], found[4], known[1], known[2], known[3], known[4]);
+               'another database answers: system %s, timeline %s, database %s, id %s%s; registered is system %s, timeline %s, database %s, id %s%s',
+               found[1], found[2], found[3], found[4], case found[5] when 'true' then ', standby' else '' end,
+               known[1], known[2], known[3], known[4], case known[5] when 'true' then ', standby' else '' end);
            end if;
          end $identity$"
     )
@@ -75,14 +79,16 @@ pub(crate) fn session_opening(known: &DatabaseIdentity) -> Opening {
         known.timeline.to_string(),
         or_any(known.database.map(|oid| oid.to_string())),
         or_any(known.id.clone()),
+        known.standby.to_string(),
     ];
     let setting = quote_literal(&values.join(" "));
     let setting = format!("set {IDENTITY_SETTING} = {setting}");
-    let [system, timeline, database, id] = values.each_ref().map(|value| quote_literal(value));
+    let [system, timeline, database, id, standby] =
+        values.each_ref().map(|value| quote_literal(value));
     let quick_check = format!(
-        "select system = {system} and timeline = {timeline} and database = {database}
+        "select system = {system} and timeline = {timeline} and database = {database} and standby = {standby}
            and (select id::text from shardwright.{TABLE}) = {id}
-         from ({LOCATION}) place (system, timeline, database)"
+         from ({LOCATION}) place (system, timeline, database, standby)"
     );
     let proof = proof_sql(TimelineRule::NotEarlier);
     Opening {
@@ -94,16 +100,20 @@ pub(crate) fn session_opening(known: &DatabaseIdentity) -> Opening {
 /// Reads the identity of the session's database.
 pub(crate) async fn read(client: &Connected) -> Result<DatabaseIdentity, tokio_postgres::Error> {
     let location = client.query_one(LOCATION, &[]).await?;
-    let id = match is_registered(client).await? {
+    let is_standby = location.get::<_, String>(3) == "true";
+    // The id in a standby's database is that of its primary.
+    let id = match !is_standby && is_registered(client).await? {
         true => registered_id(client).await?,
         false => None,
     };
     Ok(identity_from(&location, id))
 }
 
-/// Creates the random id of the database, unless it has one.
+/// Creates the random id of the database, unless it has one or the server is a standby.
 pub(crate) async fn register(client: &Connected) -> Result<(), tokio_postgres::Error> {
-    if is_registered(client).await? && registered_id(client).await?.is_some() {
+    let recovery = "select pg_catalog.pg_is_in_recovery()";
+    let is_standby: bool = client.query_one(recovery, &[]).await?.get(0);
+    if is_standby || is_registered(client).await? && registered_id(client).await?.is_some() {
         return Ok(());
     }
     client
@@ -144,5 +154,6 @@ fn identity_from(location: &Row, id: Option<String>) -> DatabaseIdentity {
         timeline: location.get::<_, String>(1).parse().unwrap_or(0),
         database: location.get::<_, String>(2).parse().ok(),
         id,
+        standby: location.get::<_, String>(3) == "true",
     }
 }

@@ -69,7 +69,9 @@ fn compares_definitions(kind: StepKind) -> bool {
         | StepKind::CreateTarget
         | StepKind::OpenCapture
         | StepKind::SetReadOnly
+        | StepKind::Promote
         | StepKind::DropOld
+        | StepKind::DropSurplus
         | StepKind::Unwind
         | StepKind::DropNew => false,
     }

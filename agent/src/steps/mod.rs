@@ -10,6 +10,7 @@ mod delete;
 mod dirty;
 mod drop_new;
 pub(crate) mod drop_old;
+mod drop_surplus;
 mod dual_write;
 mod hold;
 mod hold_back;
@@ -17,6 +18,7 @@ mod leftover;
 mod open_capture;
 mod open_reverse;
 mod preflight;
+mod promote;
 mod set_read_only;
 mod unwind;
 mod verify;
@@ -49,6 +51,7 @@ pub(crate) async fn run(context: &StepContext, kind: StepKind) -> Result<Value, 
         StepKind::Preflight => to_output(preflight::run(context).await?),
         StepKind::CreateTarget => to_output(create_target::run(context).await?),
         StepKind::OpenCapture => to_output(open_capture::run(context).await?),
+        StepKind::Promote => to_output(promote::run(context).await?),
         StepKind::SetReadOnly => to_output(set_read_only::run(context).await?),
         StepKind::Copy => to_output(copy::run(context).await?),
         StepKind::CatchUp => to_output(catch_up::run(context).await?),
@@ -58,6 +61,7 @@ pub(crate) async fn run(context: &StepContext, kind: StepKind) -> Result<Value, 
         StepKind::Cutover => to_output(cutover::run(context, Direction::Forward).await?),
         StepKind::Hold => to_output(hold::run(context).await?),
         StepKind::DropOld => to_output(drop_old::run(context).await?),
+        StepKind::DropSurplus => to_output(drop_surplus::run(context).await?),
         StepKind::Unwind => to_output(unwind::run(context).await?),
         StepKind::Rollback => to_output(cutover::run(context, Direction::Reverse).await?),
         StepKind::HoldBack => to_output(hold_back::run(context).await?),

@@ -69,6 +69,7 @@ pub(super) async fn run(context: &StepContext) -> Result<CaptureOpened, StepErro
     .await?;
     Ok(CaptureOpened {
         consistent_point: slot.consistent_point.to_string(),
+        cascades: false,
     })
 }
 

@@ -27,6 +27,7 @@ pub(super) async fn run(context: &StepContext) -> Result<Preflighted, StepError>
         keys: dispatch.keys.clone(),
         key: dispatch.key.clone(),
         mode: dispatch.mode,
+        seed: dispatch.options.seed,
         again: true,
         trial: false,
     };

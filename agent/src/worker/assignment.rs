@@ -282,6 +282,7 @@ fn is_throttled(kind: StepKind) -> bool {
         | StepKind::BuildIndexes
         | StepKind::Verify
         | StepKind::DropOld
+        | StepKind::DropSurplus
         | StepKind::Unwind
         | StepKind::DropNew => true,
         // The hold throttles its comparison itself, because most of the time it does no work.
@@ -289,6 +290,7 @@ fn is_throttled(kind: StepKind) -> bool {
         | StepKind::Preflight
         | StepKind::CreateTarget
         | StepKind::OpenCapture
+        | StepKind::Promote
         | StepKind::SetReadOnly
         | StepKind::CatchUp
         | StepKind::OpenReverse
@@ -314,9 +316,11 @@ fn needs_stream(kind: StepKind) -> bool {
         | StepKind::Preflight
         | StepKind::CreateTarget
         | StepKind::OpenCapture
+        | StepKind::Promote
         | StepKind::SetReadOnly
         | StepKind::Copy
         | StepKind::DropOld
+        | StepKind::DropSurplus
         | StepKind::Unwind
         | StepKind::DropNew => false,
     }

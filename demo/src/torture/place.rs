@@ -246,11 +246,12 @@ fn leg_of_step(step: StepKind, moment: &str) -> PathLeg {
         (StepKind::Rollback, _) | (StepKind::HoldBack, "claimed") => PathLeg::Back,
         (StepKind::HoldBack | StepKind::DropNew, _) => PathLeg::BackFinish,
         (StepKind::Cutover, "settled") | (StepKind::Hold, "claimed") => PathLeg::Flipped,
-        (StepKind::Hold | StepKind::DropOld, _) => PathLeg::Finish,
+        (StepKind::Hold | StepKind::DropOld | StepKind::DropSurplus, _) => PathLeg::Finish,
         (
             StepKind::Preflight
             | StepKind::CreateTarget
             | StepKind::OpenCapture
+            | StepKind::Promote
             | StepKind::SetReadOnly
             | StepKind::Copy
             | StepKind::CatchUp

@@ -133,6 +133,7 @@ impl Controller {
                     target: &planned.moving.target,
                     keys: &planned.moving.keys,
                     mode: planned.mode,
+                    seed: plan.options.seed,
                     again: true,
                     trial: false,
                 };

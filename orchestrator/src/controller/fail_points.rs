@@ -14,9 +14,10 @@ macro_rules! points {
 macro_rules! every_step {
     ($kind:expr, $when:literal) => {
         points!($kind, $when:
-            Preflight "preflight", CreateTarget "create_target", OpenCapture "open_capture", SetReadOnly "set_read_only",
+            Preflight "preflight", CreateTarget "create_target", OpenCapture "open_capture", Promote "promote", SetReadOnly "set_read_only",
             Copy "copy", CatchUp "catch_up", BuildIndexes "build_indexes", Verify "verify",
             OpenReverse "open_reverse", Cutover "cutover", Hold "hold", DropOld "drop_old",
+            DropSurplus "drop_surplus",
             Unwind "unwind", Rollback "rollback", HoldBack "hold_back", DropNew "drop_new")
     };
 }

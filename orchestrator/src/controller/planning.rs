@@ -11,7 +11,7 @@ use plans::inspection::{Inspected, Inspection, Load, LoadTask};
 use plans::key_set::KeySet;
 use plans::plan::Plan;
 use plans::planner::{self, MoveOutline, Outline, PlanError};
-use plans::request::{Measure, Mode, Options, Request, TrialRun};
+use plans::request::{Measure, Mode, Options, Request, Seed, TrialRun};
 use plans::shard_map::{MapSettings, ShardMap};
 use plans::survey::{Survey, SurveyTask, TRIAL_LIMIT};
 use std::collections::BTreeSet;
@@ -35,6 +35,8 @@ pub(super) struct SurveyScope<'a> {
     pub(super) keys: &'a KeySet,
     /// Whether the application continues to write during the move.
     pub(super) mode: Mode,
+    /// How the target gets the rows that exist when the move begins.
+    pub(super) seed: Seed,
     /// True if the plan exists already, and the survey checks whether it is still valid.
     pub(super) again: bool,
     /// Whether the agent also tries the move and rolls it back.
@@ -65,20 +67,25 @@ pub(super) fn survey_scopes<'a>(
     moves
         .map(|outlined| {
             let first = tried.insert((&outlined.source, &outlined.target));
-            SurveyScope::new(outlined, first && options.trial == TrialRun::Run)
+            let trial = first && options.trial == TrialRun::Run && options.seed == Seed::Copy;
+            SurveyScope {
+                trial,
+                ..SurveyScope::new(outlined, options.seed)
+            }
         })
         .collect()
 }
 
 impl<'a> SurveyScope<'a> {
-    fn new(outlined: &'a MoveOutline, trial: bool) -> Self {
+    fn new(outlined: &'a MoveOutline, seed: Seed) -> Self {
         Self {
             source: &outlined.source,
             target: &outlined.target,
             keys: &outlined.keys,
             mode: outlined.mode,
+            seed,
             again: false,
-            trial,
+            trial: false,
         }
     }
 }
@@ -210,6 +217,7 @@ impl Controller {
             keys: scope.keys.clone(),
             key: map.key.clone(),
             mode: scope.mode,
+            seed: scope.seed,
             again: scope.again,
             trial: scope.trial,
         };

@@ -131,7 +131,7 @@ impl MigrationPhase {
     #[must_use]
     pub fn before_step(step: StepKind, mode: Mode) -> Option<Self> {
         match (step, mode) {
-            (StepKind::CreateTarget, _) => Some(Self::BeforeCopy),
+            (StepKind::CreateTarget | StepKind::Promote, _) => Some(Self::BeforeCopy),
             (StepKind::Cutover, Mode::Online) | (StepKind::SetReadOnly, Mode::Offline) => {
                 Some(Self::BeforeCutover)
             }
@@ -147,6 +147,7 @@ impl MigrationPhase {
                 | StepKind::OpenReverse
                 | StepKind::Cutover
                 | StepKind::Hold
+                | StepKind::DropSurplus
                 | StepKind::Unwind
                 | StepKind::Rollback
                 | StepKind::HoldBack

@@ -15,6 +15,7 @@ mod items;
 mod outline;
 mod propose;
 mod revert;
+mod seed;
 
 pub use propose::{HotKey, hot_keys};
 pub use revert::{RevertError, revert};
@@ -30,9 +31,9 @@ use crate::plan::{
     API_VERSION, After, Estimate, Move, MoveTrial, MovingRowsEstimate, Plan, PlannedMove,
     TargetState,
 };
-use crate::request::{Measure, Mode, Options, Request, Schema};
+use crate::request::{Measure, Mode, Options, Request, Schema, Seed};
 use crate::shard_map::{MapSettings, ShardMap};
-use crate::step::{FORWARD, OFFLINE, StepKind};
+use crate::step::{FORWARD, OFFLINE, SEEDED, StepKind};
 use crate::survey::Survey;
 use crate::table::{CopyBy, MovingTable, copy_by, copy_format};
 use draft::PlannerInput;
@@ -302,7 +303,7 @@ fn planned_move(
             keys: outlined.keys,
             tables: tables_with_copy_options(survey, outlined.mode, options),
         },
-        graph: step_graph(outlined.mode)?,
+        graph: step_graph(outlined.mode, options.seed)?,
     })
 }
 
@@ -331,10 +332,11 @@ fn tables_with_copy_options(survey: &Survey, mode: Mode, options: &Options) -> V
 }
 
 /// Returns the steps of one move. Each step comes after the one before it.
-fn step_graph(mode: Mode) -> Result<StepGraph, PlanError> {
-    let kinds: &[StepKind] = match mode {
-        Mode::Online => &FORWARD,
-        Mode::Offline => &OFFLINE,
+fn step_graph(mode: Mode, seed: Seed) -> Result<StepGraph, PlanError> {
+    let kinds: &[StepKind] = match (mode, seed) {
+        (Mode::Online, Seed::Copy) => &FORWARD,
+        (Mode::Online, Seed::Standby) => &SEEDED,
+        (Mode::Offline, _) => &OFFLINE,
     };
     let id = |kind: &StepKind| StepId::from(kind.name());
     let nodes = kinds

@@ -1,8 +1,8 @@
 //! Determines which keys move where: converts each operation to a set of moves, checked and ordered.
 
 use super::draft::{PlanDraft, PlannerInput};
-use super::{Outline, PlanError, balance, check, even, explicit};
-use crate::request::{Request, Split};
+use super::{Outline, PlanError, balance, check, even, explicit, seed};
+use crate::request::{Request, Seed, Split};
 
 /// Returns the checked moves of a request.
 ///
@@ -18,6 +18,9 @@ pub(super) fn outline(request: &Request, input: PlannerInput<'_>) -> Result<Outl
         Request::Rebalance(rebalance) => balance::rebalance(rebalance, input),
     };
     check::check(&mut draft, input);
+    if input.options.seed == Seed::Standby {
+        seed::check(request, &mut draft, input);
+    }
     if draft.problems.is_empty() {
         Ok(draft.outline(input.map))
     } else {

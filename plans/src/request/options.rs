@@ -80,6 +80,9 @@ pub struct Options {
     /// What happens if the definition of a moving table changes.
     #[serde(skip_serializing_if = "is_default")]
     pub ddl: Ddl,
+    /// How the target gets the rows that exist when the move begins.
+    #[serde(skip_serializing_if = "is_default")]
+    pub seed: Seed,
     /// How the target gets its tables.
     #[serde(skip_serializing_if = "is_default")]
     pub schema: Schema,
@@ -142,6 +145,7 @@ impl Default for Options {
             dual_write_limit_ms: DUAL_WRITE_LIMIT_MS,
             long_writers: LongWriters::Wait,
             ddl: Ddl::Halt,
+            seed: Seed::Copy,
             schema: Schema::Copy,
             trial: TrialRun::Run,
             ignore_standbys: Vec::new(),
@@ -196,6 +200,29 @@ pub enum Ddl {
     Halt,
     /// The shards refuse the change while the migration runs. This requires a superuser.
     Refuse,
+}
+
+/// How the target gets the rows that exist when the move begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Seed {
+    /// The agent copies the moving rows and builds the indexes.
+    #[default]
+    Copy,
+    /// The target is a physical standby of the source, which the agent promotes. Only for `split` and `move`, online.
+    Standby,
+}
+
+impl FromStr for Seed {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "copy" => Ok(Self::Copy),
+            "standby" => Ok(Self::Standby),
+            other => Err(format!("{other:?} is neither copy nor standby")),
+        }
+    }
 }
 
 /// How the target gets its tables.

@@ -13,8 +13,10 @@ pub mod copy;
 pub mod create_target;
 pub mod cutover;
 pub mod drop_old;
+pub mod drop_surplus;
 pub mod open_capture;
 pub mod preflight;
+pub mod promote;
 pub mod unwind;
 pub mod verify;
 
@@ -30,6 +32,9 @@ pub enum StepKind {
     CreateTarget,
     /// Creates guards, publication, slot and snapshot on the source. Undone by dropping them.
     OpenCapture,
+    /// Only for a move that is seeded from a standby: promotes the standby, which becomes the target. An abort leaves the
+    /// promoted server to its owner, without the objects of the migration.
+    Promote,
     /// Only for an offline move: guards on the source refuse writes to the moving keys. The step waits until earlier
     /// writers have ended. Undone by opening and dropping the guards.
     SetReadOnly,
@@ -50,6 +55,9 @@ pub enum StepKind {
     Hold,
     /// Deletes the moved rows from the source, and the objects that the migration created. Cannot be undone.
     DropOld,
+    /// Only for a move that is seeded from a standby: deletes the rows on the target whose keys the target does not own.
+    /// Cannot be undone.
+    DropSurplus,
     /// Aborts before the flip: removes everything that was created.
     Unwind,
     /// Rolls back after the flip: the cutover in the other direction.
@@ -76,6 +84,20 @@ pub const FORWARD: [StepKind; 11] = [
     StepKind::DropOld,
 ];
 
+/// The steps of a move that is seeded from a standby, in order.
+pub const SEEDED: [StepKind; 10] = [
+    StepKind::Preflight,
+    StepKind::OpenCapture,
+    StepKind::Promote,
+    StepKind::CatchUp,
+    StepKind::Verify,
+    StepKind::OpenReverse,
+    StepKind::Cutover,
+    StepKind::Hold,
+    StepKind::DropOld,
+    StepKind::DropSurplus,
+];
+
 /// The steps of an offline move, in order.
 pub const OFFLINE: [StepKind; 9] = [
     StepKind::Preflight,
@@ -91,10 +113,11 @@ pub const OFFLINE: [StepKind; 9] = [
 
 impl StepKind {
     /// All kinds: the steps of a move, then those of abort and rollback.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 18] = [
         Self::Preflight,
         Self::CreateTarget,
         Self::OpenCapture,
+        Self::Promote,
         Self::SetReadOnly,
         Self::Copy,
         Self::CatchUp,
@@ -104,6 +127,7 @@ impl StepKind {
         Self::Cutover,
         Self::Hold,
         Self::DropOld,
+        Self::DropSurplus,
         Self::Unwind,
         Self::Rollback,
         Self::HoldBack,
@@ -123,6 +147,7 @@ impl StepKind {
             Self::Preflight => "preflight",
             Self::CreateTarget => "create_target",
             Self::OpenCapture => "open_capture",
+            Self::Promote => "promote",
             Self::SetReadOnly => "set_read_only",
             Self::Copy => "copy",
             Self::CatchUp => "catch_up",
@@ -132,6 +157,7 @@ impl StepKind {
             Self::Cutover => "cutover",
             Self::Hold => "hold",
             Self::DropOld => "drop_old",
+            Self::DropSurplus => "drop_surplus",
             Self::Unwind => "unwind",
             Self::Rollback => "rollback",
             Self::HoldBack => "hold_back",
@@ -146,6 +172,9 @@ impl StepKind {
             Self::Preflight => "check both shards, change nothing",
             Self::CreateTarget => "create tables, a closed register and guards on the target",
             Self::OpenCapture => "create guards, publication and slot on the source",
+            Self::Promote => {
+                "promote the standby, close it for writes, and find the position where its copy ends"
+            }
             Self::SetReadOnly => {
                 "make the moving keys read-only on the source, wait for writers to end"
             }
@@ -161,6 +190,7 @@ impl StepKind {
             Self::DropOld => {
                 "delete the moved rows from the source, and the objects of the migration"
             }
+            Self::DropSurplus => "delete the rows on the target whose keys other shards own",
             Self::Unwind => "remove everything that was created",
             Self::Rollback => "return the keys to the source",
             Self::HoldBack => {
@@ -177,10 +207,16 @@ impl StepKind {
             Self::OpenCapture | Self::SetReadOnly => {
                 "source: SHARE ROW EXCLUSIVE on each table for one CREATE TRIGGER, 200 ms lock timeout, retried"
             }
+            Self::Promote => {
+                "both: SHARE ROW EXCLUSIVE on each table for one CREATE TRIGGER, 200 ms lock timeout, retried"
+            }
             Self::Copy | Self::Verify => "source: ACCESS SHARE (as a SELECT)",
             Self::Cutover | Self::Rollback => "none; writes to the moving keys are refused",
             Self::DropOld => {
                 "source: row locks on moved rows; both: ACCESS EXCLUSIVE on each table for one DROP TRIGGER, 200 ms lock timeout, retried"
+            }
+            Self::DropSurplus => {
+                "target: row locks on surplus rows; ACCESS EXCLUSIVE on each table for one DROP TRIGGER, 200 ms lock timeout, retried"
             }
             Self::Unwind | Self::DropNew => {
                 "source: ACCESS EXCLUSIVE on each table for one DROP TRIGGER, 200 ms lock timeout, retried"

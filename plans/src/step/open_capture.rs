@@ -11,4 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct CaptureOpened {
     /// The slot's consistent point.
     pub consistent_point: String,
+    /// As [`crate::step::create_target::TargetCreated::cascades`], for a move that is seeded from a standby.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cascades: bool,
 }

@@ -177,6 +177,7 @@ pub(super) async fn surveyed(pair: &PairCase, source: &str, target: &str) -> Vec
         keys,
         key: vec![pair.key],
         mode: plans::request::Mode::Online,
+        seed: plans::request::Seed::Copy,
         again: false,
         trial: false,
     };

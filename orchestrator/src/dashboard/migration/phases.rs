@@ -112,13 +112,14 @@ fn phase_of(kind: StepKind) -> &'static str {
         | StepKind::CreateTarget
         | StepKind::OpenCapture
         | StepKind::SetReadOnly => "Prepare",
+        StepKind::Promote => "Promote",
         StepKind::Copy => "Copy",
         StepKind::CatchUp => "Catch up",
         StepKind::BuildIndexes => "Index",
         StepKind::Verify => "Verify",
         StepKind::OpenReverse | StepKind::Cutover => "Cutover",
         StepKind::Hold => "Hold",
-        StepKind::DropOld => "Clean up",
+        StepKind::DropOld | StepKind::DropSurplus => "Clean up",
         StepKind::Unwind => "Abort",
         StepKind::Rollback | StepKind::HoldBack | StepKind::DropNew => "Roll back",
     }

@@ -6,6 +6,7 @@ use super::servers::identity;
 use crate::store::{NewShard, ShardRecord, ShardStore, ShardUpdate, StoreError, StoreFuture};
 use chrono::{DateTime, Utc};
 use plans::id::{MapName, MigrationId, ShardName};
+use plans::identity::DatabaseIdentity;
 use plans::inspection::inventory::ObservedServer;
 use sqlx::PgConnection;
 use sqlx::types::Json;
@@ -24,11 +25,12 @@ struct StoredShard {
     timeline: Option<i32>,
     database: Option<i64>,
     identity: Option<String>,
+    standby: Option<bool>,
 }
 
 /// Selects registered shards, with their databases if these are known: the shard of parameter 1, or all if it is null.
 const SHARDS: &str = "select s.name, s.number, s.dsn, s.labels, s.capacity, s.space, s.created_at, \
-    d.system, d.timeline, d.database, d.identity \
+    d.system, d.timeline, d.database, d.identity, d.standby \
     from shard s left join server_seen d on d.number = s.number where s.removed_at is null and ($1::text is null or s.name = $1) order by s.name";
 
 impl From<StoredShard> for ShardRecord {
@@ -44,7 +46,10 @@ impl From<StoredShard> for ShardRecord {
             identity: row
                 .system
                 .zip(row.timeline)
-                .map(|(system, timeline)| identity(system, timeline, row.database, row.identity)),
+                .map(|(system, timeline)| DatabaseIdentity {
+                    standby: row.standby.unwrap_or(false),
+                    ..identity(system, timeline, row.database, row.identity)
+                }),
         }
     }
 }
