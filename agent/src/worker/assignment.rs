@@ -377,10 +377,16 @@ async fn take_over(context: &StepContext) -> Result<(), StepError> {
     // Otherwise commits of this agent would wait for the replication connection of the earlier process, which has
     // ended.
     steps::remove_standby_names(context, OwnershipProof::TakeOver).await?;
-    for shard in [context.source()?, context.target()?] {
+    let mut shards = vec![context.source()?];
+    // A standby has no row of its own yet. The step `promote` takes the migration over there.
+    if !context.awaits_promotion() {
+        shards.push(context.target()?);
+    }
+    for shard in shards {
         let session = shard.session("take-over").await?;
         epoch::take_over(&session, &token).await?;
     }
+    steps::unbind_unless_requested(context).await?;
     // The earlier process may have added its name again before the epoch was increased.
     steps::remove_standby_names(context, OwnershipProof::Owner).await?;
     steps::recover_register(context).await?;
