@@ -192,7 +192,9 @@ async fn run_once(context: StepContext, id: StepId, kind: StepKind) {
     }
     let outcome = match outcome {
         Ok(output) => Outcome::Done { output },
-        Err(StepError::Failed(failure)) if requires_new_copy(&failure, kind) => {
+        Err(StepError::Failed(failure))
+            if requires_new_copy(&failure, kind) && !context.is_seeded() =>
+        {
             tracing::warn!(step = %kind, code = %failure.code, "{}: the copy begins again", failure.message);
             context.session.stop_stream().await;
             Outcome::Rewind {
@@ -396,7 +398,8 @@ async fn take_over(context: &StepContext) -> Result<(), StepError> {
         let session = shard.session("take-over").await?;
         sidecar_schema::add_missing_tables(&session, &token).await?;
     }
-    if context.is_done(StepKind::OpenCapture) && !context.is_done(StepKind::Copy) {
+    let copies = context.is_done(StepKind::OpenCapture) && !context.is_done(StepKind::Copy);
+    if copies && !context.is_seeded() {
         steps::hold_newest_snapshot(context).await?;
     }
     context.session.taken_over.store(true, Ordering::Release);
