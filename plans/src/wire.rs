@@ -16,8 +16,8 @@ pub use progress::{
 };
 pub use secret::{SECRET_HEADER, WireSecret};
 pub use versions::{
-    FIRST_PROTOCOL_WITH_CASCADES, FIRST_PROTOCOL_WITH_SECRETS, NEWEST_PROTOCOL, OLDEST_PROTOCOL,
-    ProtocolRange,
+    FIRST_PROTOCOL_WITH_CASCADES, FIRST_PROTOCOL_WITH_SECRETS, FIRST_PROTOCOL_WITH_SEEDING,
+    NEWEST_PROTOCOL, OLDEST_PROTOCOL, ProtocolRange,
 };
 
 use crate::failure::Failure;

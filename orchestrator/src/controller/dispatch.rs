@@ -17,13 +17,14 @@ use crate::access::SecretDigest;
 use crate::store::{AgentProcess, LeaseHolder, Migration, ShardRecord, Snapshot};
 use plans::fleet::ShardRef;
 use plans::id::{ShardName, StepId};
+use plans::request::Seed;
 use plans::state::cutover::Ownership;
 use plans::state::step::{StepEvent, StepState};
 use plans::step::StepKind;
 use plans::step::create_target::TargetCreated;
 use plans::wire::{
-    Claim, Dispatch, FIRST_PROTOCOL_WITH_CASCADES, FIRST_PROTOCOL_WITH_SECRETS, ProtocolRange,
-    WireSecret, Work,
+    Claim, Dispatch, FIRST_PROTOCOL_WITH_CASCADES, FIRST_PROTOCOL_WITH_SECRETS,
+    FIRST_PROTOCOL_WITH_SEEDING, ProtocolRange, WireSecret, Work,
 };
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -276,7 +277,12 @@ fn offer_for(
 ) -> Option<Option<StepId>> {
     let now = clock();
     // An agent of an older protocol version does not know that the guard suppresses changes of cascades.
-    if claim.protocols().newest < FIRST_PROTOCOL_WITH_CASCADES && may_skip_rows(snapshot) {
+    let newest = claim.protocols().newest;
+    if newest < FIRST_PROTOCOL_WITH_CASCADES && may_skip_rows(snapshot) {
+        return None;
+    }
+    let is_seeded = snapshot.migration.plan.options.seed == Seed::Standby;
+    if newest < FIRST_PROTOCOL_WITH_SEEDING && is_seeded {
         return None;
     }
     let owner = snapshot.live_owner(now);

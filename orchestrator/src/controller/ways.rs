@@ -18,6 +18,7 @@ use serde_json::json;
 /// Adds the steps of the rollback after the hold.
 pub(super) fn go_back(draft: &mut MigrationDraft) -> Result<(), ControlError> {
     draft.skip_step(StepKind::DropOld)?;
+    draft.skip_step(StepKind::DropSurplus)?;
     // Another cutover needs new approvals.
     draft.migration().approvals.clear();
     draft.append_steps(&[StepKind::Rollback, StepKind::HoldBack, StepKind::DropNew])?;
@@ -44,6 +45,7 @@ pub(super) fn go_again(draft: &mut MigrationDraft) -> Result<(), ControlError> {
         StepKind::Cutover,
         StepKind::Hold,
         StepKind::DropOld,
+        StepKind::DropSurplus,
     ] {
         draft.reopen_step(kind)?;
     }
@@ -79,6 +81,7 @@ pub(super) fn withdraw(draft: &mut MigrationDraft) -> Result<(), ControlError> {
         draft.skip_step(kind)?;
     }
     draft.reopen_step(StepKind::DropOld)?;
+    draft.reopen_step(StepKind::DropSurplus)?;
     draft.reopen_step(StepKind::Hold)?;
     draft.migration().hold_end = None;
     Ok(())

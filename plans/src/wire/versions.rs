@@ -12,8 +12,11 @@ pub const FIRST_PROTOCOL_WITH_SECRETS: u32 = 4;
 /// The first version whose agents know that cascades can skip rows (ADR 55).
 pub const FIRST_PROTOCOL_WITH_CASCADES: u32 = 4;
 
+/// The first version whose agents know the steps of a move that is seeded from a standby (ADR 59).
+pub const FIRST_PROTOCOL_WITH_SEEDING: u32 = 5;
+
 /// The newest version of the messages that this program supports.
-pub const NEWEST_PROTOCOL: u32 = 4;
+pub const NEWEST_PROTOCOL: u32 = 5;
 
 /// The oldest version that this program supports: that of the release before this one.
 pub const OLDEST_PROTOCOL: u32 = 3;

@@ -119,6 +119,7 @@ fn options(flags: &Flags) -> Result<Options, CliError> {
         long_writers: flags.long_writers.unwrap_or_default(),
         dual_write: flags.dual_write.unwrap_or_default(),
         ddl: flags.ddl.unwrap_or_default(),
+        seed: flags.seed.unwrap_or_default(),
         schema: flags.schema.unwrap_or_default(),
         trial: match flags.no_trial {
             true => TrialRun::Skip,

@@ -4,7 +4,7 @@ use super::Print;
 use crate::cli::keys::pair;
 use crate::cli::measure::measure;
 use clap::{Args, Subcommand};
-use plans::request::{Ddl, DualWrite, Hold, LongWriters, Measure, Schema};
+use plans::request::{Ddl, DualWrite, Hold, LongWriters, Measure, Schema, Seed};
 
 /// Operations from flags. A request file can express more: `shardwright plan FILE`.
 #[derive(Debug, Subcommand)]
@@ -178,6 +178,10 @@ pub(super) struct Flags {
     /// change is refused.
     #[arg(long, value_name = "halt|refuse", value_parser = parse_ddl)]
     pub(super) ddl: Option<Ddl>,
+    /// How the target gets the rows that exist: by a copy, or the target is a physical standby of the source, which is
+    /// promoted. Only for split and move.
+    #[arg(long, value_name = "copy|standby")]
+    pub(super) seed: Option<Seed>,
     /// The tables on the target: copied from the source, or already existing.
     #[arg(long, value_name = "copy|existing", value_parser = parse_schema)]
     pub(super) schema: Option<Schema>,

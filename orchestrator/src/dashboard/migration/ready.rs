@@ -60,10 +60,7 @@ impl ReadyView {
 }
 
 fn items(view: &MigrationView) -> Vec<ReadyItem> {
-    let mut items = vec![
-        agent_item(view),
-        step_item(view, "Rows copied", StepKind::Copy),
-    ];
+    let mut items = vec![agent_item(view), seeding_item(view)];
     if view.summary.mode == Mode::Online {
         items.push(stream_item(view));
     }
@@ -74,6 +71,15 @@ fn items(view: &MigrationView) -> Vec<ReadyItem> {
     items.push(writers_item(view));
     items.push(approval_item(view));
     items
+}
+
+/// Returns the item for the rows that existed when the move began: they were copied, or the target is a promoted
+/// standby.
+fn seeding_item(view: &MigrationView) -> ReadyItem {
+    match step(view, StepKind::Promote) {
+        Some(_) => step_item(view, "Standby promoted", StepKind::Promote),
+        None => step_item(view, "Rows copied", StepKind::Copy),
+    }
 }
 
 fn item(what: &'static str, is_met: bool, details: String) -> ReadyItem {
