@@ -55,6 +55,7 @@ mod register;
 mod reverse;
 mod schema;
 mod schema_compare;
+mod seeding;
 mod sets;
 mod settings;
 mod snapshots;

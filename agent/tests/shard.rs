@@ -56,6 +56,21 @@ impl Shard {
         }
     }
 
+    /// A running standby of this shard's server, with the same database. It has the shard's settings of [`quick`].
+    pub(crate) async fn standby(&self, name: &'static str) -> Self {
+        let primary = self.cluster.clone();
+        let launch = move || {
+            let standby = primary.standby(name, quick(name)).expect("copied");
+            standby.start().expect("started");
+            Arc::new(standby)
+        };
+        let cluster = tokio::task::spawn_blocking(launch).await.expect("launched");
+        Self {
+            cluster,
+            database: self.database.clone(),
+        }
+    }
+
     /// As the superuser.
     pub(crate) fn dsn(&self) -> Dsn {
         Dsn::parse(&self.dsn_text()).expect("a connection string")

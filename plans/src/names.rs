@@ -109,6 +109,18 @@ impl MigrationId {
         format!("guard_foreign_{self}")
     }
 
+    /// Returns the name of the clone guard's function in [`SCHEMA`].
+    #[must_use]
+    pub fn clone_function(&self) -> String {
+        format!("guard_clone_{self}")
+    }
+
+    /// Returns the name of the function in [`SCHEMA`] that returns whether the clone guard refuses a statement.
+    #[must_use]
+    pub fn closed_function(&self) -> String {
+        format!("guard_closed_{self}")
+    }
+
     /// Returns the name of the function in [`SCHEMA`] that prevents cascades from changing rows on a shard that does
     /// not own them.
     #[must_use]
@@ -135,7 +147,8 @@ impl MigrationId {
         format!("{DDL_PREFIX}{self}_{event}")
     }
 
-    /// Returns the name of a guard trigger on a moving table. `event` is insert, update, delete, truncate or cascade.
+    /// Returns the name of a guard trigger on a moving table. `event` is insert, update, delete, truncate or cascade;
+    /// with the prefix `clone_`, it is a trigger of the clone guard.
     #[must_use]
     pub fn trigger(&self, event: &str) -> String {
         format!("{TRIGGER_PREFIX}{self}_{event}")

@@ -143,6 +143,9 @@ pub struct Dispatch {
     pub target: ShardRef,
     /// The moving keys.
     pub keys: KeySet,
+    /// Only with `seed: standby`: all other keys of the map. The target has rows of them and must refuse writes to them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub surplus_keys: Option<KeySet>,
     /// The types of the key's columns.
     pub key: Vec<KeyType>,
     /// The moving tables, parents before children.

@@ -12,7 +12,9 @@ mod functions;
 mod identity;
 mod own_schema;
 mod schema;
+mod seeded;
 mod server;
+mod standby;
 mod table;
 mod tables;
 mod target;
@@ -30,7 +32,7 @@ pub(crate) use trial::sample_row_ids;
 use connect::Connected;
 use futures::{StreamExt, TryStreamExt};
 use plans::plan::TargetState;
-use plans::request::Mode;
+use plans::request::{Mode, Seed};
 use plans::survey::{Survey, SurveyTask};
 use plans::table::{MajorVersions, MovingTable, TableKey};
 
@@ -52,6 +54,9 @@ struct SurveySessions {
 /// # Errors
 /// If a shard cannot be reached or read. Everything that would prevent the move is in the findings.
 pub(crate) async fn run(task: &SurveyTask) -> Result<Survey, StepError> {
+    if task.seed == Seed::Standby {
+        return seeded::run(task).await;
+    }
     let (source, target) = tokio::try_join!(
         super::session(&task.source, "survey"),
         super::session(&task.target, "survey"),

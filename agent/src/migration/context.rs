@@ -7,15 +7,18 @@ use std::time::Duration;
 
 use connect::Connected;
 use plans::failure::StepCode;
+use plans::fleet::ShardRef;
 use plans::id::{MapVersion, StepId};
 use plans::identity::DatabaseIdentity;
 use plans::inspection::inventory::About;
 use plans::names::Direction;
-use plans::request::Mode;
+use plans::request::{Mode, Seed};
 use plans::sql::quote_literal;
 use plans::step::StepKind;
 use plans::step::create_target::TargetCreated;
+use plans::step::open_capture::CaptureOpened;
 use plans::step::preflight::Preflighted;
+use plans::step::promote::Promoted;
 use plans::table::MovingTable;
 use plans::throttle::Hours;
 use plans::wire::Dispatch;
@@ -78,11 +81,45 @@ impl StepContext {
 
     /// Returns the target of the move.
     pub(crate) fn target(&self) -> Result<Shard, StepError> {
-        Shard::new(
-            &self.dispatch.target,
-            &self.dispatch.migration,
-            self.dispatch.epoch,
-        )
+        let promoted = self.output::<Promoted>(StepKind::Promote);
+        match promoted {
+            Ok(promoted) => self.target_as(Some(promoted.target)),
+            Err(_) => self.target_as(self.dispatch.target.identity.clone()),
+        }
+    }
+
+    /// Returns the target, whose sessions must be in the database `identity`; `None`: in any database.
+    pub(crate) fn target_as(&self, identity: Option<DatabaseIdentity>) -> Result<Shard, StepError> {
+        let reference = ShardRef {
+            identity,
+            ..self.dispatch.target.clone()
+        };
+        Shard::new(&reference, &self.dispatch.migration, self.dispatch.epoch)
+    }
+
+    /// Returns whether the target is a standby of the source, which the migration promotes.
+    pub(crate) fn is_seeded(&self) -> bool {
+        self.dispatch.options.seed == Seed::Standby
+    }
+
+    /// Returns whether the target is a standby of the source that the migration has not promoted and closed yet.
+    pub(crate) fn awaits_promotion(&self) -> bool {
+        self.is_seeded() && !self.is_done(StepKind::Promote)
+    }
+
+    /// Returns the servers of source and target as they must be until the migration ends (I10): system identifier and
+    /// timeline.
+    pub(crate) fn known_servers(&self) -> Result<(DatabaseIdentity, DatabaseIdentity), StepError> {
+        let preflight: Preflighted = self.output(StepKind::Preflight)?;
+        let target = match self.output::<Promoted>(StepKind::Promote) {
+            Ok(promoted) => DatabaseIdentity {
+                system: promoted.target.system,
+                timeline: promoted.target.timeline,
+                ..DatabaseIdentity::default()
+            },
+            Err(_) => preflight.target,
+        };
+        Ok((preflight.source, target))
     }
 
     /// Returns the proof of epoch (I7) for writes before the flip.
@@ -137,8 +174,13 @@ impl StepContext {
         }
     }
 
-    /// Returns whether cascades may skip moving rows on a shard that does not own them, as `create_target` decided.
+    /// Returns whether cascades may skip moving rows on a shard that does not own them, as `create_target` decided, or
+    /// `open_capture` for a seeded target.
     pub(crate) fn may_skip_cascades(&self) -> bool {
+        if self.is_seeded() {
+            let opened = self.output::<CaptureOpened>(StepKind::OpenCapture);
+            return opened.is_ok_and(|opened| opened.cascades);
+        }
         let created = self.output::<TargetCreated>(StepKind::CreateTarget);
         created.is_ok_and(|created| created.cascades)
     }
@@ -284,10 +326,10 @@ impl StepContext {
     }
 
     /// Returns whether the stream must record the key of each change as dirty, for the comparison in the cutover. It
-    /// must from the end of `build_indexes` on, because the comparison follows, and also between two tries of `verify`,
+    /// must from the end of `build_indexes` or `promote` on, because the comparison follows, and also between two tries of `verify`,
     /// because the chunks that an earlier try has compared remain valid.
     fn records_dirty_keys(&self) -> bool {
-        self.is_done(StepKind::BuildIndexes)
+        self.is_done(StepKind::BuildIndexes) || self.is_done(StepKind::Promote)
     }
 
     /// Returns the parameters of the stream in `direction`.
@@ -296,10 +338,10 @@ impl StepContext {
         direction: Direction,
         token: EpochToken,
     ) -> Result<StreamSpec, StepError> {
-        let preflight: Preflighted = self.output(StepKind::Preflight)?;
+        let (source, target) = self.known_servers()?;
         let (upstream, downstream, identity) = match direction {
-            Direction::Forward => (self.source()?, self.target()?, preflight.source),
-            Direction::Reverse => (self.target()?, self.source()?, preflight.target),
+            Direction::Forward => (self.source()?, self.target()?, source),
+            Direction::Reverse => (self.target()?, self.source()?, target),
         };
         let max_retained_bytes = u64::from(self.dispatch.options.wal_cap_mb) * (1 << 20);
         Ok(StreamSpec {

@@ -152,6 +152,30 @@ impl ReplicationSession {
         })
     }
 
+    /// Reads where the log of `timeline` branched off from that of the timeline before it: the parent timeline and the
+    /// switch point. Returns `None` for a timeline without a parent.
+    ///
+    /// # Errors
+    /// Returns [`ReplicationError`] if the query fails or the history cannot be read.
+    pub(crate) async fn timeline_parent(
+        &mut self,
+        timeline: u32,
+    ) -> Result<Option<(u32, Lsn)>, ReplicationError> {
+        const INTENT: &str = "read the history of the timeline";
+        if timeline == 1 {
+            return Ok(None);
+        }
+        let command = format!("TIMELINE_HISTORY {timeline}");
+        let rows = self.connection.query(&command).await;
+        let rows = rows.map_err(|error| error.during(&self.server, INTENT))?;
+        let row = one_row(rows, &self.server, INTENT)?;
+        let history = column(&row, 1).unwrap_or_default();
+        let parent = history.lines().rev().find_map(parse_history_line);
+        parent
+            .map(Some)
+            .ok_or_else(|| ReplicationError::malformed(&self.server, INTENT))
+    }
+
     /// Creates a logical slot for pgoutput. The publication must exist.
     ///
     /// The server waits, without a limit, until all transactions that were running have ended; the caller must set a
@@ -285,4 +309,12 @@ fn column(row: &TextRow, at: usize) -> Option<&str> {
     row.get(at)?
         .as_deref()
         .and_then(|bytes| str::from_utf8(bytes).ok())
+}
+
+/// Parses a line of a timeline history: the timeline, the switch point and the reason, separated by tabs. Returns `None`
+/// for a comment or an empty line.
+fn parse_history_line(line: &str) -> Option<(u32, Lsn)> {
+    let mut fields = line.split_ascii_whitespace();
+    let timeline = fields.next()?.parse().ok()?;
+    Some((timeline, fields.next()?.parse().ok()?))
 }

@@ -91,14 +91,20 @@ impl Bench {
         Self::enrolled(source.clone(), target, name, ddl, keys).await
     }
 
-    async fn enrolled(
-        source: Database,
-        target: Database,
-        name: &str,
-        ddl: &str,
-        keys: KeySet,
-    ) -> Self {
-        let mut bench = Self {
+    /// Creates a move of `keys` from a source that has its tables. The target is to be set to a standby of the source.
+    pub(crate) async fn on_source(source: Database, name: &str, keys: KeySet) -> Self {
+        let mut bench = Self::unenrolled(source.clone(), source, name, keys);
+        let session = bench.ours(&bench.source).await;
+        sidecar_schema::enrol(&session, &bench.token, "source", "m")
+            .await
+            .expect("enrolled");
+        bench.tables = Arc::new(tables(&session).await);
+        bench
+    }
+
+    /// Returns a move without tables that no shard knows.
+    fn unenrolled(source: Database, target: Database, name: &str, keys: KeySet) -> Self {
+        Self {
             source,
             target,
             token: EpochToken {
@@ -108,7 +114,17 @@ impl Bench {
             },
             tables: Arc::default(),
             keys,
-        };
+        }
+    }
+
+    async fn enrolled(
+        source: Database,
+        target: Database,
+        name: &str,
+        ddl: &str,
+        keys: KeySet,
+    ) -> Self {
+        let mut bench = Self::unenrolled(source, target, name, keys);
         let session = bench.target.session().await;
         session.batch_execute(ddl).await.expect("schema");
         for (database, role) in [(&bench.source, "source"), (&bench.target, "target")] {
@@ -193,7 +209,15 @@ impl Bench {
 
     /// Creates the publication, the slot and the first progress row.
     pub(crate) async fn capture(&self, direction: Direction) {
-        let (origin, destination) = self.ends(direction);
+        let (_, destination) = self.ends(direction);
+        let consistent_point = self.open_slot(direction).await;
+        self.set_progress(destination, direction, consistent_point)
+            .await;
+    }
+
+    /// Creates the publication and the slot, and returns its consistent point.
+    pub(crate) async fn open_slot(&self, direction: Direction) -> Lsn {
+        let (origin, _) = self.ends(direction);
         let session = self.ours(origin).await;
         let predicate = self.predicate();
         let tables = self.tables.iter();
@@ -218,8 +242,7 @@ impl Bench {
             .create_slot(&slot, options)
             .await
             .expect("a slot");
-        self.set_progress(destination, direction, made.consistent_point)
-            .await;
+        made.consistent_point
     }
 
     /// Writes a progress row as the agent does.

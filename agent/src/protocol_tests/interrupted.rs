@@ -49,6 +49,7 @@ pub(super) fn again(bench: &Bench, step: StepKind) -> StepContext {
         map_version: MapVersion(VERSION),
         source: shard("source", 1, &bench.source),
         target: shard("target", 2, &bench.target),
+        surplus_keys: None,
         keys: bench.keys.clone(),
         key: vec![KeyType::Bigint],
         tables: bench.tables.to_vec(),

@@ -11,6 +11,7 @@
 //! later partition. The TRUNCATE trigger is a statement trigger, so each leaf has its own.
 
 pub(crate) mod cascade;
+pub(crate) mod clone;
 pub(crate) mod ddl_guard;
 mod functions;
 
@@ -276,7 +277,7 @@ async fn drop_within(client: &Connected, token: &EpochToken, tries: u32) -> Resu
              where n.nspname = $1 and p.proname ~ $2",
             &[
                 &SCHEMA,
-                &format!("^guard_((truncate_|foreign_|cascade_)?{migration}|{migration}_[0-9]+)$"),
+                &format!("^guard_((truncate_|foreign_|cascade_|clone_|closed_)?{migration}|{migration}_[0-9]+)$"),
             ],
         )
         .await

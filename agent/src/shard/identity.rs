@@ -15,6 +15,10 @@ use tokio_postgres::Row;
 /// The table with the random id of a registered database. It remains when the last migration has ended.
 pub(crate) const TABLE: &str = "database";
 
+/// The expression for the timeline of a primary. Unlike the control file it is current immediately after a promotion. It
+/// fails on a standby.
+pub(crate) const TIMELINE: &str = "('x' || pg_catalog.substr(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()), 1, 8))::pg_catalog.bit(32)::pg_catalog.int4";
+
 /// The query for the identity of a database without its random id: system identifier, timeline, OID, and whether the
 /// server is a standby.
 const LOCATION: &str = "select c.system_identifier::text,

@@ -21,6 +21,7 @@ pub(crate) mod publication;
 pub(crate) mod register;
 pub(crate) mod released_keys;
 pub(crate) mod released_keys_check;
+pub(crate) mod seed;
 pub(crate) mod sequences;
 pub(crate) mod sidecar_schema;
 pub(crate) mod snapshot;

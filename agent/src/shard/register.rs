@@ -15,6 +15,7 @@ use plans::sql::{quote_ident, quote_literal};
 use tokio_postgres::error::SqlState;
 
 use super::epoch::{self, AttemptCount, EpochProof, EpochToken, ProvenTransaction};
+use super::identity::TIMELINE;
 use super::marker::{Marker, MarkerKind};
 use crate::error::{StepError, WithIntent};
 
@@ -23,6 +24,9 @@ use crate::error::{StepError, WithIntent};
 pub(crate) enum Register {
     /// The guard refuses nothing.
     Open,
+    /// The register is *bound*: it is open on a server of this timeline, and closed on every other server. A physical
+    /// copy of the shard that is promoted has a later timeline.
+    Bound(i32),
     /// The guard refuses writes until this time, in milliseconds since 1970 by the clock of the shard. After it the
     /// register counts as open.
     FencedUntil(i64),
@@ -33,12 +37,17 @@ pub(crate) enum Register {
 impl Register {
     /// The value of the sequence that means closed: the largest one.
     const CLOSED: i64 = i64::MAX;
+    /// A bound register has the sum of this value and its timeline. Every time in milliseconds is less.
+    pub(crate) const BOUND: i64 = 1 << 62;
 
     /// Returns the meaning of a value of the sequence.
     pub(crate) fn from_value(value: i64) -> Self {
         match value {
             0 => Self::Open,
             Self::CLOSED => Self::Closed,
+            bound if bound >= Self::BOUND => {
+                Self::Bound(i32::try_from(bound - Self::BOUND).unwrap_or(i32::MAX))
+            }
             until_ms => Self::FencedUntil(until_ms),
         }
     }
@@ -47,6 +56,7 @@ impl Register {
     pub(crate) fn value(self) -> i64 {
         match self {
             Self::Open => 0,
+            Self::Bound(timeline) => Self::BOUND + i64::from(timeline),
             Self::FencedUntil(until_ms) => until_ms,
             Self::Closed => Self::CLOSED,
         }
@@ -57,6 +67,7 @@ impl fmt::Display for Register {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Open => f.write_str("open"),
+            Self::Bound(timeline) => write!(f, "open on timeline {timeline} only"),
             Self::FencedUntil(until_ms) => write!(f, "fenced until {until_ms} ms since 1970"),
             Self::Closed => f.write_str("closed"),
         }
@@ -67,6 +78,8 @@ impl fmt::Display for Register {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RegisterSetting {
     Open,
+    /// Open, but only on the timeline of the server that executes the statement.
+    Bound,
     /// Refuse writes for this many milliseconds, by the clock of the shard.
     FencedFor(u32),
     Closed,
@@ -100,6 +113,7 @@ async fn set_proven(
 pub(crate) fn set_sql(token: &EpochToken, setting: RegisterSetting) -> String {
     let value = match setting {
         RegisterSetting::Open => Register::Open.value().to_string(),
+        RegisterSetting::Bound => format!("{} + {TIMELINE}", Register::BOUND),
         RegisterSetting::Closed => Register::Closed.value().to_string(),
         RegisterSetting::FencedFor(ms) => {
             format!("(extract(epoch from pg_catalog.clock_timestamp()) * 1000)::bigint + {ms}")
@@ -110,7 +124,9 @@ pub(crate) fn set_sql(token: &EpochToken, setting: RegisterSetting) -> String {
             "update {SCHEMA}.move set owns = true where migration = {}; ",
             quote_literal(token.migration.as_str())
         ),
-        RegisterSetting::Closed | RegisterSetting::FencedFor(_) => String::new(),
+        RegisterSetting::Bound | RegisterSetting::Closed | RegisterSetting::FencedFor(_) => {
+            String::new()
+        }
     };
     let register = quote_ident(&token.migration.register());
     format!("{set_owns}select pg_catalog.setval('{SCHEMA}.{register}', {value})")
@@ -242,10 +258,11 @@ pub(crate) async fn check_open(client: &Connected, token: &EpochToken) -> Result
     let row = client
         .query_one(
             &format!(
-                "select r.last_value, r.last_value = {max} or r.last_value > now.ms and r.last_value <= now.ms + 60000
+                "select r.last_value, r.last_value = {max} or r.last_value >= {bound} and r.last_value <> {bound} + {TIMELINE} or r.last_value > now.ms and r.last_value <= now.ms + 60000
                  from {SCHEMA}.{register} r,
                       (select (extract(epoch from pg_catalog.clock_timestamp()) * 1000)::bigint) now (ms)",
-                max = Register::CLOSED
+                max = Register::CLOSED,
+                bound = Register::BOUND
             ),
             &[],
         )
@@ -355,6 +372,7 @@ mod tests {
         for (value, register) in [
             (0, Register::Open),
             (1_764_000_000_000, Register::FencedUntil(1_764_000_000_000)),
+            ((1 << 62) + 3, Register::Bound(3)),
             (i64::MAX, Register::Closed),
         ] {
             assert_eq!(Register::from_value(value), register);

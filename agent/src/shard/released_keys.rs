@@ -11,7 +11,9 @@ use connect::Connected;
 use plans::failure::StepCode;
 use plans::id::{MapName, MapVersion};
 use plans::key_set::KeySet;
-use plans::names::{SCHEMA, SQLSTATE_NOT_OWNER, released_keys_function, released_keys_trigger};
+use plans::names::{
+    SCHEMA, SQLSTATE_NOT_OWNER, TRIGGER_PREFIX, released_keys_function, released_keys_trigger,
+};
 use plans::sql::{quote_ident, quote_literal};
 use plans::table::MovingTable;
 
@@ -45,6 +47,20 @@ impl ReleasedKeys<'_> {
         self.write_released(client, &refused, version).await?;
         self.record_new_owner(client, version).await?;
         self.create_guard(client, &refused, true).await?;
+        self.unlock_guard(client).await
+    }
+
+    /// Adds keys to the guard of released keys that the shard has rows of and never owned: the surplus keys of a seeded
+    /// target.
+    pub(crate) async fn refuse(&self, client: &Connected) -> Result<(), StepError> {
+        self.lock_guard(client).await?;
+        let refused = match self.read_released(client).await? {
+            Some(refused) => refused.union(self.keys),
+            None => self.keys.clone(),
+        };
+        self.write_released(client, &refused, self.token.until)
+            .await?;
+        self.create_guard(client, &refused, false).await?;
         self.unlock_guard(client).await
     }
 
@@ -338,6 +354,27 @@ pub(crate) fn function_sql(map: &MapName) -> String {
              hint = 'read the shard map again and repeat the whole transaction';
          end $guard$"
     )
+}
+
+/// Drops the guards of released keys of all maps on a server that is nobody's shard, and their records.
+pub(crate) async fn drop_all(client: &Connected, token: &EpochToken) -> Result<(), StepError> {
+    let what = format!("shard {}: dropping guards of released keys", client.name());
+    let rows = client
+        .query(
+            "select pg_catalog.format('drop trigger if exists %I on %I.%I', t.tgname, n.nspname, c.relname)
+             from pg_catalog.pg_trigger t
+             join pg_catalog.pg_class c on c.oid = t.tgrelid
+             join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+             where not t.tgisinternal and t.tgparentid = 0 and pg_catalog.starts_with(t.tgname::text, $1)",
+            &[&format!("{TRIGGER_PREFIX}away_")],
+        )
+        .await
+        .at(&what)?;
+    for row in rows {
+        guard::execute_with_short_locks(client, token, row.get(0), &what).await?;
+    }
+    let sql = format!("delete from {SCHEMA}.away; delete from {SCHEMA}.given");
+    epoch::execute(client, token, &sql).await.at(what)
 }
 
 /// Parses keys from `shardwright.away` or `shardwright.given`.

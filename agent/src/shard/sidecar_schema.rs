@@ -147,6 +147,16 @@ create table if not exists shardwright.difference (
     primary key (migration, direction, relation, digest)
 );
 comment on table shardwright.difference is 'rows that the last comparison found to differ, by primary key, without their values';
+create table if not exists shardwright.seed (
+    migration text primary key,
+    target text not null,
+    id uuid not null,
+    timeline int not null,
+    slot text,
+    requested boolean not null default false
+);
+comment on table shardwright.seed is 'source: standbys that migrations promote; a target that was promoted has a copy of its row';
+comment on column shardwright.seed.requested is 'an agent may have requested the promotion';
 create table if not exists shardwright.dual_write (
     migration text primary key,
     former text not null
@@ -240,7 +250,14 @@ pub(crate) async fn add_missing_tables(
 
 /// Returns the names of all tables in the schema.
 pub(crate) fn tables() -> impl Iterator<Item = &'static str> {
-    let others = ["move", "dual_write", "away", "given", identity::TABLE];
+    let others = [
+        "move",
+        "seed",
+        "dual_write",
+        "away",
+        "given",
+        identity::TABLE,
+    ];
     COPY_TABLES.into_iter().chain(others)
 }
 
@@ -305,7 +322,8 @@ pub(crate) async fn remove_migration(
     }
     let what = format!("shard {shard}: removing the migration's rows");
     if epoch::is_enrolled(client, token).await? {
-        let sql = delete_sql(&COPY_TABLES, token) + &delete_sql(&["dual_write", "move"], token);
+        let sql =
+            delete_sql(&COPY_TABLES, token) + &delete_sql(&["seed", "dual_write", "move"], token);
         epoch::execute(client, token, &sql).await.at(&what)?;
     }
     client.batch_execute(&drop_unused_sql()).await.at(&what)

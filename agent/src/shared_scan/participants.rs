@@ -15,6 +15,7 @@ use std::time::Duration;
 use connect::Connected;
 use plans::id::MigrationId;
 use plans::request::Mode;
+use plans::request::Seed;
 use plans::step::StepKind;
 use plans::wire::Dispatch;
 use tokio::sync::watch;
@@ -171,7 +172,8 @@ impl ExpectedParticipant {
     /// Marks the move as expected if the dispatched step is the copy or precedes it.
     pub(crate) fn for_dispatch(dispatch: &Dispatch) -> Option<Self> {
         let (_, kind) = dispatch.step.as_ref()?;
-        if !leads_to_copy(*kind) && *kind != StepKind::Copy {
+        let is_seeded = dispatch.options.seed == Seed::Standby;
+        if is_seeded || !leads_to_copy(*kind) && *kind != StepKind::Copy {
             return None;
         }
         let scan = SharedScan::of(dispatch)?;

@@ -141,6 +141,9 @@ fn columns_of_tables(tables: &[MovingTable]) -> Vec<&[plans::table::Column]> {
 
 /// Returns whether the migration created the tables and has not built their indexes yet.
 fn has_no_indexes_yet(context: &StepContext) -> Result<bool, StepError> {
+    if context.is_seeded() {
+        return Ok(false);
+    }
     let created: TargetCreated = context.output(StepKind::CreateTarget)?;
     Ok(created.created && !context.is_done(StepKind::BuildIndexes))
 }

@@ -94,10 +94,12 @@ pub(crate) async fn remove_standby_names(
     context: &StepContext,
     proof: OwnershipProof,
 ) -> Result<(), StepError> {
-    for shard in [context.source()?, context.target()?] {
-        remove_standby_names_from(context, &shard, proof).await?;
+    remove_standby_names_from(context, &context.source()?, proof).await?;
+    // Before its promotion, a standby has no setting of this migration.
+    if context.awaits_promotion() {
+        return Ok(());
     }
-    Ok(())
+    remove_standby_names_from(context, &context.target()?, proof).await
 }
 
 /// Removes all standby names of this migration from the setting of `shard`.

@@ -43,6 +43,9 @@ pub(crate) use dirty::{ComparisonSessions, compare_and_delete_equal, count_diffe
 pub(crate) use dual_write::remove_standby_names;
 use plans::names::Direction;
 #[cfg(test)]
+pub(crate) use promote::bind_source;
+pub(crate) use promote::unbind_unless_requested;
+#[cfg(test)]
 pub(crate) use verify::StreamShards;
 
 /// Runs one step to its end and returns its output.

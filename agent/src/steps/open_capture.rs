@@ -21,7 +21,7 @@ use crate::postgres::replication::{CreatedSlot, ReplicationSession, SlotOptions}
 use crate::postgres::standbys;
 use crate::shard::apply_progress::{self, ApplyProgress};
 use crate::shard::database::Shard;
-use crate::shard::guard::cascade;
+use crate::shard::guard::{cascade, clone};
 use crate::shard::register::Register;
 use crate::shard::{epoch, publication, snapshot};
 
@@ -39,7 +39,14 @@ pub(super) async fn run(context: &StepContext) -> Result<CaptureOpened, StepErro
     context.enrol(&session, "source").await?;
     context.report_message("putting guards on the source's tables");
     create_guards(context, &session, Register::Open).await?;
-    if context.may_skip_cascades() {
+    if context.is_seeded() {
+        clone::create(&session, &token, &dispatch.map, &dispatch.tables).await?;
+    }
+    let cascades = match context.is_seeded() {
+        true => cascade::has_cascading_keys(&session, &dispatch.tables).await?,
+        false => context.may_skip_cascades(),
+    };
+    if cascades {
         cascade::create(&session, &token, context.guarded_rows(), false).await?;
     }
     context.session.stop_stream().await;
@@ -57,19 +64,18 @@ pub(super) async fn run(context: &StepContext) -> Result<CaptureOpened, StepErro
         .await
         .at(format_args!("shard {}: proving the epoch", source.name))?;
     snapshot::end_holders(&session, id).await?;
-    copy::record_slot_snapshot(context, slot.snapshot.as_deref().unwrap_or_default()).await?;
+    // The progress of a seeded target begins at its switch point, which the step `promote` finds.
+    if !context.is_seeded() {
+        copy::record_slot_snapshot(context, slot.snapshot.as_deref().unwrap_or_default()).await?;
+    }
     drop(slot_session);
-    write_first_progress(
-        context,
-        Direction::Forward,
-        slot.consistent_point,
-        true,
-        &context.target()?,
-    )
-    .await?;
+    if !context.is_seeded() {
+        let (from, target) = (slot.consistent_point, context.target()?);
+        write_first_progress(context, Direction::Forward, from, true, &target).await?;
+    }
     Ok(CaptureOpened {
         consistent_point: slot.consistent_point.to_string(),
-        cascades: false,
+        cascades: context.is_seeded() && cascades,
     })
 }
 
@@ -136,7 +142,8 @@ pub(super) async fn create_slot(
     let mut session = ReplicationSession::open(&shard.dsn, &name)
         .await
         .at(&what)?;
-    let export = direction == Direction::Forward && is_opening_capture(context);
+    let export =
+        direction == Direction::Forward && is_opening_capture(context) && !context.is_seeded();
     let options = SlotOptions {
         temporary: false,
         export,

@@ -45,8 +45,11 @@ pub(super) async fn run(context: &StepContext) -> Result<Preflighted, StepError>
     check_privileges_to_refuse_ddl(context).await?;
     dual_write::check_possible(context).await?;
     let target = context.target()?;
-    let session = target.session("preflight").await?;
-    leftover::refuse_conflicting(context, &session).await?;
+    // A standby has copies of the source's records.
+    if !context.is_seeded() {
+        let session = target.session("preflight").await?;
+        leftover::refuse_conflicting(context, &session).await?;
+    }
     let refusals: Vec<String> = survey
         .findings
         .iter()

@@ -13,6 +13,7 @@
 
 mod open_source;
 mod removal;
+mod seeded_target;
 
 use connect::Connected;
 use plans::names::Direction;
@@ -57,8 +58,16 @@ pub(super) async fn remove_all(context: &StepContext) -> Result<Unwound, StepErr
         removed,
     )?;
     let session = take_over(context, &source).await;
+    let mut requested = false;
     if let Some(session) = removal.record_shard_outcome(&source.name, session)? {
+        if context.is_seeded() {
+            requested = seeded_target::is_promotion_requested(context, &session).await?;
+        }
         remove_from_source(context, &session, &mut removal).await?;
+    }
+    if context.is_seeded() {
+        seeded_target::remove(context, requested, &mut removal).await?;
+        return removal.finish(context);
     }
     let session = take_over(context, &target).await;
     if let Some(session) = removal.record_shard_outcome(&target.name, session)? {

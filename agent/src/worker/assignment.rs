@@ -192,7 +192,9 @@ async fn run_once(context: StepContext, id: StepId, kind: StepKind) {
     }
     let outcome = match outcome {
         Ok(output) => Outcome::Done { output },
-        Err(StepError::Failed(failure)) if requires_new_copy(&failure, kind) => {
+        Err(StepError::Failed(failure))
+            if requires_new_copy(&failure, kind) && !context.is_seeded() =>
+        {
             tracing::warn!(step = %kind, code = %failure.code, "{}: the copy begins again", failure.message);
             context.session.stop_stream().await;
             Outcome::Rewind {
@@ -377,10 +379,16 @@ async fn take_over(context: &StepContext) -> Result<(), StepError> {
     // Otherwise commits of this agent would wait for the replication connection of the earlier process, which has
     // ended.
     steps::remove_standby_names(context, OwnershipProof::TakeOver).await?;
-    for shard in [context.source()?, context.target()?] {
+    let mut shards = vec![context.source()?];
+    // A standby has no row of its own yet. The step `promote` takes the migration over there.
+    if !context.awaits_promotion() {
+        shards.push(context.target()?);
+    }
+    for shard in shards {
         let session = shard.session("take-over").await?;
         epoch::take_over(&session, &token).await?;
     }
+    steps::unbind_unless_requested(context).await?;
     // The earlier process may have added its name again before the epoch was increased.
     steps::remove_standby_names(context, OwnershipProof::Owner).await?;
     steps::recover_register(context).await?;
@@ -390,7 +398,8 @@ async fn take_over(context: &StepContext) -> Result<(), StepError> {
         let session = shard.session("take-over").await?;
         sidecar_schema::add_missing_tables(&session, &token).await?;
     }
-    if context.is_done(StepKind::OpenCapture) && !context.is_done(StepKind::Copy) {
+    let copies = context.is_done(StepKind::OpenCapture) && !context.is_done(StepKind::Copy);
+    if copies && !context.is_seeded() {
         steps::hold_newest_snapshot(context).await?;
     }
     context.session.taken_over.store(true, Ordering::Release);

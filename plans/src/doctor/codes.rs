@@ -6,6 +6,7 @@ mod keys;
 mod load;
 mod pair;
 mod role;
+mod seed;
 mod sequences;
 mod server;
 mod tables;
@@ -51,6 +52,10 @@ pub(super) const GROUPS: &[CodeGroup] = &[
     CodeGroup {
         title: "Target",
         codes: target::CODES,
+    },
+    CodeGroup {
+        title: "Standby as target",
+        codes: seed::CODES,
     },
     CodeGroup {
         title: "Measuring the load",

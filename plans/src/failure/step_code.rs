@@ -234,6 +234,24 @@ step_codes! {
         "The connection string of a shard cannot be used.";
     ShardOtherDatabase = "shard.other_database", GROWING,
         "The connection string of a shard leads to another database than the registered one.";
+    SeedBehind = "seed.behind", GROWING,
+        "The standby did not replay in time what the migration created on the source.";
+    SeedPaused = "seed.paused", NEVER,
+        "The replay of the standby is paused or delayed.",
+        hint: "on the standby, `select pg_wal_replay_resume()`, and set recovery_min_apply_delay to 0; then `resume`";
+    SeedPrepared = "seed.prepared", NEVER,
+        "Prepared transactions on the promoted server are copies of the source's, and could not be rolled back there.";
+    SeedPrivilege = "seed.privilege", NEVER,
+        "The role of the agents may not promote the standby.";
+    SeedPromoted = "seed.promoted", NEVER,
+        "The target was promoted before the migration had closed it, so clients may have written there.",
+        hint: "`abort` the migration, create the standby again with pg_rewind or pg_basebackup, and plan it again";
+    SeedSlow = "seed.slow", GROWING,
+        "The standby has not ended its promotion yet. The agent observes it again.";
+    SeedStandby = "seed.standby", NEVER,
+        "The target is not a standby of the source.";
+    SeedTaken = "seed.taken", NEVER,
+        "Another migration uses the standby.";
     SlotBusy = "slot.busy", GROWING,
         "Another session still uses the replication slot.";
     SlotGap = "slot.gap", BY_CAUSE,

@@ -10,6 +10,9 @@ pub struct Unwound {
     /// Objects that could not be removed; `shardwright cleanup` removes them later.
     #[serde(default)]
     pub leftovers: Vec<LeftObject>,
+    /// What the operator must know about a target that was a standby.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// An object of the migration that remains on a shard.

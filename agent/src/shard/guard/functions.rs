@@ -17,6 +17,7 @@ use super::GuardedRows;
 use super::session_user;
 use crate::error::{StepError, WithIntent};
 use crate::shard::epoch::{self, EpochToken};
+use crate::shard::identity::TIMELINE;
 use crate::shard::register::Register;
 
 /// Returns the statements that create the guard functions of a migration, and the sequence that counts refused writes.
@@ -90,6 +91,13 @@ fn row_body_sql(migration: &MigrationId, map: &MapName, first: &str) -> String {
              if until = 0 then
                return null;
              end if;
+             -- Bound: open on one timeline.
+             if until >= {bound} and until < {max} then
+               if until = {bound} + {TIMELINE} then
+                 return null;
+               end if;
+               exit;
+             end if;
              now_ms := (extract(epoch from clock_timestamp()) * 1000)::bigint;
              exit when until = {max} or now_ms < until and until <= now_ms + 60000;
              if look = 2 then
@@ -110,6 +118,7 @@ fn row_body_sql(migration: &MigrationId, map: &MapName, first: &str) -> String {
              hint = 'read the shard map again and repeat the whole transaction';
          end ",
         max = Register::Closed.value(),
+        bound = Register::BOUND,
         note = passed_lock_key(migration),
     )
 }

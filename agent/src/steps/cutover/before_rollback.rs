@@ -8,8 +8,6 @@ use connect::Connected;
 use plans::failure::StepCode;
 use plans::identity::DatabaseIdentity;
 use plans::names::Direction;
-use plans::step::StepKind;
-use plans::step::preflight::Preflighted;
 
 use super::gate;
 use crate::error::{StepError, WithIntent};
@@ -28,10 +26,10 @@ pub(super) async fn check_possible(
     on_target: &Connected,
     on_source: &Connected,
 ) -> Result<(), StepError> {
-    let known: Preflighted = context.output(StepKind::Preflight)?;
+    let (known_source, known_target) = context.known_servers()?;
     let (source, target) = (context.source()?, context.target()?);
-    check_same_server(on_target, &target, &known.target).await?;
-    check_same_server(on_source, &source, &known.source).await?;
+    check_same_server(on_target, &target, &known_target).await?;
+    check_same_server(on_source, &source, &known_source).await?;
     let slot = context.dispatch.migration.slot(Direction::Reverse);
     let row = on_target
         .query_opt(

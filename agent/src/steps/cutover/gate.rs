@@ -10,7 +10,6 @@ use plans::identity::DatabaseIdentity;
 use plans::names::Direction;
 use plans::step::StepKind;
 use plans::step::cutover::CutoverResult;
-use plans::step::preflight::Preflighted;
 use plans::step::verify::TableVerified;
 use tokio::time::Instant;
 
@@ -281,10 +280,10 @@ pub(in crate::steps) async fn check_identity(
     direction: Direction,
 ) -> Result<(), StepError> {
     let shard = session.name();
-    let known: Preflighted = context.output(StepKind::Preflight)?;
+    let (source, target) = context.known_servers()?;
     let expected = match direction {
-        Direction::Forward => known.source,
-        Direction::Reverse => known.target,
+        Direction::Forward => source,
+        Direction::Reverse => target,
     };
     let found = read_identity(session).await?;
     if found == expected {

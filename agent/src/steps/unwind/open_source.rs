@@ -65,7 +65,8 @@ async fn attempt_number_for_opening(
     register: Register,
     newest_attempt: AttemptNo,
 ) -> Result<AttemptNo, StepError> {
-    if register == Register::Open {
+    // A bound source was never closed by a cutover.
+    if matches!(register, Register::Open | Register::Bound(_)) {
         return Ok(newest_attempt);
     }
     match cutover::check_abort_witness(context, newest_attempt).await {

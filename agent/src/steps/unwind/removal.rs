@@ -20,6 +20,8 @@ pub(super) struct FailedRemovals {
     left: Vec<LeftObject>,
     /// Tables that the migration created, and that other objects or rows use now.
     kept: Vec<LeftObject>,
+    /// What the operator must know about a target that was a standby.
+    notes: Vec<String>,
     /// The last transient failure, and the maximum number of attempts of the step.
     transient: Option<(Failure, u32)>,
 }
@@ -87,6 +89,11 @@ impl FailedRemovals {
         }));
     }
 
+    /// Adds a note for the operator.
+    pub(super) fn add_note(&mut self, note: String) {
+        self.notes.push(note);
+    }
+
     /// Returns whether an object of the migration could not be removed from the shard.
     pub(super) fn has_failed(&self, shard: &str) -> bool {
         self.left.iter().any(|left| left.shard == shard)
@@ -106,6 +113,7 @@ impl FailedRemovals {
             })),
             Some(_) | None => Ok(Unwound {
                 leftovers: [self.left, self.kept].concat(),
+                notes: self.notes,
             }),
         }
     }
