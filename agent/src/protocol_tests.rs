@@ -1,7 +1,7 @@
 //! Tests of the mechanisms of a move on real PostgreSQL servers.
 //!
 //! Most mechanisms have a negative control: a test of the simpler variant that the mechanism replaces. It shows that
-//! the simpler variant loses or duplicates data under the same schedule. docs/protocol.md defines R1 to R25 (scenarios)
+//! the simpler variant loses or duplicates data under the same schedule. docs/protocol.md defines R1 to R27 (scenarios)
 //! and E7 (a fact found by experiment).
 
 #[allow(dead_code, reason = "the tests of connections use more of it")]

@@ -27,6 +27,8 @@ mod versions;
 #[cfg(test)]
 pub(crate) use server::check_version;
 #[cfg(test)]
+pub(crate) use standby::{check_privilege, check_replay};
+#[cfg(test)]
 pub(crate) use trial::sample_row_ids;
 
 use connect::Connected;

@@ -11,6 +11,7 @@ mod remedies;
 mod roles;
 mod scripts;
 mod settings;
+mod standby_targets;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};

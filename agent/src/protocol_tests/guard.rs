@@ -105,7 +105,10 @@ async fn a_fence_counts_until_its_time_and_never_longer_than_a_minute() {
         (format!("{now} + 61000"), false),
         (format!("{now} + 3600000"), false),
         (CLOSED.to_string(), true),
-        (format!("{CLOSED} - 1"), false),
+        ("(1::bigint << 62) - 1".to_owned(), false),
+        // Bound to the timeline of this server, and to another one.
+        ("(1::bigint << 62) + 1".to_owned(), false),
+        ("(1::bigint << 62) + 2".to_owned(), true),
         ("0".to_owned(), false),
     ] {
         set(&bench, &app, &value).await;

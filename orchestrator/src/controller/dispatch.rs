@@ -17,8 +17,6 @@ use crate::access::SecretDigest;
 use crate::store::{AgentProcess, LeaseHolder, Migration, ShardRecord, Snapshot};
 use plans::fleet::ShardRef;
 use plans::id::{ShardName, StepId};
-use plans::key_set::KeySet;
-use plans::request::Seed;
 use plans::state::cutover::Ownership;
 use plans::state::step::{StepEvent, StepState};
 use plans::step::StepKind;
@@ -222,7 +220,7 @@ impl Controller {
                 | Ownership::Completed => m.map_version_before,
             },
             source: self.shard(&m.plan.moving.source).await?.reference(),
-            target: self.shard(&m.plan.moving.target).await?.reference(),
+            target: self.target_of(snapshot).await?,
             keys: m.plan.moving.keys.clone(),
             surplus_keys: self.surplus_keys(m).await?,
             key: m.plan.key.clone(),
@@ -237,21 +235,6 @@ impl Controller {
             outputs: outputs.collect(),
             verify: self.comparison_for(m, due_step.map(|row| row.kind)).await?,
         })
-    }
-
-    /// Returns the keys of the map that the migration does not move, if its target is a standby.
-    async fn surplus_keys(&self, own: &Migration) -> Result<Option<KeySet>, ControlError> {
-        if own.plan.options.seed == Seed::Copy {
-            return Ok(None);
-        }
-        let name = &own.plan.map;
-        let map = self.inner.store.map(name).await?;
-        let map = map.ok_or_else(|| ControlError::missing("map", name.as_str()))?;
-        let all = map
-            .mappings
-            .iter()
-            .fold(map.empty_key_set(), |all, mapping| all.union(&mapping.keys));
-        Ok(Some(all.minus(&own.plan.moving.keys)))
     }
 
     /// Returns whether the source has rows of this map that do not belong to this migration: rows of other keys that it

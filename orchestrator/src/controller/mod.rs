@@ -43,6 +43,7 @@ mod reconcile;
 mod recover;
 #[cfg(test)]
 mod samples;
+mod seeding;
 mod settle;
 mod shards;
 mod tokens;

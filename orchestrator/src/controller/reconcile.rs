@@ -206,7 +206,11 @@ impl Controller {
             self.note_missing(&after, &inventory).await?;
         } else {
             let inventory = self.with_id(shard, inventory).await;
-            self.note_server(shard, &inventory).await?;
+            // Only the step `promote` makes a standby a shard of its own.
+            let is_standby = shard.identity.as_ref().is_some_and(|known| known.standby);
+            if !is_standby || inventory.server.standby {
+                self.note_server(shard, &inventory).await?;
+            }
             return Ok((inventory, findings));
         }
         Ok((inventory, findings))

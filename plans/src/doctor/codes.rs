@@ -54,15 +54,15 @@ pub(super) const GROUPS: &[CodeGroup] = &[
         codes: target::CODES,
     },
     CodeGroup {
-        title: "Standby as target",
-        codes: seed::CODES,
-    },
-    CodeGroup {
         title: "Measuring the load",
         codes: load::CODES,
     },
     CodeGroup {
         title: "Types",
         codes: types::CODES,
+    },
+    CodeGroup {
+        title: "Standby as target",
+        codes: seed::CODES,
     },
 ];

@@ -228,12 +228,6 @@ step_codes! {
         "pg_dump failed.";
     SchemaUncarried = "schema.uncarried", NEVER,
         "Without pg_dump the agent cannot copy some objects of the schema.";
-    ServerChanged = "server.changed", NEVER,
-        "The shard is another server than at the beginning of the migration, or was promoted to another timeline.";
-    ShardDsn = "shard.dsn", NEVER,
-        "The connection string of a shard cannot be used.";
-    ShardOtherDatabase = "shard.other_database", GROWING,
-        "The connection string of a shard leads to another database than the registered one.";
     SeedBehind = "seed.behind", GROWING,
         "The standby did not replay in time what the migration created on the source.";
     SeedPaused = "seed.paused", NEVER,
@@ -252,6 +246,12 @@ step_codes! {
         "The target is not a standby of the source.";
     SeedTaken = "seed.taken", NEVER,
         "Another migration uses the standby.";
+    ServerChanged = "server.changed", NEVER,
+        "The shard is another server than at the beginning of the migration, or was promoted to another timeline.";
+    ShardDsn = "shard.dsn", NEVER,
+        "The connection string of a shard cannot be used.";
+    ShardOtherDatabase = "shard.other_database", GROWING,
+        "The connection string of a shard leads to another database than the registered one.";
     SlotBusy = "slot.busy", GROWING,
         "Another session still uses the replication slot.";
     SlotGap = "slot.gap", BY_CAUSE,

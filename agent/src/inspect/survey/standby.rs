@@ -39,17 +39,19 @@ pub(super) async fn check(
         );
         return Ok(());
     }
-    check_replay(source, target, findings).await?;
+    check_replay(source, target, MAX_LAG_BYTES, findings).await?;
     check_settings(target, findings).await?;
     check_privilege(target, findings).await?;
     check_subscriptions(target, findings).await?;
     check_role_in_replication(source, target, findings).await
 }
 
-/// Checks that the standby streams, that its replay is neither paused nor delayed, and that it is near the source.
-async fn check_replay(
+/// Checks that the standby streams, that its replay is neither paused nor delayed, and that it lacks at most `max_lag`
+/// bytes of the source's log.
+pub(crate) async fn check_replay(
     source: &Connected,
     target: &Connected,
+    max_lag: u64,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
     let shard = target.name();
@@ -88,7 +90,7 @@ async fn check_replay(
     let behind = standbys::flush_position(source)
         .await?
         .bytes_since(replayed);
-    if behind > MAX_LAG_BYTES {
+    if behind > max_lag {
         findings.add_refusal(
             "seed.lag",
             object,
@@ -140,7 +142,10 @@ async fn check_settings(target: &Connected, findings: &mut Findings) -> Result<(
 }
 
 /// Checks that the role of the agents may promote the standby.
-async fn check_privilege(target: &Connected, findings: &mut Findings) -> Result<(), StepError> {
+pub(crate) async fn check_privilege(
+    target: &Connected,
+    findings: &mut Findings,
+) -> Result<(), StepError> {
     let shard = target.name();
     let row = target
         .query_one(

@@ -95,12 +95,16 @@ impl StoreKnowledge {
         self.moves.iter().find(|m| &m.id == id)
     }
 
-    /// Returns the inventories that come from the shards' own databases.
+    /// Returns the inventories that come from the shards' own databases. The objects of a standby are copies of its
+    /// primary's, also when it was promoted and no migration has made it a shard of its own yet.
     #[must_use]
     pub fn from_own_databases(&self, inventories: &[Inventory]) -> Vec<Inventory> {
         let is_own = |inventory: &&Inventory| {
             let known = self.servers.get(&inventory.shard);
-            known.is_none_or(|known| known.server.is_same_database(&inventory.server))
+            !inventory.server.standby
+                && known.is_none_or(|known| {
+                    !known.server.standby && known.server.is_same_database(&inventory.server)
+                })
         };
         inventories.iter().filter(is_own).cloned().collect()
     }
@@ -197,6 +201,10 @@ fn check_server(known: &StoreKnowledge, inventory: &Inventory) -> Option<Contrad
             message,
             &accept,
         ));
+    }
+    // The step `promote` makes a standby a shard of its own.
+    if expected.standby {
+        return None;
     }
     if !expected.is_same_database(found) {
         let message = format!("another database is at this address: {found}; it was {expected}");
