@@ -28,6 +28,7 @@ mod database;
 mod ddl;
 mod doctor;
 mod drop_old;
+mod drop_surplus;
 mod dual_write;
 mod durability;
 mod ended_fence;

@@ -94,6 +94,11 @@ impl MigrationStatus {
             .is_some_and(|step| step.state == StepState::Done)
     }
 
+    /// Returns true if the target has the rows that existed when the move began.
+    pub(crate) fn has_rows(&self) -> bool {
+        self.is_done(StepKind::Copy) || self.is_done(StepKind::Promote)
+    }
+
     /// Reswitches the result of a step that is done.
     pub(crate) fn output<T: DeserializeOwned>(&self, kind: StepKind) -> Option<T> {
         let output = self.step(kind)?.output.clone()?;

@@ -27,7 +27,8 @@ pub use forecast::StepForecast;
 pub use leftovers::{Leftovers, LeftoversError, Standing};
 pub use options::{
     AfterRepair, CutoverMoment, DemoTask, Kill, MapOperation, OptionError, Options, Process,
-    Servers, Trouble, TroubleKind, parse_measure, parse_shape, parse_step, parse_strategy,
+    SeedOption, Servers, Trouble, TroubleKind, parse_measure, parse_shape, parse_step,
+    parse_strategy,
 };
 pub use report::{
     ClientCounts, ComparedRows, KilledProcess, LoadBalance, MapVersions, MovedKeys,

@@ -1,8 +1,8 @@
 //! The options of a demo run.
 
 use crate::shop::KeyShape;
-use plans::request::{DualWrite, Mode};
-use plans::step::{FORWARD, StepKind};
+use plans::request::{DualWrite, Mode, Seed};
+use plans::step::{FORWARD, SEEDED, StepKind};
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -33,6 +33,8 @@ pub struct Options {
     /// Whether a write is acknowledged before it is on the other shard (asynchronous), or only when it is durable on
     /// both.
     pub dual_write: DualWrite,
+    /// Whether the agent copies the rows to an empty target, or the target is a physical standby of the source.
+    pub seeding: Seed,
     /// True to roll back after the flip.
     pub rollback: bool,
     /// Steps before the flip in which a migration is aborted, one migration after the other.
@@ -71,6 +73,7 @@ impl Default for Options {
             history: None,
             kill: None,
             dual_write: DualWrite::Asynchronous,
+            seeding: Seed::Copy,
             rollback: false,
             abort_at: Vec::new(),
             pause_in: Vec::new(),
@@ -130,7 +133,23 @@ impl Options {
 
     /// Returns whether each shard and the control store have servers of their own.
     pub(crate) fn has_separate_servers(&self) -> bool {
-        self.task == DemoTask::default() || self.has_faults() || self.is_synchronous()
+        self.task == DemoTask::default()
+            || self.has_faults()
+            || self.is_synchronous()
+            || self.is_seeded()
+    }
+
+    /// Returns whether the target is a standby of the source.
+    pub(crate) fn is_seeded(&self) -> bool {
+        self.seeding == Seed::Standby
+    }
+
+    /// Returns the steps of the migration, in order.
+    pub(crate) fn steps(&self) -> &'static [StepKind] {
+        match self.seeding {
+            Seed::Copy => &FORWARD,
+            Seed::Standby => &SEEDED,
+        }
     }
 
     /// Checks that the options do not contradict each other.
@@ -140,15 +159,54 @@ impl Options {
         let problem = (self.has_faults() && !plain).then_some(no_faults);
         let not_synchronous = "synchronous dual-write is only possible with an online split in two parts, of bigint keys";
         let problem = problem.or((self.is_synchronous() && !plain).then_some(not_synchronous));
-        let problem = self.task.problem().or(problem);
+        let problem = self.task.problem().or(problem).or(self.seeding_problem());
         problem.map_or(Ok(()), |reason| Err(OptionError::Contradiction { reason }))
+    }
+
+    /// Returns what contradicts the way in which the target gets its rows, if anything does.
+    fn seeding_problem(&self) -> Option<&'static str> {
+        let in_steps = self.kill.iter().map(|kill| kill.step);
+        let in_steps = in_steps.chain(self.abort_at.iter().copied());
+        let in_steps = in_steps.chain(self.pause_in.iter().copied());
+        let mut in_steps = in_steps.chain(self.troubles.iter().map(|trouble| trouble.step));
+        let is_absent = |step| !self.steps().contains(&step) && step != StepKind::Rollback;
+        if in_steps.any(is_absent) {
+            return Some(match self.seeding {
+                Seed::Copy => {
+                    "the steps promote and drop_surplus are only possible with --seed standby"
+                }
+                Seed::Standby => {
+                    "with --seed standby there are no steps create_target, copy and build_indexes"
+                }
+            });
+        }
+        if !self.is_seeded() {
+            return None;
+        }
+        let needs_ordinary_target =
+            |trouble: &Trouble| matches!(trouble.kind, TroubleKind::Disk | TroubleKind::Password);
+        if !self.task.is_plain_split() {
+            Some("--seed standby is only possible with an online split in two parts")
+        } else if self.abort_at.len() > 1 {
+            Some(
+                "with --seed standby only one migration can be aborted: an abort leaves no standby for another one",
+            )
+        } else if self.servers.target.is_some() {
+            Some("with --seed standby the target has the version of the source")
+        } else if self.troubles.iter().any(needs_ordinary_target) {
+            Some("with --seed standby the only failures of the target are down and away")
+        } else {
+            None
+        }
     }
 }
 
+mod seed;
 mod servers;
 mod task;
 mod trouble;
 
+pub use seed::SeedOption;
 pub use servers::Servers;
 pub use task::{DemoTask, MapOperation, parse_measure, parse_shape, parse_strategy};
 pub use trouble::{AfterRepair, CutoverMoment, Trouble, TroubleKind};
@@ -282,8 +340,19 @@ pub enum OptionError {
     },
 }
 
+/// Returns the steps in which something can be done: those of both ways in which the target gets its rows, and the
+/// rollback.
+fn known_steps() -> impl Iterator<Item = StepKind> {
+    let of_a_move = |step: &StepKind| FORWARD.contains(step) || SEEDED.contains(step);
+    let steps = StepKind::ALL.into_iter().filter(of_a_move);
+    steps.chain([StepKind::Rollback])
+}
+
 fn step_names() -> String {
-    FORWARD.map(StepKind::name).join(", ")
+    known_steps()
+        .map(StepKind::name)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// Returns the step with this name.
@@ -291,8 +360,7 @@ fn step_names() -> String {
 /// # Errors
 /// [`OptionError::Step`] with the existing names.
 pub fn parse_step(text: &str) -> Result<StepKind, OptionError> {
-    let all = FORWARD.into_iter().chain([StepKind::Rollback]);
-    all.into_iter()
+    known_steps()
         .find(|step| step.name() == text)
         .ok_or_else(|| OptionError::Step {
             text: text.to_owned(),
@@ -335,5 +403,41 @@ mod tests {
         assert!(matches!(error, OptionError::Process { .. }));
         let error = "agent@lunch".parse::<Kill>().unwrap_err();
         assert!(error.to_string().contains("open_capture"), "{error}");
+    }
+
+    #[test]
+    fn a_seeded_run_has_the_steps_of_a_seeded_move() {
+        let at = |step, seeding| Options {
+            kill: Some(Kill {
+                process: Process::Target,
+                step,
+            }),
+            seeding,
+            ..Options::default()
+        };
+        for (step, seeding) in [
+            (StepKind::Promote, Seed::Standby),
+            (StepKind::DropSurplus, Seed::Standby),
+            (StepKind::Rollback, Seed::Standby),
+            (StepKind::Copy, Seed::Copy),
+        ] {
+            at(step, seeding).check().unwrap();
+        }
+        for (step, seeding) in [
+            (StepKind::Promote, Seed::Copy),
+            (StepKind::Copy, Seed::Standby),
+        ] {
+            at(step, seeding).check().unwrap_err();
+        }
+        let offline = DemoTask {
+            mode: Mode::Offline,
+            ..DemoTask::default()
+        };
+        let offline = Options {
+            task: offline,
+            seeding: Seed::Standby,
+            ..Options::default()
+        };
+        offline.check().unwrap_err();
     }
 }

@@ -5,11 +5,12 @@ use crate::checker::CheckReport;
 use crate::forecast::StepForecast;
 use crate::leftovers::Leftovers;
 use crate::options::{DemoTask, MapOperation, Servers};
-use plans::request::Mode;
+use plans::request::{Mode, Seed};
 use plans::shard_map::Strategy;
 use plans::step::StepKind;
 use plans::step::copy::Copied;
 use plans::step::cutover::{CutoverResult, WriteBlockTimes};
+use plans::step::drop_surplus::SurplusDropped;
 use plans::step::verify::Verified;
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +47,12 @@ pub struct RunReport {
     /// Whether the application continued to write to the moving keys.
     #[serde(default)]
     pub mode: Mode,
+    /// Whether the agent copied the rows, or the target was a standby of the source.
+    #[serde(default)]
+    pub seeding: Seed,
+    /// The number of rows that were removed from the target because other shards own their keys.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub surplus_rows: Option<i64>,
     /// The major versions of the servers.
     #[serde(default)]
     pub servers: Servers,
@@ -183,6 +190,8 @@ impl RunReport {
             operation: task.operation,
             strategy: task.strategy,
             mode: task.mode,
+            seeding: Seed::default(),
+            surplus_rows: None,
             moves: Vec::new(),
             read_only_ms: None,
             reads_while_read_only: None,
@@ -227,6 +236,7 @@ impl RunReport {
         self.bytes_copied_twice = sum(|copied| copied.bytes_twice);
         self.largest_chunk_bytes = 0;
         self.copy_seconds = 0.0;
+        self.surplus_rows = None;
         self.verify = ComparedRows::default();
         self.window_ms = WriteBlockTimes::default();
         self.writes_refused = moves
@@ -236,6 +246,9 @@ impl RunReport {
             .reduce(|sum, refused| sum + refused);
         for (migration, moved) in moves.iter().zip(&mut self.moves) {
             moved.state = migration.state.to_string();
+            if let Some(dropped) = migration.output::<SurplusDropped>(StepKind::DropSurplus) {
+                self.surplus_rows = Some(self.surplus_rows.unwrap_or_default() + dropped.rows);
+            }
             if let Some(copied) = migration.output::<Copied>(StepKind::Copy) {
                 moved.rows = copied.rows;
                 self.largest_chunk_bytes = self.largest_chunk_bytes.max(copied.largest_chunk_bytes);
@@ -276,6 +289,10 @@ impl RunReport {
                 ledger.bank.violations,
             ),
             (
+                "writes that the standby accepted before it owned the keys",
+                ledger.standby.accepted,
+            ),
+            (
                 "tables that differ between the shards during the hold",
                 ledger.diverged,
             ),
@@ -299,6 +316,10 @@ impl RunReport {
         }
         if self.kill.as_ref().is_some_and(|kill| !kill.fired) {
             problems.push("no process passed the fail point of the kill".to_owned());
+        }
+        let is_complete = self.result == RunOutcome::Completed;
+        if self.seeding == Seed::Standby && is_complete && ledger.standby.by_guard == 0 {
+            problems.push("no client tried to write to the promoted standby".to_owned());
         }
         if self.reads_while_read_only == Some(0) {
             problems.push("no read succeeded while the keys were read-only".to_owned());

@@ -1,5 +1,9 @@
-//! Deletes the rows of moving keys from a shard whose register is closed. The agent deletes in throttled batches of
-//! blocks. Each batch proves the epoch and reads the register again (I8).
+//! Deletes rows of keys that a shard does not own. The agent deletes in throttled batches of blocks. Each batch proves
+//! the epoch, and checks again that the shard refuses writes to these keys (I8).
+//!
+//! - The rows of the moving keys are deleted while the register is closed.
+//! - The surplus rows of a seeded target are deleted while the guard of released keys covers their keys. The moving keys
+//!   are never among these.
 
 use std::time::Duration;
 
@@ -15,7 +19,7 @@ use crate::shard::database::Shard;
 use crate::shard::epoch::{self, EpochToken};
 use crate::shard::identity::{self, TimelineRule};
 use crate::shard::register::{self, Register};
-use crate::shard::{conflicting_migrations, user_code};
+use crate::shard::{conflicting_migrations, released_keys, user_code};
 use crate::throttle::MigrationThrottle;
 
 /// Blocks in one batch: 16 MiB of heap.
@@ -43,7 +47,8 @@ pub(crate) struct RowDeletion<'a> {
     pub(crate) on_batch: DeletionCallback<'a>,
 }
 
-/// The condition that each deleting transaction checks in addition to the closed register.
+/// The condition that each deleting transaction checks: by which record the shard is closed for the keys whose rows are
+/// deleted.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ClosedProof<'a> {
     /// No further condition: the migration has not ended, and the control store has recorded that this shard does not
@@ -54,6 +59,9 @@ pub(crate) enum ClosedProof<'a> {
     /// The migration was abandoned: the shard has recorded no flip, and no migration other than these abandoned ones
     /// moves or has moved some of the keys.
     Abandoned(&'a [MigrationId]),
+    /// The rows are the surplus rows of a seeded target. The target has recorded the flip that created this map version,
+    /// its register is open, and its guard of released keys refuses writes to the keys of the rows.
+    Surplus(MapVersion),
 }
 
 impl ClosedProof<'_> {
@@ -61,28 +69,53 @@ impl ClosedProof<'_> {
     /// agent deletes neither the rows of the old owner nor those of an abandoned migration.
     fn accepted_timelines(self) -> TimelineRule {
         match self {
-            Self::Notified(_) | Self::Abandoned(_) => TimelineRule::Same,
+            Self::Notified(_) | Self::Abandoned(_) | Self::Surplus(_) => TimelineRule::Same,
             Self::Live => TimelineRule::NotEarlier,
         }
     }
 
-    /// Returns true if the rows are those of the source, from which the keys moved away, and false if they are a copy
-    /// on the target.
+    /// Returns true if the rows are those of the source, from which the keys moved away, and false if they are on the
+    /// target.
     fn is_at_source(self) -> bool {
         match self {
             Self::Notified(_) => true,
-            Self::Live | Self::Abandoned(_) => false,
+            Self::Live | Self::Abandoned(_) | Self::Surplus(_) => false,
+        }
+    }
+
+    /// Returns whether the deletion is the cleanup of a migration that did not complete. Such a cleanup must end: it
+    /// leaves rows that another session keeps locked. The other deletions wait for such locks.
+    fn must_end(self) -> bool {
+        match self {
+            Self::Live | Self::Abandoned(_) => true,
+            Self::Notified(_) | Self::Surplus(_) => false,
+        }
+    }
+
+    /// Returns which rows are deleted, for messages.
+    pub(crate) fn rows(self) -> &'static str {
+        match self {
+            Self::Live | Self::Notified(_) | Self::Abandoned(_) => "moved rows",
+            Self::Surplus(_) => "surplus rows",
+        }
+    }
+
+    /// Returns whether the register of the migration and its record of the flip are as expected.
+    fn accepts(self, register: Register, flipped: Option<MapVersion>) -> bool {
+        match self {
+            Self::Live => register == Register::Closed,
+            Self::Notified(version) => register == Register::Closed && flipped == Some(version),
+            Self::Abandoned(_) => register == Register::Closed && flipped.is_none(),
+            Self::Surplus(version) => register == Register::Open && flipped == Some(version),
         }
     }
 }
 
 impl RowDeletion<'_> {
-    /// Deletes the moving rows of one table, and returns how many.
+    /// Deletes the rows of one table, and returns how many.
     pub(crate) async fn delete_rows_of(&self, table: &MovingTable) -> Result<i64, StepError> {
         let session = self.shard.replica_session("drop").await?;
-        if !matches!(self.closed, ClosedProof::Notified(_)) {
-            // The cleanup of an aborted migration must end: it leaves rows that another session keeps locked.
-            // `drop_old` waits for such locks.
+        if self.closed.must_end() {
             session
                 .batch_execute(SHORT_WAITS)
                 .await
@@ -113,7 +146,7 @@ impl RowDeletion<'_> {
         Ok(deleted)
     }
 
-    /// Deletes the moving rows in a range of blocks, in one transaction.
+    /// Deletes the rows in a range of blocks, in one transaction.
     async fn delete_batch(
         &self,
         session: &Connected,
@@ -123,14 +156,24 @@ impl RowDeletion<'_> {
         let what = self.what(table);
         self.begin_closed(session).await?;
         user_code::prove(session, std::slice::from_ref(table)).await?;
+        let condition = match self.closed {
+            ClosedProof::Surplus(_) => self.surplus_predicate(session, table).await?,
+            ClosedProof::Live | ClosedProof::Notified(_) | ClosedProof::Abandoned(_) => {
+                self.predicate(table)
+            }
+        };
         let sql = format!(
-            "delete from only {} where {} and {}",
+            "delete from only {} where {} and {condition}",
             table.table.sql(),
             range.condition(),
-            self.predicate(table)
         );
         let rows = session.execute(&sql, &[]).await.at(&what)?;
-        fail_point::hit("drop_old.batch_deleted").await?;
+        match self.closed {
+            ClosedProof::Surplus(_) => fail_point::hit("drop_surplus.batch_deleted").await?,
+            ClosedProof::Live | ClosedProof::Notified(_) | ClosedProof::Abandoned(_) => {
+                fail_point::hit("drop_old.batch_deleted").await?;
+            }
+        }
         epoch::commit(session, &what).await?;
         Ok(i64::try_from(rows).unwrap_or(i64::MAX))
     }
@@ -168,16 +211,20 @@ impl RowDeletion<'_> {
                 "correct the connection strings of the migration's two shards, then `resume`",
             ));
         }
-        let flip_matches = match self.closed {
-            ClosedProof::Live => true,
-            ClosedProof::Notified(version) => shard_state.flipped == Some(version),
-            ClosedProof::Abandoned(_) => shard_state.flipped.is_none(),
-        };
-        if shard_state.register != Register::Closed || !flip_matches {
+        if !self
+            .closed
+            .accepts(shard_state.register, shard_state.flipped)
+        {
+            let expected = match self.closed {
+                ClosedProof::Surplus(_) => "open",
+                ClosedProof::Live | ClosedProof::Notified(_) | ClosedProof::Abandoned(_) => {
+                    "closed"
+                }
+            };
             return Err(StepError::refused(
                 StepCode::DropOpen,
                 format!(
-                    "shard {shard}: its register is not closed, or its record of the flip is not the expected one; nothing is deleted"
+                    "shard {shard}: its register is not {expected}, or its record of the flip is not the expected one; nothing is deleted"
                 ),
                 "find out which session changed the register; the shard still has the rows",
             ));
@@ -201,6 +248,50 @@ impl RowDeletion<'_> {
         }
     }
 
+    /// Returns the predicate of a table's surplus rows, in the caller's transaction: the shard has released their keys,
+    /// and the keys do not move.
+    ///
+    /// The shard's record stays locked until the transaction ends. So another migration cannot return keys to the shard,
+    /// and copy their rows, between this query and the deletion.
+    async fn surplus_predicate(
+        &self,
+        session: &Connected,
+        table: &MovingTable,
+    ) -> Result<String, StepError> {
+        let what = self.what(table);
+        let row = session
+            .query_opt(
+                "select keys from shardwright.away where map = $1 for share",
+                &[&self.map.0],
+            )
+            .await
+            .at(&what)?;
+        let released = row
+            .map(|row| released_keys::parse_keys(row.get(0), &what))
+            .transpose()?;
+        match released {
+            Some(released) if !released.overlaps(self.keys) => Ok(format!(
+                "not {} and {}",
+                self.predicate(table),
+                table.predicate(&released, "")
+            )),
+            released => Err(StepError::refused(
+                StepCode::DropOpen,
+                match released {
+                    Some(_) => format!(
+                        "{what}: the released keys of map {} contain some of the moving keys {}; nothing is deleted",
+                        self.map, self.keys
+                    ),
+                    None => format!(
+                        "{what}: the shard has no record of released keys of map {}, so no guard refuses writes to surplus rows; nothing is deleted",
+                        self.map
+                    ),
+                },
+                "find out which session changed schema shardwright; the shard still has the rows",
+            )),
+        }
+    }
+
     /// Returns the predicate of a table's moving rows.
     pub(crate) fn predicate(&self, table: &MovingTable) -> String {
         table.predicate(self.keys, "")
@@ -209,8 +300,10 @@ impl RowDeletion<'_> {
     /// Returns the description of the action, for messages.
     pub(crate) fn what(&self, table: &MovingTable) -> String {
         format!(
-            "shard {}: deleting moved rows of {}",
-            self.shard.name, table.table
+            "shard {}: deleting {} of {}",
+            self.shard.name,
+            self.closed.rows(),
+            table.table
         )
     }
 }

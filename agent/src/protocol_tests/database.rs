@@ -52,7 +52,7 @@ async fn identify(database: &Database, register: bool) -> Identified {
     found
 }
 
-async fn registered(database: &Database) -> DatabaseIdentity {
+pub(super) async fn registered(database: &Database) -> DatabaseIdentity {
     identify(database, true).await.identity
 }
 

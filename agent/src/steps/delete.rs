@@ -1,17 +1,21 @@
-//! Deletes moving rows as a part of a step.
+//! Deletes rows as a part of a step.
 
 use std::time::Duration;
 
+use connect::Connected;
 use plans::table::MovingTable;
 use plans::wire::TableProgress;
 
 use crate::cleanup::delete_rows::{ClosedProof, RowDeletion};
+use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
+use crate::postgres::catalog;
 use crate::shard::database::Shard;
-use crate::shard::epoch::EpochToken;
+use crate::shard::epoch::{self, EpochToken};
+use crate::shard::{guard, sidecar_schema};
 
-/// Returns the deletion of the moving rows on `shard`, which the caller starts. Each of its transactions proves the
-/// epoch and `closed`.
+/// Returns the deletion on `shard` of the rows that `closed` describes. The caller starts it. Each of its transactions
+/// proves the epoch and `closed`.
 pub(super) fn row_deletion<'a>(
     context: &'a StepContext,
     shard: &'a Shard,
@@ -26,13 +30,16 @@ pub(super) fn row_deletion<'a>(
         closed,
         pause: Duration::from_millis(context.dispatch.options.drop_pause_ms.into()),
         throttle: &context.session.throttle,
-        on_batch: Box::new(|table, deleted| report_deleted(context, table, deleted)),
+        on_batch: Box::new(move |table, deleted| {
+            let message = format!("deleting {} of {}", closed.rows(), table.table);
+            report_deleted(context, table, message, deleted);
+        }),
     }
 }
 
-fn report_deleted(context: &StepContext, table: &MovingTable, deleted: i64) {
+fn report_deleted(context: &StepContext, table: &MovingTable, message: String, deleted: i64) {
     context.session.update(|progress| {
-        progress.message = format!("deleting moved rows of {}", table.table);
+        progress.message = message;
         progress.tables = vec![TableProgress {
             table: table.table.to_string(),
             rows_done: deleted,
@@ -40,4 +47,44 @@ fn report_deleted(context: &StepContext, table: &MovingTable, deleted: i64) {
             ..TableProgress::default()
         }];
     });
+}
+
+/// Estimates the bytes of dead rows in a table's files, from its size and the number of remaining rows.
+pub(super) async fn bloat_bytes(
+    session: &Connected,
+    table: &MovingTable,
+    deleted: i64,
+) -> Result<i64, StepError> {
+    let shard = session.name();
+    let row = session
+        .query_one(
+            "select (pg_catalog.pg_total_relation_size(c.oid)::numeric * $2::bigint
+                     / greatest($2::bigint, c.reltuples::bigint, 1))::bigint
+             from pg_catalog.pg_class c where c.oid = pg_catalog.to_regclass($1)",
+            &[&table.table.sql(), &deleted],
+        )
+        .await
+        .at(format_args!("shard {shard}: measuring {}", table.table))?;
+    Ok(row.get(0))
+}
+
+/// Returns the moved tables that still exist. For a partition, the root of its tree must exist too.
+pub(super) async fn existing_tables(
+    context: &StepContext,
+    session: &Connected,
+) -> Result<Vec<MovingTable>, StepError> {
+    let names = catalog::tables(session).await?;
+    let mut tables = context.keyed_tables();
+    tables.retain(|table| names.contains_key(&table.table) && names.contains_key(table.top()));
+    Ok(tables)
+}
+
+/// Removes the migration's guard and rows on the target, which keeps the moved rows.
+pub(super) async fn clean_target(context: &StepContext, target: &Shard) -> Result<(), StepError> {
+    let session = target.session("drop").await?;
+    let token = context.token_for_cleanup();
+    if epoch::is_enrolled(&session, &token).await? {
+        guard::drop_all(&session, &token).await?;
+    }
+    sidecar_schema::remove_migration(&session, &token).await
 }

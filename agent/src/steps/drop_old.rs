@@ -7,12 +7,13 @@
 
 use connect::Connected;
 use plans::names::Direction;
+use plans::request::Seed;
 use plans::step::drop_old::Dropped;
 use plans::table::{MovingTable, one_of_each_top};
 use tokio_postgres::error::SqlState;
 
 use super::create_target::released_keys;
-use super::delete::row_deletion;
+use super::delete::{bloat_bytes, clean_target, existing_tables, row_deletion};
 use super::dual_write;
 use super::open_capture::{drop_publication, drop_slot};
 use crate::cleanup::delete_rows::{ClosedProof, RowDeletion};
@@ -50,7 +51,10 @@ pub(crate) async fn run(context: &StepContext) -> Result<Dropped, StepError> {
         context.report_message("removing what the migration created");
         clean_source(context, &session, &source).await?;
     }
-    clean_target(context, &target).await?;
+    // The target of a seeded move needs its guard and its row until `drop_surplus` has deleted the surplus rows.
+    if context.dispatch.options.seed == Seed::Copy {
+        clean_target(context, &target).await?;
+    }
     Ok(dropped)
 }
 
@@ -214,36 +218,6 @@ fn requires_deletion_in_batches(error: &tokio_postgres::Error) -> bool {
     })
 }
 
-/// Estimates the bytes of dead rows in a table's files, from its size and the number of remaining rows.
-async fn bloat_bytes(
-    session: &Connected,
-    table: &MovingTable,
-    deleted: i64,
-) -> Result<i64, StepError> {
-    let shard = session.name();
-    let row = session
-        .query_one(
-            "select (pg_catalog.pg_total_relation_size(c.oid)::numeric * $2::bigint
-                     / greatest($2::bigint, c.reltuples::bigint, 1))::bigint
-             from pg_catalog.pg_class c where c.oid = pg_catalog.to_regclass($1)",
-            &[&table.table.sql(), &deleted],
-        )
-        .await
-        .at(format_args!("shard {shard}: measuring {}", table.table))?;
-    Ok(row.get(0))
-}
-
-/// Returns the moved tables that still exist. For a partition, the root of its tree must exist too.
-async fn existing_tables(
-    context: &StepContext,
-    session: &Connected,
-) -> Result<Vec<MovingTable>, StepError> {
-    let names = catalog::tables(session).await?;
-    let mut tables = context.keyed_tables();
-    tables.retain(|table| names.contains_key(&table.table) && names.contains_key(table.top()));
-    Ok(tables)
-}
-
 /// Transfers the keys to the guard of released keys, and removes the migration's guard and rows on the source.
 async fn clean_source(
     context: &StepContext,
@@ -259,14 +233,4 @@ async fn clean_source(
     guard::drop_all(session, &token).await?;
     fail_point::hit("drop_old.handed_over").await?;
     sidecar_schema::remove_migration(session, &token).await
-}
-
-/// Removes the migration's guard and rows on the target.
-async fn clean_target(context: &StepContext, target: &Shard) -> Result<(), StepError> {
-    let session = target.session("drop").await?;
-    let token = context.token_for_cleanup();
-    if epoch::is_enrolled(&session, &token).await? {
-        guard::drop_all(&session, &token).await?;
-    }
-    sidecar_schema::remove_migration(&session, &token).await
 }

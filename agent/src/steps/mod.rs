@@ -10,7 +10,7 @@ mod delete;
 mod dirty;
 mod drop_new;
 pub(crate) mod drop_old;
-mod drop_surplus;
+pub(crate) mod drop_surplus;
 mod dual_write;
 mod hold;
 mod hold_back;

@@ -19,6 +19,29 @@ impl Cluster {
     /// # Errors
     /// Those of [`Cluster::create`], or the error of `pg_basebackup`.
     pub fn standby(&self, name: &str, options: Options) -> Result<Self, ClusterError> {
+        self.base_backup(name, None, options)
+    }
+
+    /// Does the same as [`Cluster::standby`]. The standby streams from a new physical replication slot `slot` of this
+    /// server, which therefore retains the log that the standby needs.
+    ///
+    /// # Errors
+    /// Those of [`Cluster::standby`].
+    pub fn standby_with_slot(
+        &self,
+        name: &str,
+        slot: &str,
+        options: Options,
+    ) -> Result<Self, ClusterError> {
+        self.base_backup(name, Some(slot), options)
+    }
+
+    fn base_backup(
+        &self,
+        name: &str,
+        slot: Option<&str>,
+        options: Options,
+    ) -> Result<Self, ClusterError> {
         let file = self.password_file();
         let password = std::fs::read_to_string(&file).map_err(ClusterError::io("read", &file))?;
         let from = format!(
@@ -38,6 +61,9 @@ impl Cluster {
                 .arg(&incomplete);
             command.args(["--write-recovery-conf", "--wal-method", "stream"]);
             command.args(["--checkpoint", "fast", "--no-sync"]);
+            if let Some(slot) = slot {
+                command.args(["--create-slot", "--slot", slot]);
+            }
             standby.run_to_success("pg_basebackup", command)?;
             std::fs::rename(&incomplete, standby.data())
                 .map_err(ClusterError::io("rename", &incomplete))

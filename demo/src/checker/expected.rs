@@ -1,6 +1,6 @@
 //! The expected rows, according to the clients' ledger file.
 
-use super::CheckError;
+use super::{CheckError, StandbyWrites};
 use crate::ledger::{
     Balances, Baseline, CallEvent, LedgerLine, TransactionEntry, TransactionOutcome, Transfer,
 };
@@ -19,6 +19,8 @@ pub(super) struct ExpectedRows {
     pub(super) transfers: HashMap<i64, Transfer>,
     /// The balances that clients read in the bank workload.
     pub(super) balances: Vec<Balances>,
+    /// The writes that clients tried on a standby.
+    pub(super) standby: StandbyWrites,
 }
 
 impl ExpectedRows {
@@ -38,6 +40,7 @@ impl ExpectedRows {
         let mut entries = HashMap::new();
         let mut crashes: HashMap<ShardName, u64> = HashMap::new();
         let (mut events, mut transfers, mut balances) = (Vec::new(), HashMap::new(), Vec::new());
+        let mut standby = StandbyWrites::default();
         for (index, text) in BufReader::new(file).lines().enumerate() {
             let text = text.map_err(failed)?;
             let line = serde_json::from_str(&text)
@@ -69,6 +72,8 @@ impl ExpectedRows {
                 }
                 LedgerLine::Event(event) => events.push(event),
                 LedgerLine::Balances(read) => balances.push(read),
+                LedgerLine::AcceptedWrite(accepted) => standby.add_accepted(&accepted),
+                LedgerLine::RefusedWrites(refused) => standby.add_refused(&refused),
             }
         }
         let mut baseline =
@@ -81,6 +86,7 @@ impl ExpectedRows {
             events,
             transfers,
             balances,
+            standby,
         })
     }
 }

@@ -11,9 +11,11 @@ mod expected;
 mod histories;
 mod hold;
 mod observed;
+mod standby;
 
 pub use bank::Bank;
 pub use histories::{Histories, InvalidEvent, check_history};
+pub use standby::StandbyWrites;
 
 use crate::ledger::BaselineError;
 use crate::shop::KeyShape;
@@ -41,7 +43,7 @@ pub struct CheckInput {
 }
 
 /// The result. These are 0 if there is no problem: `lost`, `duplicated`, `phantom`, `misplaced`, `wrong`, `diverged`,
-/// `failed`, `histories.not_linearizable` and `bank.violations`.
+/// `failed`, `histories.not_linearizable`, `bank.violations` and `standby.accepted`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CheckReport {
     /// The number of transactions whose commit was acknowledged to their client.
@@ -73,6 +75,9 @@ pub struct CheckReport {
     /// The result for the bank.
     #[serde(default)]
     pub bank: Bank,
+    /// The result for the writes to a standby that becomes the target.
+    #[serde(default)]
+    pub standby: StandbyWrites,
 }
 
 /// Counts by phase.
@@ -104,6 +109,7 @@ impl CheckReport {
             self.diverged,
             self.histories.not_linearizable,
             self.bank.violations,
+            self.standby.accepted,
         ];
         must_be_zero.iter().all(|count| *count == 0)
     }
@@ -205,6 +211,7 @@ pub async fn check(input: &CheckInput) -> Result<CheckReport, CheckError> {
         diverged,
         histories,
         bank: bank::check(&expected, &observed),
+        standby: expected.standby.clone(),
         ..compare::compare(expected, observed)
     })
 }

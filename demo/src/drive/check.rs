@@ -4,6 +4,7 @@ use super::DemoRun;
 use super::progress::print_line;
 use crate::checker::{self, CheckInput, CheckReport};
 use crate::error::DemoError;
+use crate::fleet::TARGET;
 use crate::ledger;
 use crate::leftovers::Leftovers;
 use crate::report::{RunOutcome, RunReport};
@@ -24,7 +25,7 @@ pub(super) async fn compare_during_hold(
     workload.pause().await;
     let begun = Instant::now();
     let checked = loop {
-        let checked = run.run_checker(true).await?;
+        let checked = run.run_checker(true, RunOutcome::Completed).await?;
         if checked.is_clean() || begun.elapsed() > EQUALITY_LIMIT {
             break checked;
         }
@@ -71,14 +72,17 @@ impl DemoRun<'_> {
         print_line("checking every row against the ledger");
         report.map_version.after = self.api.map(&self.scenario.map.name).await?.version.0;
         report.clients = self.map.stats().into();
+        if self.options.is_seeded() {
+            self.fleet.drop_unused_standby_slot().await?;
+        }
         report.ledger = match report.result {
             // A failed migration keeps its copied rows, which need not be equal.
             RunOutcome::Failed => CheckReport {
                 diverged: 0,
-                ..self.run_checker(true).await?
+                ..self.run_checker(true, report.result).await?
             },
             RunOutcome::Completed | RunOutcome::Unwound | RunOutcome::RolledBack => {
-                self.run_checker_program().await?
+                self.run_checker_program(report.result).await?
             }
         };
         self.write_history()?;
@@ -120,17 +124,30 @@ impl DemoRun<'_> {
         let now = self.api.map(&first.name).await?;
         let shards = first.shards().into_iter();
         let smaller = shards.filter(|shard| !now.owned_by(shard).covers(&first.owned_by(shard)));
-        Ok(smaller.collect())
+        // A seeded target refuses the keys of the rows that it had as a standby.
+        let seeded = self.options.is_seeded().then(|| TARGET.into());
+        Ok(smaller.chain(seeded).collect())
+    }
+
+    /// Returns whether a server is a shard after a run with this outcome. A standby that did not become the owner of
+    /// keys is none: whether it was promoted or not, it has all rows of the source.
+    fn is_shard_after(&self, shard: &str, outcome: RunOutcome) -> bool {
+        !self.options.is_seeded() || shard != TARGET || outcome == RunOutcome::Completed
     }
 
     /// Runs the checker in this process. `hold`: old owners still have rows of the moving keys.
-    async fn run_checker(&self, hold: bool) -> Result<CheckReport, DemoError> {
+    async fn run_checker(&self, hold: bool, outcome: RunOutcome) -> Result<CheckReport, DemoError> {
         self.ledger
             .flush()
             .map_err(DemoError::io("write the ledger"))?;
         let input = CheckInput {
             map: self.api.map(&self.scenario.map.name).await?,
-            shards: self.fleet.admins()?.into_iter().collect(),
+            shards: self
+                .fleet
+                .admins()?
+                .into_iter()
+                .filter(|(shard, _)| self.is_shard_after(shard.as_str(), outcome))
+                .collect(),
             ledger: self.fleet.dir().join("ledger.jsonl"),
             hold,
         };
@@ -138,10 +155,10 @@ impl DemoRun<'_> {
     }
 
     /// Runs the checker as a separate program, or in this process if the program is not installed.
-    async fn run_checker_program(&self) -> Result<CheckReport, DemoError> {
+    async fn run_checker_program(&self, outcome: RunOutcome) -> Result<CheckReport, DemoError> {
         let program = self.fleet.programs().join("shardwright-ledger");
         if !program.is_file() {
-            return self.run_checker(false).await;
+            return self.run_checker(false, outcome).await;
         }
         self.ledger
             .flush()
@@ -159,7 +176,8 @@ impl DemoRun<'_> {
         command
             .arg("--ledger")
             .arg(self.fleet.dir().join("ledger.jsonl"));
-        for (name, dsn) in self.fleet.shards() {
+        let shards = self.fleet.shards().into_iter();
+        for (name, dsn) in shards.filter(|(name, _)| self.is_shard_after(name, outcome)) {
             command.arg("--shard").arg(format!("{name}={dsn}"));
         }
         let output = command.output().await;

@@ -17,6 +17,7 @@ use plans::step::cutover::{CutoverResult, WriteBlockTimes};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tokio::sync::Mutex;
 
 /// How long the application writes undisturbed between two cutovers.
 const PAUSE_BETWEEN_CUTOVERS: Duration = Duration::from_millis(500);
@@ -122,6 +123,7 @@ async fn with_fleet(
         api,
         map,
         ledger,
+        standby_writer: Mutex::default(),
     };
     let workload = run.start_workload();
     let _ticker = progress::ticker(Arc::clone(&run.ledger));

@@ -6,7 +6,6 @@ use crate::ledger::{Ledger, LedgerPhase};
 use plans::failure::Failure;
 use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
-use plans::step::StepKind;
 use std::time::{Duration, Instant};
 
 use super::held_points::HeldPoints;
@@ -165,7 +164,7 @@ impl<'f> Follower<'f> {
         );
         if flipped {
             self.ledger.set_phase(LedgerPhase::After);
-        } else if self.ledger.phase() == LedgerPhase::Copy && migration.is_done(StepKind::Copy) {
+        } else if self.ledger.phase() == LedgerPhase::Copy && migration.has_rows() {
             self.ledger.set_phase(LedgerPhase::CatchUp);
         }
     }

@@ -137,6 +137,8 @@ impl DemoRun<'_> {
             .await?;
         self.wait_for_acknowledged(self.ledger.tally().acknowledged + self.goal(20))
             .await?;
+        // From now on the target is nobody's shard: a promoted standby then accepts writes.
+        self.stop_standby_writer().await?;
         follower.command("finish").await?;
         let migration = follower
             .until("the end", |m| m.is_done(StepKind::DropNew))
@@ -156,8 +158,8 @@ impl DemoRun<'_> {
         self.carry_out_actions(actions, hold, held_points, follower, report)
             .await?;
         follower.command("finish").await?;
-        let drop_old = |step| step == StepKind::DropOld;
-        self.carry_out_actions(actions, drop_old, held_points, follower, report)
+        let removes = |step| matches!(step, StepKind::DropOld | StepKind::DropSurplus);
+        self.carry_out_actions(actions, removes, held_points, follower, report)
             .await?;
         let migration = follower
             .until("the end", |m| m.state == MigrationState::Completed)
@@ -172,6 +174,7 @@ pub(super) fn request_options(demo_options: &crate::options::Options) -> Options
     let is_down = |trouble: &Trouble| trouble.kind == TroubleKind::Down;
     let options = Options {
         dual_write: demo_options.dual_write,
+        seed: demo_options.seeding,
         ..Options::default()
     };
     match demo_options.troubles.iter().any(is_down) {
@@ -189,6 +192,7 @@ fn runs_before_gate(step: StepKind) -> bool {
         StepKind::Preflight
             | StepKind::CreateTarget
             | StepKind::OpenCapture
+            | StepKind::Promote
             | StepKind::Copy
             | StepKind::CatchUp
             | StepKind::BuildIndexes

@@ -15,6 +15,7 @@ mod operate;
 mod orphan;
 mod progress;
 mod stall;
+pub(crate) mod standby_writes;
 mod step_action;
 mod trouble;
 
@@ -25,7 +26,7 @@ use crate::ledger::{Baseline, Ledger, LedgerPhase};
 use crate::options::Options;
 use crate::report::{RunOutcome, RunReport};
 use crate::scenario::Scenario;
-use crate::workload::{TenantMix, Workload, WorkloadSettings};
+use crate::workload::{StandbyWriter, TenantMix, Workload, WorkloadSettings};
 use client::{Map, ShardAccess};
 pub use cutovers::{TimeSpread, WriteBlocks, write_stops};
 pub(crate) use follow::ready;
@@ -40,6 +41,7 @@ use std::io::{ErrorKind, Write};
 use std::sync::Arc;
 use step_action::StepAction;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::Mutex;
 
 /// The maximum number of migrations that are aborted without a command. After each other one, the driver submits
 /// another migration.
@@ -55,6 +57,8 @@ struct DemoRun<'r> {
     api: Api,
     map: Map,
     ledger: Arc<Ledger>,
+    /// The client that tries to write to the standby that becomes the target.
+    standby_writer: Mutex<Option<StandbyWriter>>,
 }
 
 /// Runs the demo. It prints progress to stderr, writes the report, and prints the report to stdout.
@@ -136,6 +140,7 @@ async fn with_fleet(
         api,
         map,
         ledger: Arc::new(ledger),
+        standby_writer: Mutex::default(),
     };
     run.drive(planned_kill, &held_points).await
 }
@@ -187,7 +192,9 @@ impl DemoRun<'_> {
         let servers = self.fleet.versions();
         let mut report = RunReport::empty(&self.scenario.task, servers, self.evidence_text());
         report.map_version.before = self.map.current().version.0;
+        report.seeding = self.options.seeding;
         let workload = self.start_workload();
+        self.start_standby_writer().await?;
         let ticker = progress::ticker(Arc::clone(&self.ledger));
         self.wait_for_moving(LedgerPhase::Before, self.goal(10))
             .await?;
@@ -205,6 +212,7 @@ impl DemoRun<'_> {
             .stop()
             .await
             .map_err(DemoError::io("write the ledger"))?;
+        self.stop_standby_writer().await?;
         report.kill = match pending_kill {
             Some(kill) => kill.result().await?,
             None => None,
@@ -253,6 +261,10 @@ impl DemoRun<'_> {
                 return Ok(());
             }
             self.check_after_abort().await?;
+            if self.options.is_seeded() {
+                // The target may be no standby any more, and another migration needs one.
+                return Ok(());
+            }
             if report.aborted_at.len() > aborted {
                 if report.aborted_at.len() >= self.options.abort_at.len() {
                     return Ok(());

@@ -10,7 +10,7 @@ use crate::points;
 use crate::report::RunReport;
 use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
-use plans::step::{FORWARD, StepKind};
+use plans::step::StepKind;
 
 /// What the driver does while a step runs.
 #[derive(Debug, Clone, Copy)]
@@ -28,7 +28,8 @@ impl StepAction {
         let pauses = options.pause_in.iter().copied().map(Self::Pause);
         let troubles = options.troubles.iter().copied().map(Self::Trouble);
         let mut actions: Vec<Self> = abort.into_iter().chain(pauses).chain(troubles).collect();
-        actions.sort_by_key(|action| FORWARD.iter().position(|step| *step == action.step()));
+        let steps = options.steps();
+        actions.sort_by_key(|action| steps.iter().position(|step| *step == action.step()));
         actions
     }
 
@@ -56,6 +57,7 @@ impl DemoRun<'_> {
                     let arrival = follower
                         .until_arrival(held_points, &points::of_step(step))
                         .await?;
+                    self.stop_standby_writer().await?;
                     follower.command("abort").await?;
                     drop(arrival);
                     follower.until_unwound().await?;
@@ -69,6 +71,7 @@ impl DemoRun<'_> {
                 StepAction::Trouble(trouble) => {
                     self.trouble(trouble, held_points, follower, report).await?;
                     if trouble.then == AfterRepair::Abort {
+                        self.stop_standby_writer().await?;
                         follower.command("abort").await?;
                         follower.until_unwound().await?;
                         report.aborted_at.push(trouble.step);

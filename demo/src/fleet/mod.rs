@@ -12,6 +12,7 @@ mod folder;
 mod listen_addresses;
 mod server_group;
 mod servers;
+mod standby;
 
 use crate::error::DemoError;
 use crate::options::{Options, Process, Servers, Trouble, TroubleKind};
@@ -97,7 +98,7 @@ impl Fleet {
             false => None,
         };
         let (names, shard_servers, store) = server_layout(options, shards);
-        let fleet = Self {
+        let mut fleet = Self {
             children: Mutex::default(),
             servers: launch(&names, options.servers, |name| {
                 let disk = disk.as_ref().filter(|_| name == "target");
@@ -114,6 +115,11 @@ impl Fleet {
             folder,
         };
         fleet.prepare().await?;
+        if options.is_seeded() {
+            let source = &fleet.servers[fleet.server_of(SOURCE).server];
+            let standby = standby::start(source, options.keep).await?;
+            fleet.servers.push(Arc::new(standby));
+        }
         Ok(fleet)
     }
 
@@ -293,7 +299,8 @@ impl Fleet {
         let major = |index: usize| self.servers.get(index).map(|it| it.binaries().major());
         Servers {
             source: major(0),
-            target: major(1),
+            // A merge fills the second server, and a standby is the last one.
+            target: major(self.server_of(TARGET).server.max(1)),
         }
     }
 

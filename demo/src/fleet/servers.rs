@@ -8,7 +8,8 @@ use cluster::{Cluster, ClusterError};
 use std::sync::Arc;
 
 /// Returns the servers by name, and the server of each shard: the source's is the first, the target's the second. If
-/// servers are shared, the store is a database on a shard's server.
+/// servers are shared, the store is a database on a shard's server. If the target is a standby, its server is the last
+/// one and has no name here: it can only be made when the source runs.
 pub(super) fn server_layout(
     options: &Options,
     shards: &[&'static str],
@@ -28,15 +29,19 @@ pub(super) fn server_layout(
         server,
         database: ADMIN_DATABASE.to_owned(),
     };
-    match separate {
-        true => (vec!["source", "target", "store"], shard_servers, store(2)),
-        false => (vec!["left", "right"], shard_servers, store(1)),
+    match (options.is_seeded(), separate) {
+        (true, _) => (vec!["source", "store"], shard_servers, store(1)),
+        (false, true) => (vec!["source", "target", "store"], shard_servers, store(2)),
+        (false, false) => (vec!["left", "right"], shard_servers, store(1)),
     }
 }
 
 /// Returns the server of a shard by the shard's index. Shards that a merge empties are on the first server, the shard
 /// that it fills is on the second.
 fn server_of(index: usize, options: &Options) -> usize {
+    if options.is_seeded() {
+        return 2 * index;
+    }
     match options.task.operation {
         MapOperation::Merge if options.task.into_live => usize::from(index == 0),
         MapOperation::Merge => index / 2,

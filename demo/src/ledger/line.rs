@@ -1,6 +1,6 @@
 //! The lines of the ledger file, as JSON.
 
-use super::{Balances, Baseline, CallEvent, Transfer};
+use super::{AcceptedWrite, Balances, Baseline, CallEvent, RefusedWrites, Transfer};
 use plans::id::ShardName;
 use plans::key::Key;
 use plans::key_set::KeySet;
@@ -25,6 +25,10 @@ pub enum LedgerLine {
     Balances(Balances),
     /// A kill of a server.
     Crash(ServerCrash),
+    /// A write that a standby or promoted server accepted before it owned the key.
+    AcceptedWrite(AcceptedWrite),
+    /// The writes that a standby or promoted server refused.
+    RefusedWrites(RefusedWrites),
 }
 
 /// The phase of the migration when a transaction began.

@@ -7,6 +7,7 @@ mod bank;
 mod baseline;
 mod history;
 mod line;
+mod standby;
 mod writer;
 
 pub use bank::{Balances, Transfer, TransferLeg};
@@ -15,4 +16,5 @@ pub use history::{CallEvent, CallPhase, ListOperation, export, list_name};
 pub use line::{
     LedgerLine, LedgerPhase, RowEffect, ServerCrash, TransactionEntry, TransactionOutcome,
 };
+pub use standby::{AcceptedWrite, RefusedWrites};
 pub use writer::{Ledger, Tally};

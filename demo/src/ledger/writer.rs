@@ -1,8 +1,8 @@
 //! Writes the ledger file, and counts its transactions by phase.
 
 use super::{
-    Balances, Baseline, CallEvent, LedgerLine, LedgerPhase, ServerCrash, TransactionEntry,
-    TransactionOutcome, Transfer,
+    AcceptedWrite, Balances, Baseline, CallEvent, LedgerLine, LedgerPhase, RefusedWrites,
+    ServerCrash, TransactionEntry, TransactionOutcome, Transfer,
 };
 use plans::id::ShardName;
 use plans::key::Key;
@@ -151,6 +151,22 @@ impl Ledger {
     /// An error of the file system.
     pub fn record_balances(&self, read: Balances) -> io::Result<()> {
         self.write(&LedgerLine::Balances(read))
+    }
+
+    /// Writes that a server accepted a write to a key that it did not own.
+    ///
+    /// # Errors
+    /// An error of the file system.
+    pub fn record_accepted_write(&self, accepted: AcceptedWrite) -> io::Result<()> {
+        self.write(&LedgerLine::AcceptedWrite(accepted))
+    }
+
+    /// Writes how often a server refused writes to keys that it did not own.
+    ///
+    /// # Errors
+    /// An error of the file system.
+    pub fn record_refused_writes(&self, refused: RefusedWrites) -> io::Result<()> {
+        self.write(&LedgerLine::RefusedWrites(refused))
     }
 
     /// Sets the moving keys, once a plan has determined them. Earlier transactions are counted again.

@@ -2,7 +2,7 @@
 
 use super::{LoadBalance, MovedKeys, RunOutcome, RunReport};
 use crate::forecast::StepForecast;
-use plans::request::Mode;
+use plans::request::{Mode, Seed};
 
 impl RunReport {
     /// Returns the report as text for a terminal.
@@ -70,17 +70,10 @@ impl RunReport {
 
     fn copied_and_compared(&self, lines: &mut Vec<String>) {
         let w = &self.window_ms;
-        let meanwhile = match self.mode {
-            Mode::Online => "writing",
-            Mode::Offline => "reading",
-        };
-        lines.push(format!(
-            "Copied       {} rows, {:.1} MiB in {:.1} s while the application was {meanwhile}; {:.1} MiB twice.",
-            self.rows_moved,
-            mebibytes(self.bytes_copied),
-            self.copy_seconds,
-            mebibytes(self.bytes_copied_twice)
-        ));
+        lines.push(match self.seeding {
+            Seed::Copy => self.copied(),
+            Seed::Standby => self.seeded(),
+        });
         lines.push(format!(
             "Compared     {} rows in the step verify; {} differ.",
             self.verify.rows_compared, self.verify.different
@@ -111,6 +104,27 @@ impl RunReport {
         }
     }
 
+    fn copied(&self) -> String {
+        let meanwhile = match self.mode {
+            Mode::Online => "writing",
+            Mode::Offline => "reading",
+        };
+        format!(
+            "Copied       {} rows, {:.1} MiB in {:.1} s while the application was {meanwhile}; {:.1} MiB twice.",
+            self.rows_moved,
+            mebibytes(self.bytes_copied),
+            self.copy_seconds,
+            mebibytes(self.bytes_copied_twice)
+        )
+    }
+
+    fn seeded(&self) -> String {
+        let removed = self.surplus_rows.map_or_else(String::new, |rows| {
+            format!("; afterwards {rows} rows of other keys were removed from it")
+        });
+        format!("Seeded       the target was a standby of the source, and was promoted{removed}.")
+    }
+
     fn ledger_and_clients(&self, lines: &mut Vec<String>) {
         let ledger = &self.ledger;
         let phases = &ledger.by_phase;
@@ -125,6 +139,7 @@ impl RunReport {
         ));
         lines.push(ledger.histories.text());
         lines.push(ledger.bank.text());
+        lines.extend(ledger.standby.text());
         lines.push(format!(
             "Clients      {} retries, {} writes refused by a guard, {} newer maps received, {} commits with an unknown outcome.",
             self.clients.retries,

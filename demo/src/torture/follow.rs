@@ -11,7 +11,6 @@ use plans::plan::Plan;
 use plans::request::Request;
 use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
-use plans::step::StepKind;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
@@ -126,7 +125,7 @@ impl MigrationFollower<'_> {
         self.log_state(&migration);
         if is_flipped(&migration) {
             self.ledger.set_phase(LedgerPhase::After);
-        } else if self.ledger.phase() == LedgerPhase::Copy && migration.is_done(StepKind::Copy) {
+        } else if self.ledger.phase() == LedgerPhase::Copy && migration.has_rows() {
             self.ledger.set_phase(LedgerPhase::CatchUp);
         }
         Some(migration)

@@ -2,7 +2,7 @@
 //!
 //! For each transaction a client chooses tenant and kind, executes it, determines the outcome of an unknown commit by a
 //! search, and writes the ledger line. [`TenantMix`] determines which tenants are chosen. [`KeyReaders`] read
-//! concurrently. Other clients append to lists, for histories that a checker can verify, and some move money in a bank.
+//! concurrently. [`StandbyWriter`] tries to write where the map does not permit it. Other clients append to lists, for histories that a checker can verify, and some move money in a bank.
 
 mod bank;
 mod client_loop;
@@ -11,10 +11,12 @@ mod lists;
 mod plan;
 mod readers;
 mod shared_tenant;
+mod standby_writer;
 mod worker;
 
 pub use plan::{TenantChoice, TenantMix};
 pub use readers::KeyReaders;
+pub use standby_writer::{StandbyWriter, StandbyWriterSettings, WriteJudge, WriteVerdict};
 
 use crate::ledger::Ledger;
 use crate::shop::Shop;

@@ -7,6 +7,7 @@
 mod map_server;
 
 mod damages;
+mod standby;
 
 use client::{Map, ShardAccess};
 use cluster::Cluster;

@@ -10,4 +10,10 @@ use serde::{Deserialize, Serialize};
 pub struct SurplusDropped {
     /// The number of rows that were deleted from the target.
     pub rows: i64,
+    /// As [`super::drop_old::Dropped::bytes_bloat`].
+    #[serde(default)]
+    pub bytes_bloat: i64,
+    /// SQL commands that return these bytes.
+    #[serde(default)]
+    pub reclaim: Vec<String>,
 }

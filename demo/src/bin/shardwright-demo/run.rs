@@ -3,8 +3,8 @@
 use clap::Args;
 use demo::shop::KeyShape;
 use demo::{
-    AfterRepair, CutoverMoment, DemoError, DemoTask, Kill, MapOperation, Options, Servers, Trouble,
-    parse_measure, parse_shape, parse_step, parse_strategy,
+    AfterRepair, CutoverMoment, DemoError, DemoTask, Kill, MapOperation, Options, SeedOption,
+    Servers, Trouble, parse_measure, parse_shape, parse_step, parse_strategy,
 };
 use plans::request::{DualWrite, Measure, Mode};
 use plans::shard_map::Strategy;
@@ -111,13 +111,16 @@ pub(super) struct Demo {
     /// Keep clusters, logs and ledger.
     #[arg(long)]
     keep: bool,
-    /// Makes the run repeatable, as far as concurrency allows.
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
+    /// A number makes the run repeatable, as far as concurrency allows. "standby": the target is a physical standby of
+    /// the source, which the migration promotes, only with an online split in two parts; "copy": the agent copies the
+    /// rows. May be given once with a number and once with a word.
+    #[arg(long, value_name = "NUMBER|copy|standby")]
+    seed: Vec<SeedOption>,
 }
 
 impl Demo {
     pub(super) async fn run(self) -> Result<u8, DemoError> {
+        let (seed, seeding) = SeedOption::split(&self.seed);
         let then = |trouble| Trouble {
             then: self.then,
             ..trouble
@@ -159,7 +162,8 @@ impl Demo {
             orphan: self.orphan,
             stall: self.stall,
             keep: self.keep,
-            seed: self.seed,
+            seed: seed.unwrap_or(Options::default().seed),
+            seeding,
             programs: None,
         };
         demo::run(options).await?;
