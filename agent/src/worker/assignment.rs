@@ -384,7 +384,7 @@ async fn take_over(context: &StepContext) -> Result<(), StepError> {
     if !context.awaits_promotion() {
         shards.push(context.target()?);
     }
-    for shard in shards {
+    for shard in &shards {
         let session = shard.session("take-over").await?;
         epoch::take_over(&session, &token).await?;
     }
@@ -394,7 +394,7 @@ async fn take_over(context: &StepContext) -> Result<(), StepError> {
     steps::recover_register(context).await?;
     // This comes after the recovery of the register, so that neither its duration nor its errors delay the opening of
     // keys that the earlier process left closed.
-    for shard in [context.source()?, context.target()?] {
+    for shard in &shards {
         let session = shard.session("take-over").await?;
         sidecar_schema::add_missing_tables(&session, &token).await?;
     }
