@@ -10,6 +10,7 @@ use plans::names::released_keys_trigger;
 use plans::request::Seed;
 use plans::sql::quote_ident;
 use plans::step::StepKind;
+use plans::step::drop_old::Dropped;
 use plans::table::{MovingTable, one_of_each_top};
 use plans::wire::TableProgress;
 use serde_json::json;
@@ -82,7 +83,10 @@ async fn recreate_guard(bench: &Bench, keys: &KeySet) {
 
 async fn surplus_step(bench: &Bench) -> StepContext {
     let mut context = dispatched(bench, StepKind::DropSurplus).await;
-    Arc::make_mut(&mut context.dispatch).options.seed = Seed::Standby;
+    let dispatch = Arc::make_mut(&mut context.dispatch);
+    dispatch.options.seed = Seed::Standby;
+    let done = (StepKind::DropOld.name().into(), json!(Dropped::default()));
+    dispatch.outputs.extend([done]);
     context
 }
 
@@ -182,6 +186,17 @@ async fn nothing_is_deleted_unless_everything_is_as_recorded() {
     }
     let context = surplus_step(&bench).await;
     drop_surplus::run(&context).await.expect("as recorded");
+}
+
+#[tokio::test]
+async fn nothing_is_deleted_before_drop_old_is_done() {
+    let bench = seeded("surplus_early", 1).await;
+    let mut context = surplus_step(&bench).await;
+    let dispatch = Arc::make_mut(&mut context.dispatch);
+    dispatch.outputs.remove(&StepKind::DropOld.name().into());
+    assert_eq!(code(drop_surplus::run(&context).await), "step.input");
+    let app = bench.target.session().await;
+    assert_eq!(count_rows(&app).await, (400, 800));
 }
 
 #[tokio::test]

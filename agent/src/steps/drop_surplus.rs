@@ -2,6 +2,7 @@
 //!
 //! A standby had all rows of the source, so the target has rows whose keys other shards own. Order:
 //!
+//! - `drop_old` is done, so the move can neither be aborted nor rolled back.
 //! - The guard of released keys has refused writes to these keys since `promote`. The step checks it first.
 //! - The agent deletes the rows in throttled batches, children before parents. Reference tables stay.
 //! - The agent removes the migration's guard and rows on the target. The guard of released keys stays.
@@ -10,6 +11,7 @@
 
 use connect::Connected;
 use plans::failure::StepCode;
+use plans::step::StepKind;
 use plans::step::drop_surplus::SurplusDropped;
 use plans::table::{MovingTable, one_of_each_top};
 
@@ -21,6 +23,7 @@ use crate::shard::database::Shard;
 use crate::shard::{epoch, register, released_keys_check};
 
 pub(crate) async fn run(context: &StepContext) -> Result<SurplusDropped, StepError> {
+    check_drop_old_is_done(context)?;
     fail_point::hit("drop_surplus.started").await?;
     let target = context.target()?;
     let session = target.session("drop").await?;
@@ -35,6 +38,22 @@ pub(crate) async fn run(context: &StepContext) -> Result<SurplusDropped, StepErr
     context.report_message("removing what the migration created");
     clean_target(context, &target).await?;
     Ok(dropped)
+}
+
+/// Checks that `drop_old` is done: then the ownership is COMPLETED, and no stream needs the objects of the migration on
+/// the target any more (I8).
+fn check_drop_old_is_done(context: &StepContext) -> Result<(), StepError> {
+    if context.is_done(StepKind::DropOld) {
+        return Ok(());
+    }
+    Err(StepError::refused(
+        StepCode::StepInput,
+        format!(
+            "shard {}: the step drop_old is not done; nothing is deleted",
+            context.dispatch.target.name
+        ),
+        "report this: the controller dispatched drop_surplus too early",
+    ))
 }
 
 /// Deletes the surplus rows of every table.

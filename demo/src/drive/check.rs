@@ -8,8 +8,11 @@ use crate::fleet::TARGET;
 use crate::ledger;
 use crate::leftovers::Leftovers;
 use crate::report::{RunOutcome, RunReport};
+use crate::scenario::Scenario;
 use crate::workload::Workload;
 use plans::id::ShardName;
+use plans::request::Seed;
+use plans::shard_map::ShardMap;
 use std::time::{Duration, Instant};
 
 const EQUALITY_LIMIT: Duration = Duration::from_secs(60);
@@ -25,7 +28,7 @@ pub(super) async fn compare_during_hold(
     workload.pause().await;
     let begun = Instant::now();
     let checked = loop {
-        let checked = run.run_checker(true, RunOutcome::Completed).await?;
+        let checked = run.run_checker(true).await?;
         if checked.is_clean() || begun.elapsed() > EQUALITY_LIMIT {
             break checked;
         }
@@ -79,10 +82,10 @@ impl DemoRun<'_> {
             // A failed migration keeps its copied rows, which need not be equal.
             RunOutcome::Failed => CheckReport {
                 diverged: 0,
-                ..self.run_checker(true, report.result).await?
+                ..self.run_checker(true).await?
             },
             RunOutcome::Completed | RunOutcome::Unwound | RunOutcome::RolledBack => {
-                self.run_checker_program(report.result).await?
+                self.run_checker_program().await?
             }
         };
         self.write_history()?;
@@ -129,25 +132,20 @@ impl DemoRun<'_> {
         Ok(smaller.chain(seeded).collect())
     }
 
-    /// Returns whether a server is a shard after a run with this outcome. A standby that did not become the owner of
-    /// keys is none: whether it was promoted or not, it has all rows of the source.
-    fn is_shard_after(&self, shard: &str, outcome: RunOutcome) -> bool {
-        !self.options.is_seeded() || shard != TARGET || outcome == RunOutcome::Completed
-    }
-
     /// Runs the checker in this process. `hold`: old owners still have rows of the moving keys.
-    async fn run_checker(&self, hold: bool, outcome: RunOutcome) -> Result<CheckReport, DemoError> {
+    async fn run_checker(&self, hold: bool) -> Result<CheckReport, DemoError> {
         self.ledger
             .flush()
             .map_err(DemoError::io("write the ledger"))?;
+        let map = self.api.map(&self.scenario.map.name).await?;
         let input = CheckInput {
-            map: self.api.map(&self.scenario.map.name).await?,
             shards: self
                 .fleet
                 .admins()?
                 .into_iter()
-                .filter(|(shard, _)| self.is_shard_after(shard.as_str(), outcome))
+                .filter(|(shard, _)| is_shard(&self.scenario, &map, shard.as_str()))
                 .collect(),
+            map,
             ledger: self.fleet.dir().join("ledger.jsonl"),
             hold,
         };
@@ -155,10 +153,10 @@ impl DemoRun<'_> {
     }
 
     /// Runs the checker as a separate program, or in this process if the program is not installed.
-    async fn run_checker_program(&self, outcome: RunOutcome) -> Result<CheckReport, DemoError> {
+    async fn run_checker_program(&self) -> Result<CheckReport, DemoError> {
         let program = self.fleet.programs().join("shardwright-ledger");
         if !program.is_file() {
-            return self.run_checker(false, outcome).await;
+            return self.run_checker(false).await;
         }
         self.ledger
             .flush()
@@ -176,8 +174,9 @@ impl DemoRun<'_> {
         command
             .arg("--ledger")
             .arg(self.fleet.dir().join("ledger.jsonl"));
+        let map = self.api.map(&self.scenario.map.name).await?;
         let shards = self.fleet.shards().into_iter();
-        for (name, dsn) in shards.filter(|(name, _)| self.is_shard_after(name, outcome)) {
+        for (name, dsn) in shards.filter(|(name, _)| is_shard(&self.scenario, &map, name)) {
             command.arg("--shard").arg(format!("{name}={dsn}"));
         }
         let output = command.output().await;
@@ -187,4 +186,11 @@ impl DemoRun<'_> {
             output: String::from_utf8_lossy(&output.stderr).into_owned(),
         })
     }
+}
+
+/// Returns whether a server is one of the shards that the checker reads. A standby that does not own keys yet, or any
+/// more, is none: whether it was promoted or not, it has all rows of the source.
+pub(crate) fn is_shard(scenario: &Scenario, map: &ShardMap, shard: &str) -> bool {
+    let is_seeded = scenario.request.options().seed == Seed::Standby;
+    !is_seeded || shard != TARGET || !map.owned_by(&shard.into()).is_empty()
 }

@@ -137,8 +137,6 @@ impl DemoRun<'_> {
             .await?;
         self.wait_for_acknowledged(self.ledger.tally().acknowledged + self.goal(20))
             .await?;
-        // From now on the target is nobody's shard: a promoted standby then accepts writes.
-        self.stop_standby_writer().await?;
         follower.command("finish").await?;
         let migration = follower
             .until("the end", |m| m.is_done(StepKind::DropNew))

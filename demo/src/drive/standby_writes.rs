@@ -1,7 +1,7 @@
 //! The client that tries to write to the standby that becomes the target, and the judgement of accepted writes.
 
 use super::DemoRun;
-use crate::api::{Api, ApiError};
+use crate::api::{Api, ApiError, MigrationStatus};
 use crate::error::DemoError;
 use crate::fleet::{Fleet, TARGET};
 use crate::ledger::Ledger;
@@ -11,6 +11,7 @@ use futures::FutureExt;
 use plans::id::MapName;
 use plans::key::Key;
 use plans::state::migration::MigrationState;
+use plans::step::StepKind;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -53,8 +54,7 @@ fn judge_by(api: Api, map: MapName) -> WriteJudge {
 
 async fn judge(api: &Api, map: &MapName, key: &Key) -> Result<WriteVerdict, ApiError> {
     if let Some(id) = api.newest_operation().await? {
-        let state = api.migration(&id).await?.state;
-        if matches!(state, MigrationState::Unwinding | MigrationState::Unwound) {
+        if is_given_up(&api.migration(&id).await?) {
             return Ok(WriteVerdict::NoShard);
         }
     }
@@ -64,6 +64,24 @@ async fn judge(api: &Api, map: &MapName, key: &Key) -> Result<WriteVerdict, ApiE
         true => WriteVerdict::Owner,
         false => WriteVerdict::Violation,
     })
+}
+
+/// Returns whether the agent has removed, or is removing, the guards on a target that does not become a shard.
+fn is_given_up(migration: &MigrationStatus) -> bool {
+    let is_removed = migration
+        .step(StepKind::DropNew)
+        .is_some_and(|step| step.attempt > 0);
+    match migration.state {
+        MigrationState::Unwinding | MigrationState::Unwound => true,
+        MigrationState::RolledBack => is_removed,
+        MigrationState::Planned
+        | MigrationState::Running
+        | MigrationState::Waiting
+        | MigrationState::Paused
+        | MigrationState::Failed
+        | MigrationState::Flipped
+        | MigrationState::Completed => false,
+    }
 }
 
 impl DemoRun<'_> {

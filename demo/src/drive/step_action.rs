@@ -57,7 +57,6 @@ impl DemoRun<'_> {
                     let arrival = follower
                         .until_arrival(held_points, &points::of_step(step))
                         .await?;
-                    self.stop_standby_writer().await?;
                     follower.command("abort").await?;
                     drop(arrival);
                     follower.until_unwound().await?;
@@ -71,7 +70,6 @@ impl DemoRun<'_> {
                 StepAction::Trouble(trouble) => {
                     self.trouble(trouble, held_points, follower, report).await?;
                     if trouble.then == AfterRepair::Abort {
-                        self.stop_standby_writer().await?;
                         follower.command("abort").await?;
                         follower.until_unwound().await?;
                         report.aborted_at.push(trouble.step);

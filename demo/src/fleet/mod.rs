@@ -114,7 +114,7 @@ impl Fleet {
             clock: None,
             folder,
         };
-        fleet.prepare().await?;
+        fleet.prepare(None).await?;
         if options.is_seeded() {
             let source = &fleet.servers[fleet.server_of(SOURCE).server];
             let standby = standby::start(source, options.keep).await?;
@@ -123,8 +123,9 @@ impl Fleet {
         Ok(fleet)
     }
 
-    /// Creates the application's role with a new password, and an empty database for each shard.
-    async fn prepare(&self) -> Result<(), DemoError> {
+    /// Creates the application's role with a new password, and an empty database for each shard. The server with the
+    /// index `standby` receives them from another one.
+    async fn prepare(&self, standby: Option<usize>) -> Result<(), DemoError> {
         let password = self.make_password()?;
         make_secret(&self.token_file()).map_err(DemoError::io("write the admin's token"))?;
         for (index, cluster) in self.servers.iter().enumerate() {
@@ -134,7 +135,7 @@ impl Fleet {
                 .filter(|server| server.server == index);
             let databases: Vec<&str> = on_server.map(|server| server.database.as_str()).collect();
             let server = Dsn::parse(&cluster.dsn(ADMIN_DATABASE, ADMIN))?;
-            if !databases.is_empty() {
+            if !databases.is_empty() && standby != Some(index) {
                 shop::prepare(&server, &password, &databases).await?;
             }
         }

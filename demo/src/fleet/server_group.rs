@@ -7,7 +7,7 @@
 use super::child::spool_folder;
 use super::{
     ADMIN, ADMIN_DATABASE, Clock, Disk, Fleet, Folder, ListenAddresses, SOURCE, ShardServer,
-    TARGET, launch, programs, settings,
+    TARGET, launch, programs, settings, standby,
 };
 use crate::error::DemoError;
 use crate::options::{Process, Servers};
@@ -20,12 +20,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::Mutex;
 
-/// Counts, on a whole server, the sessions of Shardwright, the prepared transactions and the replication slots. Adds 1
+/// Counts, on a whole server, the sessions of Shardwright, the prepared transactions and the replication slots, except
+/// those from which standbys stream. Adds 1
 /// if `synchronous_standby_names` has a name of Shardwright, because commits would wait for it.
 const COUNT_REMAINING: &str = "select (select count(*) from pg_catalog.pg_stat_activity \
         where starts_with(application_name, 'shardwright/') and pid <> pg_catalog.pg_backend_pid()) \
     + (select count(*) from pg_catalog.pg_prepared_xacts) \
-    + (select count(*) from pg_catalog.pg_replication_slots) \
+    + (select count(*) from pg_catalog.pg_replication_slots where not (slot_type = 'physical' and active)) \
     + (pg_catalog.strpos(pg_catalog.current_setting('synchronous_standby_names'), 'shardwright/') > 0)::integer";
 
 /// The space for the target's database during the split of a small shop, in MiB.
@@ -46,6 +47,8 @@ pub(crate) enum TestEquipment {
     SmallSpools,
     /// This server has its own clock.
     OwnClock(Process),
+    /// The target's server is a standby of the source's.
+    Standby,
 }
 
 /// The three servers of a fleet.
@@ -64,9 +67,10 @@ impl ServerGroup {
     pub(crate) async fn start(equipment: TestEquipment) -> Result<Self, DemoError> {
         let clock = match equipment {
             TestEquipment::OwnClock(_) => Some(Arc::new(Clock::build()?)),
-            TestEquipment::Plain | TestEquipment::SmallDatabase | TestEquipment::SmallSpools => {
-                None
-            }
+            TestEquipment::Plain
+            | TestEquipment::SmallDatabase
+            | TestEquipment::SmallSpools
+            | TestEquipment::Standby => None,
         };
         let disk = match equipment {
             TestEquipment::SmallDatabase => {
@@ -74,10 +78,19 @@ impl ServerGroup {
                 let disk = Disk::mount(&folder.path.join("disk"), DATABASE_DISK)?;
                 Some((Arc::new(disk), folder))
             }
-            TestEquipment::Plain | TestEquipment::SmallSpools | TestEquipment::OwnClock(_) => None,
+            TestEquipment::Plain
+            | TestEquipment::SmallSpools
+            | TestEquipment::OwnClock(_)
+            | TestEquipment::Standby => None,
         };
-        let names = ["source", "target", "store"];
-        let servers = launch(&names, Servers::default(), |name| {
+        let names: &[&str] = match equipment {
+            TestEquipment::Standby => &["source", "store"],
+            TestEquipment::Plain
+            | TestEquipment::SmallDatabase
+            | TestEquipment::SmallSpools
+            | TestEquipment::OwnClock(_) => &["source", "target", "store"],
+        };
+        let servers = launch(names, Servers::default(), |name| {
             let settings = settings(name, false, None);
             let has_own_clock =
                 matches!(equipment, TestEquipment::OwnClock(process) if process.name() == name);
@@ -89,8 +102,13 @@ impl ServerGroup {
                 settings.variable(name, value)
             })
         });
+        let mut servers = servers.await?;
+        if equipment == TestEquipment::Standby {
+            let standby = standby::start(&servers[server_index(SOURCE)], false).await?;
+            servers.insert(server_index(TARGET), Arc::new(standby));
+        }
         let group = Self {
-            servers: servers.await?,
+            servers,
             equipment,
             clock,
             disk,
@@ -103,6 +121,9 @@ impl ServerGroup {
     /// Sets the same password on both shards' servers. Otherwise exchanged connection strings would only cause a
     /// refused login.
     async fn copy_password(&self) -> Result<(), DemoError> {
+        if self.equipment == TestEquipment::Standby {
+            return Ok(());
+        }
         let [from, to] = [server_index(SOURCE), server_index(TARGET)];
         let [file, other] = [from, to].map(|server| self.servers[server].password_file());
         let read = std::fs::read_to_string(&file);
@@ -154,9 +175,10 @@ impl ServerGroup {
                 let disk = Disk::mount(&spool_folder(&folder.path), SPOOL_DISK)?;
                 Some(Arc::new(disk))
             }
-            TestEquipment::SmallDatabase | TestEquipment::Plain | TestEquipment::OwnClock(_) => {
-                self.disk.as_ref().map(|(disk, _)| Arc::clone(disk))
-            }
+            TestEquipment::SmallDatabase
+            | TestEquipment::Plain
+            | TestEquipment::OwnClock(_)
+            | TestEquipment::Standby => self.disk.as_ref().map(|(disk, _)| Arc::clone(disk)),
         };
         let fleet = Fleet {
             children: Mutex::default(),
@@ -173,7 +195,8 @@ impl ServerGroup {
             listen_addresses,
             programs: programs(program_folder)?,
         };
-        fleet.prepare().await?;
+        let standby = (self.equipment == TestEquipment::Standby).then(|| server_index(TARGET));
+        fleet.prepare(standby).await?;
         if self.equipment == TestEquipment::SmallDatabase {
             let target = fleet.server_of(TARGET);
             let (server, database) = (target.server, &target.database);

@@ -5,6 +5,7 @@ use super::mode::RunMode;
 use super::place::{self, FaultPlace, PathLeg};
 use crate::fleet::TestEquipment;
 use crate::options::{OptionError, Process};
+use plans::request::Seed;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
@@ -17,6 +18,8 @@ pub(super) struct FaultCase {
     pub(super) component: Process,
     pub(super) place: FaultPlace,
     pub(super) fault: Fault,
+    /// True if the target is a standby of the source, and the migration promotes it.
+    pub(super) seeded: bool,
 }
 
 /// What the operator does in a run.
@@ -32,18 +35,25 @@ pub(super) enum OperatorPath {
     Abort,
 }
 
-/// Returns every case, grouped by component and place.
-pub(super) fn all() -> Vec<Vec<FaultCase>> {
+/// Returns every case, grouped by component and place. With `Seed::Standby` all migrations are seeded from a standby;
+/// otherwise only those with a fault at a place that other migrations do not pass.
+pub(super) fn all(seeding: Seed) -> Vec<Vec<FaultCase>> {
     let mut pairs = Vec::new();
     for place in place::all() {
+        let seeded = seeding == Seed::Standby || place.is_only_seeded();
+        if seeded && !place.is_passed_seeded() {
+            continue;
+        }
         for component in Process::ALL {
             let case = |fault| FaultCase {
                 component,
                 place: place.clone(),
                 fault,
+                seeded,
             };
-            let faults = Fault::possible_at(component, &place);
-            pairs.push(faults.into_iter().map(case).collect());
+            let faults = Fault::possible_at(component, &place).into_iter();
+            let faults = faults.filter(|fault| !seeded || fault.is_possible_everywhere());
+            pairs.push(faults.map(case).collect());
         }
     }
     pairs
@@ -51,9 +61,9 @@ pub(super) fn all() -> Vec<Vec<FaultCase>> {
 
 /// Returns every case in an order that depends on the seed. Each component gets one fault at each place before it gets
 /// a second one there.
-pub(super) fn shuffled(seed: u64) -> Vec<FaultCase> {
+pub(super) fn shuffled(seed: u64, seeding: Seed) -> Vec<FaultCase> {
     let mut rng = StdRng::seed_from_u64(seed);
-    let mut pairs = all();
+    let mut pairs = all(seeding);
     pairs.iter_mut().for_each(|faults| faults.shuffle(&mut rng));
     let max_faults = pairs.iter().map(Vec::len).max().unwrap_or_default();
     let mut cases = Vec::new();
@@ -126,6 +136,9 @@ impl FaultCase {
 impl FaultCase {
     /// Returns the equipment of servers and programs that the fault needs.
     pub(super) fn equipment(&self) -> TestEquipment {
+        if self.seeded {
+            return TestEquipment::Standby;
+        }
         match (self.fault, self.component) {
             (Fault::DiskFull, Process::Agent) => TestEquipment::SmallSpools,
             (Fault::DiskFull, _) => TestEquipment::SmallDatabase,
@@ -212,7 +225,9 @@ impl FromStr for CaseFilter {
             place: place.to_owned(),
             fault,
         };
-        let matches_a_case = all().iter().flatten().any(|case| filter.admits(case));
+        let cases = [Seed::Copy, Seed::Standby].map(all);
+        let mut cases = cases.iter().flatten().flatten();
+        let matches_a_case = cases.any(|case| filter.admits(case));
         matches_a_case.then_some(filter).ok_or_else(unknown)
     }
 }
@@ -224,9 +239,9 @@ mod tests {
 
     #[test]
     fn every_component_has_a_fault_at_every_place_before_any_pair_has_a_second_one() {
-        let cases = shuffled(7);
+        let cases = shuffled(7, Seed::Copy);
         let pair = |case: &FaultCase| format!("{}@{}", case.component, case.place);
-        let pairs = all().len();
+        let pairs = all(Seed::Copy).len();
         let first: BTreeSet<String> = cases[..pairs].iter().map(pair).collect();
         assert_eq!(first.len(), pairs);
         let all: BTreeSet<String> = cases.iter().map(FaultCase::to_string).collect();
@@ -235,9 +250,9 @@ mod tests {
 
     #[test]
     fn seeds_and_order_are_repeatable() {
-        assert_eq!(shuffled(7), shuffled(7));
-        assert_ne!(shuffled(7), shuffled(8));
-        let case = &shuffled(7)[0];
+        assert_eq!(shuffled(7, Seed::Copy), shuffled(7, Seed::Copy));
+        assert_ne!(shuffled(7, Seed::Copy), shuffled(8, Seed::Copy));
+        let case = &shuffled(7, Seed::Copy)[0];
         assert_eq!(case.seed(7, 0), case.seed(7, 0));
         assert_ne!(case.seed(7, 0), case.seed(7, 1));
     }
@@ -245,7 +260,7 @@ mod tests {
     #[test]
     fn a_case_is_named_by_its_step_or_its_place() {
         let only: CaseFilter = "agent@copy/kill".parse().unwrap();
-        let cases = shuffled(1);
+        let cases = shuffled(1, Seed::Copy);
         let found: Vec<&FaultCase> = cases.iter().filter(|case| only.admits(case)).collect();
         assert!(found.len() > 2);
         for case in cases.iter().step_by(40) {
@@ -255,5 +270,26 @@ mod tests {
         for wrong in ["copy/kill", "agent@lunch", "agent@copy/hiccup", "disk@copy"] {
             assert!(wrong.parse::<CaseFilter>().is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_seeded_migration_has_the_places_that_it_passes_and_faults_that_fit_everywhere() {
+        let seeded = shuffled(1, Seed::Standby);
+        assert!(seeded.iter().all(|case| case.seeded));
+        let has = |text: &str| seeded.iter().any(|case| case.to_string() == text);
+        for case in [
+            "target@promote.requested/kill",
+            "store@controller.promote.settled/kill",
+            "agent@drop_surplus.batch_deleted/kill",
+            "source@cutover.sealed/kill",
+            "agent@unwind.started/kill",
+        ] {
+            assert!(has(case), "{case}");
+        }
+        assert!(!has("agent@copy.half/kill") && !has("source@verify.compared/slot-lost"));
+        let usual = shuffled(1, Seed::Copy);
+        let is_promote = |case: &&FaultCase| case.place.step.name() == "promote";
+        assert!(usual.iter().filter(is_promote).all(|case| case.seeded));
+        assert!(usual.iter().any(|case| is_promote(&case)));
     }
 }

@@ -10,8 +10,9 @@ use super::record::RunRecord;
 use super::run::{FaultRun, error_chain};
 use crate::api::Api;
 use crate::checker::{self, CheckInput, CheckReport};
+use crate::drive;
 use crate::error::DemoError;
-use crate::fleet::{SOURCE, ServerGroup};
+use crate::fleet::{SOURCE, ServerGroup, TARGET};
 use crate::ledger::Ledger;
 use crate::leftovers::Leftovers;
 use crate::report::RunOutcome;
@@ -51,9 +52,13 @@ impl FaultRun<'_> {
         hold: bool,
     ) -> Result<CheckReport, DemoError> {
         ledger.flush().map_err(DemoError::io("write the ledger"))?;
+        let map = api.map(&self.scenario.map.name).await?;
+        let shards = self.fleet.admins()?.into_iter();
         let input = CheckInput {
-            map: api.map(&self.scenario.map.name).await?,
-            shards: self.fleet.admins()?.into_iter().collect(),
+            shards: shards
+                .filter(|(shard, _)| drive::is_shard(&self.scenario, &map, shard.as_str()))
+                .collect(),
+            map,
             ledger: self.fleet.dir().join("ledger.jsonl"),
             hold,
         };
@@ -67,6 +72,8 @@ impl FaultRun<'_> {
         record: &mut RunRecord,
     ) -> Result<(), DemoError> {
         let sources: &[ShardName] = match outcome {
+            // A seeded target refuses the keys of the rows that it had as a standby.
+            Some(RunOutcome::Completed) if self.is_seeded() => &[SOURCE.into(), TARGET.into()],
             Some(RunOutcome::Completed) => &[SOURCE.into()],
             Some(RunOutcome::Unwound | RunOutcome::RolledBack) => &[],
             // Objects of an unfinished migration are not leftovers.
@@ -102,6 +109,11 @@ impl FaultRun<'_> {
         if record.stuck > 0 || record.outcome == FAILED {
             return;
         }
+        if self.is_seeded()
+            && let Err(error) = self.fleet.drop_unused_standby_slot().await
+        {
+            record.problems.push(error_chain(&error));
+        }
         let begun = Instant::now();
         let mut remaining = servers.count_remaining().await;
         while remaining.as_ref().is_ok_and(|count| *count > 0) && begun.elapsed() < LEFTOVERS_LIMIT
@@ -125,6 +137,10 @@ impl FaultRun<'_> {
             record
                 .problems
                 .push(format!("{files} temporary files that remain"));
+        }
+        // The servers of a seeded run are used only once, and a standby drops no database.
+        if self.is_seeded() {
+            return;
         }
         if let Err(error) = servers.drop_databases(&self.fleet).await {
             record.problems.push(error_chain(&error));
@@ -185,6 +201,10 @@ impl RunRecord {
                 self.not_linearizable,
             ),
             ("violations of the rules of the bank workload", self.money),
+            (
+                "writes that the standby accepted before it owned the keys",
+                checked.standby.accepted,
+            ),
         ];
         let bad = zeros.into_iter().filter(|(_, count)| *count > 0);
         self.problems

@@ -324,6 +324,13 @@ impl Fault {
         )
     }
 
+    /// Returns whether the fault is possible at every place.
+    pub(super) fn is_possible_everywhere(self) -> bool {
+        TABLE
+            .iter()
+            .any(|row| row.fault == self && row.places.is_empty())
+    }
+
     /// Returns whether the operator may send a command before the fault has ended. A control store that is then
     /// restored from a copy would forget the command.
     pub(super) fn permits_hasty_operator(self) -> bool {

@@ -36,6 +36,7 @@ use crate::fleet::{ServerGroup, TestEquipment};
 use case::FaultCase;
 use futures::future::LocalBoxFuture;
 use missing_equipment::MissingEquipment;
+use plans::request::Seed;
 use run::RunTerms;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -52,6 +53,8 @@ pub struct FaultInjection {
     pub time: Option<Duration>,
     /// Determines the order of the cases and their seeds. With `only` it is the seed of the runs themselves.
     pub seed: Option<u64>,
+    /// With `Seed::Standby`, every migration is seeded from a standby.
+    pub seeding: Seed,
     /// Only these cases, once each.
     pub only: Vec<CaseFilter>,
     /// The file of results. New results are added to it.
@@ -121,7 +124,8 @@ impl<'s> InjectionSession<'s> {
             None => ResultsFile::begin(&injection.commit, seed.unwrap_or(1)),
         };
         let missing_equipment = MissingEquipment::find();
-        let (cases, left_out) = missing_equipment.split_possible(case::shuffled(results.seed));
+        let cases = case::shuffled(results.seed, injection.seeding);
+        let (cases, left_out) = missing_equipment.split_possible(cases);
         results.cases_in_all = u64::try_from(cases.len()).unwrap_or_default();
         left_out.iter().for_each(|it| println!("not run: {it}"));
         results.left_out = left_out;
@@ -192,7 +196,8 @@ impl<'s> InjectionSession<'s> {
             if !self.injection.only.is_empty() {
                 return None;
             }
-            state.queue = least_run_cases(&state.results, &self.missing_equipment);
+            let seeding = self.injection.seeding;
+            state.queue = least_run_cases(&state.results, &self.missing_equipment, seeding);
         }
         state.runs += 1;
         state.queue.pop()
@@ -223,8 +228,9 @@ fn named_cases(injection: &FaultInjection, cases: Vec<FaultCase>) -> Vec<(FaultC
 fn least_run_cases(
     results: &ResultsFile,
     missing_equipment: &MissingEquipment,
+    seeding: Seed,
 ) -> Vec<(FaultCase, u64)> {
-    let (cases, _) = missing_equipment.split_possible(case::shuffled(results.seed));
+    let (cases, _) = missing_equipment.split_possible(case::shuffled(results.seed, seeding));
     let run_counts: Vec<u64> = cases.iter().map(|case| results.run_count(case)).collect();
     let pass = run_counts.iter().copied().min().unwrap_or_default();
     let due = cases
@@ -245,19 +251,19 @@ mod tests {
     #[test]
     fn a_session_continues_after_the_cases_of_the_last_one_and_then_repeats_all() {
         let mut results = ResultsFile::begin("aaa", 3);
-        let all = least_run_cases(&results, &MissingEquipment::default());
+        let all = least_run_cases(&results, &MissingEquipment::default(), Seed::Copy);
         let record = |(case, seed): &(FaultCase, u64)| RunRecord {
             case: case.to_string(),
             seed: *seed,
             ..RunRecord::default()
         };
         results.push(record(all.last().unwrap()));
-        let rest = least_run_cases(&results, &MissingEquipment::default());
+        let rest = least_run_cases(&results, &MissingEquipment::default(), Seed::Copy);
         assert_eq!(rest, all[..all.len() - 1]);
         for run in rest.iter().rev() {
             results.push(record(run));
         }
-        let again = least_run_cases(&results, &MissingEquipment::default());
+        let again = least_run_cases(&results, &MissingEquipment::default(), Seed::Copy);
         assert_eq!(again.len(), all.len());
         assert_ne!(again[0].1, all[0].1);
     }

@@ -20,11 +20,16 @@ pub(super) enum RunMode {
     Synchronous,
     /// The keys are read-only from before the copy to the flip.
     Offline,
+    /// Online. The target is a standby of the source, and the migration promotes it.
+    Seeded,
 }
 
 impl RunMode {
     /// Returns the mode of the run of a case with this seed.
     pub(super) fn of(case: &FaultCase, seed: u64) -> Self {
+        if case.seeded {
+            return Self::Seeded;
+        }
         if case.place.step == StepKind::SetReadOnly {
             return Self::Offline;
         }
@@ -53,6 +58,10 @@ impl RunMode {
                 dual_write: DualWrite::Synchronous,
                 ..usual
             },
+            Self::Seeded => request::Options {
+                seed: request::Seed::Standby,
+                ..usual
+            },
             Self::Offline => request::Options {
                 mode: request::Mode::Offline,
                 ..usual
@@ -67,6 +76,7 @@ impl fmt::Display for RunMode {
             Self::Asynchronous => "asynchronous",
             Self::Synchronous => "synchronous",
             Self::Offline => "offline",
+            Self::Seeded => "seeded",
         })
     }
 }
@@ -79,7 +89,7 @@ mod tests {
 
     #[test]
     fn case_and_seed_determine_the_mode_and_every_mode_occurs() {
-        let cases = shuffled(1);
+        let cases = shuffled(1, request::Seed::Copy);
         let modes = |pass| {
             let mode = |case: &FaultCase| RunMode::of(case, case.seed(1, pass));
             cases.iter().map(mode).collect::<Vec<_>>()
@@ -102,7 +112,7 @@ mod tests {
 
     #[test]
     fn places_of_offline_migrations_have_offline_runs_and_places_of_online_ones_do_not() {
-        for case in shuffled(1) {
+        for case in shuffled(1, request::Seed::Copy) {
             for seed in 0..40 {
                 let offline = RunMode::of(&case, seed) == RunMode::Offline;
                 let only = case.place.name.contains("set_read_only");

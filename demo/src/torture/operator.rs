@@ -61,7 +61,9 @@ impl RunOperator<'_> {
             }
             let ended = self.abort_failed(follower, ended).await?;
             self.submissions += 1;
+            // Another migration would need another standby.
             let aborted_without_command = ended == RunOutcome::Unwound
+                && !self.case.seeded
                 && self.path != OperatorPath::Abort
                 && self.case.fault.expected() == ExpectedOutcome::Ends;
             if !aborted_without_command || self.submissions >= MAX_SUBMISSIONS {

@@ -3,7 +3,7 @@
 //! A fail point that cutover and rollback have in common is two places.
 
 use crate::points::{PassedBy, PassedPoint};
-use plans::step::{FORWARD, OFFLINE, StepKind};
+use plans::step::{FORWARD, OFFLINE, SEEDED, StepKind};
 use std::fmt;
 
 /// A part of a run's path.
@@ -64,6 +64,12 @@ const AGENTS: &[(&str, &str, StepKind, PathLeg)] = &[
         StepKind::OpenCapture,
         PathLeg::Before,
     ),
+    ("promote.bound", "", StepKind::Promote, PathLeg::Before),
+    ("promote.replayed", "", StepKind::Promote, PathLeg::Before),
+    ("promote.requested", "", StepKind::Promote, PathLeg::Before),
+    ("promote.promoted", "", StepKind::Promote, PathLeg::Before),
+    ("promote.converted", "", StepKind::Promote, PathLeg::Before),
+    ("promote.unbound", "", StepKind::Promote, PathLeg::Before),
     (CAPTURE, "", StepKind::Copy, PathLeg::Before),
     ("copy.chunk_copied", "", StepKind::Copy, PathLeg::Before),
     ("copy.half", "", StepKind::Copy, PathLeg::Before),
@@ -114,6 +120,18 @@ const AGENTS: &[(&str, &str, StepKind, PathLeg)] = &[
         "drop_old.handed_over",
         "",
         StepKind::DropOld,
+        PathLeg::Finish,
+    ),
+    (
+        "drop_surplus.started",
+        "",
+        StepKind::DropSurplus,
+        PathLeg::Finish,
+    ),
+    (
+        "drop_surplus.batch_deleted",
+        "",
+        StepKind::DropSurplus,
         PathLeg::Finish,
     ),
     ("unwind.started", "", StepKind::Unwind, PathLeg::Unwind),
@@ -196,6 +214,8 @@ pub(super) fn all() -> Vec<FaultPlace> {
     };
     let mut places: Vec<FaultPlace> = AGENTS.iter().map(agent).collect();
     let not_in_an_online_forward_path = [
+        StepKind::Promote,
+        StepKind::DropSurplus,
         StepKind::SetReadOnly,
         StepKind::Unwind,
         StepKind::Rollback,
@@ -287,6 +307,24 @@ impl FaultPlace {
     pub(super) fn is_passed_offline(&self) -> bool {
         let step = OFFLINE.contains(&self.step) || self.step == StepKind::Unwind;
         step && self.point != CAPTURE
+    }
+
+    /// Returns whether only a migration that is seeded from a standby passes it.
+    pub(super) fn is_only_seeded(&self) -> bool {
+        matches!(self.step, StepKind::Promote | StepKind::DropSurplus)
+    }
+
+    /// Returns whether a migration that is seeded from a standby passes it. Such a migration has no tables to create, and
+    /// an abort leaves the rows of the target.
+    pub(super) fn is_passed_seeded(&self) -> bool {
+        let not_in_a_forward_path = [
+            StepKind::Unwind,
+            StepKind::Rollback,
+            StepKind::HoldBack,
+            StepKind::DropNew,
+        ];
+        let step = SEEDED.contains(&self.step) || not_in_a_forward_path.contains(&self.step);
+        step && !self.point.starts_with("create_target.")
     }
 
     /// Returns the fail point to arm.

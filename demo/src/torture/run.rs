@@ -165,6 +165,11 @@ impl FaultRun<'_> {
         }
     }
 
+    /// Returns whether the target is a standby of the source.
+    pub(super) fn is_seeded(&self) -> bool {
+        self.mode == RunMode::Seeded
+    }
+
     /// Returns for how many milliseconds one attempt may refuse writes.
     fn budget(&self) -> f64 {
         f64::from(self.scenario.request.options().write_stop_budget_ms)
@@ -196,11 +201,24 @@ impl FaultRun<'_> {
             mix: Arc::new(self.scenario.mix()),
         };
         let workload = Workload::start(settings, self.scenario.shop, &map, &ledger);
+        let standby_writer = match self.is_seeded() {
+            true => Some(drive::start_standby_writer(
+                &self.scenario,
+                &self.fleet,
+                &api,
+                &ledger,
+            )?),
+            false => None,
+        };
         let result = self
             .run_operator(&api, &ledger, &workload, (meeting, backup))
             .await;
         let enough = self.wait_for_enough_writes(&ledger).await;
         let stopped = tokio::time::timeout(DEADLINE, workload.stop()).await;
+        if let Some(writer) = standby_writer {
+            let stopped = writer.stop().await;
+            stopped.map_err(DemoError::io("write the ledger"))?;
+        }
         self.run_log.write("the clients have stopped");
         record.add_windows(&result.windows, self.budget(), &self.case.place);
         let outcome = result.add_to(record);

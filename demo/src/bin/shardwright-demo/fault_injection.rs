@@ -3,8 +3,8 @@
 
 use super::DEFECTS;
 use clap::Args;
-use demo::DemoError;
 use demo::torture::{self, CaseFilter};
+use demo::{DemoError, SeedOption};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -22,9 +22,10 @@ pub(super) struct FaultInjectionArgs {
     #[arg(long)]
     seconds: Option<u64>,
     /// Determines the order of the cases, their modes and the commands of the operator; with --only the seed of the run
-    /// to replay.
-    #[arg(long)]
-    seed: Option<u64>,
+    /// to replay. "standby": every migration promotes a standby of the source; otherwise only those with a fault in the
+    /// steps promote and drop_surplus do. May be given once with a number and once with a word.
+    #[arg(long, value_name = "NUMBER|copy|standby")]
+    seed: Vec<SeedOption>,
     /// Only these cases, once each: agent, controller, source, target or store, at a step or a place in it, for
     /// example agent@copy/kill. Without a fault: all faults. May be given several times.
     #[arg(long, value_name = "COMPONENT@STEP/FAULT")]
@@ -48,10 +49,12 @@ pub(super) struct FaultInjectionArgs {
 
 impl FaultInjectionArgs {
     pub(super) async fn run(self) -> Result<u8, DemoError> {
+        let (seed, seeding) = SeedOption::split(&self.seed);
         let injection = torture::FaultInjection {
             runs: self.runs,
             time: self.seconds.map(Duration::from_secs),
-            seed: self.seed,
+            seed,
+            seeding,
             only: self.only,
             json: self.json,
             commit: self.commit,
