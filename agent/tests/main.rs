@@ -7,4 +7,5 @@ mod protected;
 mod replication;
 mod replication_backlog;
 mod replication_failures;
+#[allow(dead_code, reason = "the tests of the protocol use more of it")]
 mod shard;

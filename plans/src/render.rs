@@ -197,6 +197,35 @@ fn write_details(out: &mut String, planned: &PlannedMove) -> std::fmt::Result {
     write_tables(out, planned)
 }
 
+/// The speed at which a copy with its indexes is assumed to run, in bytes per second.
+const COPY_SPEED: i64 = 30 << 20;
+
+/// Writes how a seeded target gets its rows, what a copy would need instead, and which rows are deleted at the end.
+fn write_seeding(out: &mut String, planned: &PlannedMove) -> std::fmt::Result {
+    let Some(surplus) = planned.estimate.surplus else {
+        return Ok(());
+    };
+    let (target, moving) = (&planned.moving.target, planned.estimate.bytes);
+    writeln!(
+        out,
+        "  seeding          shard {target} is promoted and has {} at first; nothing is copied, and no index is built",
+        bytes(moving.saturating_add(surplus.bytes))
+    )?;
+    writeln!(
+        out,
+        "  copy instead     {} and their indexes: about {} min at {}/s",
+        bytes(moving),
+        moving / COPY_SPEED / 60 + 1,
+        bytes(COPY_SPEED)
+    )?;
+    writeln!(
+        out,
+        "  surplus          about {} rows, {}, are deleted from shard {target} after `finish`",
+        surplus.rows,
+        bytes(surplus.bytes)
+    )
+}
+
 /// Returns the name of a table with the estimated number of its moving rows.
 fn with_rows(planned: &PlannedMove, table: &MovingTable) -> String {
     let name = table.table.to_string();
@@ -252,11 +281,15 @@ fn write_modes(out: &mut String, plan: &Plan, planned: &PlannedMove) -> std::fmt
     let amount = bytes(planned.estimate.bytes);
     match planned.mode {
         Mode::Online => {
+            write_seeding(out, planned)?;
             writeln!(
                 out,
                 "  write block      moving keys only: 10 to 100 ms, plus the rest of the oldest writing transaction; an attempt is given up after {} ms",
                 plan.options.write_stop_budget_ms
             )?;
+            if planned.target == TargetState::Standby {
+                return Ok(());
+            }
             writeln!(
                 out,
                 "  offline instead  no capture; moving keys read-only while {amount} are copied and verified; no rollback after the flip"

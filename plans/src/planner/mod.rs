@@ -221,6 +221,7 @@ pub fn plan(
         .zip(surveys)
         .map(|(outlined, survey)| planned_move(outlined, survey, &options))
         .collect::<Result<_, _>>()?;
+    let proposals = seed::proposals(&moves, surveys, &options);
     let sum = |figure: fn(&Estimate) -> i64| moves.iter().map(|m| figure(&m.estimate)).sum();
     let plan = Plan {
         api_version: API_VERSION.to_owned(),
@@ -237,10 +238,11 @@ pub fn plan(
             bytes: sum(|e| e.bytes),
             write_stop_budget_ms: options.write_stop_budget_ms,
             tables: Vec::new(),
+            surplus: None,
         },
         options,
         moves,
-        notes: outline.notes,
+        notes: [outline.notes, proposals].concat(),
         findings,
         trials,
         hash: String::new(),
@@ -296,6 +298,7 @@ fn planned_move(
             bytes: tables.iter().map(|table| table.bytes).sum(),
             write_stop_budget_ms: options.write_stop_budget_ms,
             tables,
+            surplus: (options.seed == Seed::Standby).then(|| seed::surplus(survey)),
         },
         moving: Move {
             source: outlined.source,
