@@ -26,6 +26,7 @@ mod processes;
 mod raw;
 mod resident;
 mod routed;
+mod seeding;
 mod setup;
 mod shardwright;
 mod staying;
@@ -82,6 +83,9 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     }
     if options.wants(Part::Parts) {
         part("parts", &|report| parts::measure(options, report))?;
+    }
+    if options.wants(Part::Seeding) {
+        part("seeding", &|report| seeding::measure(options, report))?;
     }
     if options.wants(Part::Fleet) {
         part("fleet", &|report| {

@@ -58,6 +58,8 @@ pub enum Part {
     Staying,
     /// A split into three new shards
     Parts,
+    /// A split whose target is a standby of the source, compared with a copy, at three sizes
+    Seeding,
     /// A controller of many shards, keys and migrations
     Fleet,
     /// Two moves on two agents
@@ -76,6 +78,7 @@ impl Part {
             | Self::Writers
             | Self::Staying
             | Self::Parts
+            | Self::Seeding
             | Self::Fleet
             | Self::Agents
             | Self::Memory => false,
