@@ -30,7 +30,7 @@ use controller_client::{ControllerClient, Identity};
 const CLOSED: i64 = i64::MAX;
 
 /// The simulated controller, with the reports that it has received, and the agent.
-struct Play {
+pub(super) struct Play {
     reports: mpsc::UnboundedReceiver<Report>,
     asked: Arc<Mutex<Vec<CutoverQuery>>>,
     tasks: [JoinHandle<()>; 2],
@@ -43,7 +43,7 @@ impl Drop for Play {
 }
 
 impl Play {
-    async fn start(dispatch: Dispatch) -> Self {
+    pub(super) async fn start(dispatch: Dispatch) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("bound");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         let (heard, reports) = mpsc::unbounded_channel();
@@ -79,7 +79,7 @@ impl Play {
         }
     }
 
-    async fn outcome(&mut self) -> Outcome {
+    pub(super) async fn outcome(&mut self) -> Outcome {
         let report = tokio::time::timeout(LIMIT, self.reports.recv()).await;
         match report.expect("in time").expect("a report") {
             Report::Step(report) => report.outcome,

@@ -1,6 +1,9 @@
 //! A standby of the source is promoted and becomes the target. From its first writable moment it refuses every write,
 //! and it has each transaction of the source exactly once.
 
+mod endings;
+mod failures;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -24,6 +24,8 @@ pub(crate) async fn recover_register(context: &StepContext) -> Result<(), StepEr
     let recovers_by_itself = [StepKind::Cutover, StepKind::Rollback, StepKind::Unwind];
     if kind.is_some_and(|kind| recovers_by_itself.contains(&kind))
         || context.is_done(StepKind::Rollback)
+        // No cutover has begun, and the target is no shard of its own yet.
+        || context.awaits_promotion()
     {
         return Ok(());
     }
