@@ -176,6 +176,7 @@ fn part(inspection: &Inspection, broken: &str) -> Result<Inspected, Failure> {
                 key: Key::Int(-3),
                 rows: 1,
             }],
+            surplus: u64::from(task.has_surplus),
             ..StrayRows::default()
         }),
         CheckSubject::Schema => SubjectResult::Schema { tables: Vec::new() },

@@ -153,6 +153,9 @@ async fn count_misplaced_rows(
         .await
         .at(&action)?;
     (stray_rows.stray, stray_rows.unmapped) = (row_count(row.get(0)), row_count(row.get(1)));
+    if task.has_surplus {
+        (stray_rows.surplus, stray_rows.stray) = (stray_rows.stray, 0);
+    }
     if stray_rows.stray > 0 {
         stray_rows.stray_keys = sample_keys(client, task, table, &misplaced_rows, true)
             .await

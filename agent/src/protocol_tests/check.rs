@@ -7,7 +7,8 @@ use plans::fleet::ShardInfo;
 use plans::fleet::ShardRef;
 use plans::id::{MapName, MapVersion, ShardName};
 use plans::inspection::check::{
-    CheckTaskResult, Defect, DefectKind, Repair, RepairRequest, combine, first_tasks, follow_up,
+    CheckTaskResult, Defect, DefectKind, Repair, RepairRequest, SurplusRows, UnfinishedMoves,
+    combine, first_tasks, follow_up, surplus_rows,
 };
 use plans::inspection::{Inspected, Inspection};
 use plans::key::{Key, KeyType, accept};
@@ -67,7 +68,7 @@ impl Fleet {
 
     /// Returns the defects. `questions_at_first` is the expected number of inspections in the first round.
     async fn defects_of(&self, questions_at_first: usize) -> Vec<Defect> {
-        let (shards, none) = (self.shards(), self.map.empty_key_set());
+        let (shards, none) = (self.shards(), UnfinishedMoves::none(&self.map));
         let mut parts: Vec<CheckTaskResult> = Vec::new();
         let first = first_tasks(&self.map, &shards, &none);
         assert_eq!(first.len(), questions_at_first);
@@ -366,7 +367,7 @@ async fn rows_without_the_key_are_placed_by_their_parents_and_orphans_are_report
         .settings
         .through
         .insert("note".to_owned(), ThroughRef { parent, columns });
-    let (shards, none) = (fleet.shards(), fleet.map.empty_key_set());
+    let (shards, none) = (fleet.shards(), UnfinishedMoves::none(&fleet.map));
     let mut parts = Vec::new();
     for task in first_tasks(&fleet.map, &shards, &none) {
         parts.push(checked(Inspection::Check(Box::new(task))).await);
@@ -389,6 +390,34 @@ async fn rows_without_the_key_are_placed_by_their_parents_and_orphans_are_report
         "{}",
         orphan.detail
     );
+}
+
+#[tokio::test]
+async fn rows_that_a_seeded_target_still_has_are_to_be_removed_and_not_stray() {
+    let fleet = Fleet::new("ck_surplus").await;
+    run(
+        &fleet.b,
+        "insert into item values (8, 50, null), (9, 51, null)",
+    )
+    .await;
+    let mut unfinished = UnfinishedMoves::none(&fleet.map);
+    unfinished.seeded_targets.insert("b".into());
+    let mut parts = Vec::new();
+    for task in first_tasks(&fleet.map, &fleet.shards(), &unfinished) {
+        parts.push(checked(Inspection::Check(Box::new(task))).await);
+    }
+    assert_eq!(
+        follow_up(&fleet.map, &fleet.shards(), &unfinished, &parts),
+        []
+    );
+    assert_eq!(combine(&fleet.map, &self::fleet(), &parts), []);
+    let expected = SurplusRows {
+        shard: "b".into(),
+        table: "public.item".to_owned(),
+        rows: 2,
+    };
+    assert_eq!(surplus_rows(&parts), [expected]);
+    assert!(fleet.kinds().await.contains(&DefectKind::StrayRow));
 }
 
 #[tokio::test]

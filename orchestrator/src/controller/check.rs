@@ -16,7 +16,8 @@ use plans::fleet::ShardRef;
 use plans::id::{MapName, MapVersion, ShardName};
 use plans::inspection::check::{
     CheckSubject, CheckTask, CheckTaskResult, Defect, Repair, RepairRequest, RepairResult,
-    RepairTask, combine, first_tasks, follow_up, not_examined,
+    RepairTask, SurplusRows, UnfinishedMoves, combine, first_tasks, follow_up, not_examined,
+    surplus_rows,
 };
 use plans::inspection::{Inspected, Inspection};
 use plans::key_set::KeySet;
@@ -51,6 +52,9 @@ pub struct MapCheck {
     /// another map owns keys there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_maps: Vec<ShardName>,
+    /// Rows on targets that were standbys, which unfinished migrations will remove. They are no defects.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub to_be_removed: Vec<SurplusRows>,
     /// The parts that could not be inspected.
     pub failed: Vec<FailedPart>,
     /// The defects, including one for each part that could not be inspected.
@@ -113,8 +117,8 @@ struct CheckInput {
     refs: Vec<ShardRef>,
     /// The shards that are not examined, because only other maps own keys there.
     other_maps: Vec<ShardName>,
-    /// The keys of the map that unfinished migrations are moving.
-    moving_keys: KeySet,
+    /// What unfinished migrations of the map do to its rows.
+    unfinished: UnfinishedMoves,
 }
 
 impl Controller {
@@ -143,11 +147,11 @@ impl Controller {
                 )));
             }
         };
-        let tasks = first_tasks(&input.map, &input.refs, &input.moving_keys);
+        let tasks = first_tasks(&input.map, &input.refs, &input.unfinished);
         let (mut parts, mut failed) = self.inspect_parts(tasks, &known).await;
         let answered: Vec<CheckTaskResult> =
             parts.iter().map(|(_, checked)| checked.clone()).collect();
-        let tasks = follow_up(&input.map, &input.refs, &input.moving_keys, &answered);
+        let tasks = follow_up(&input.map, &input.refs, &input.unfinished, &answered);
         let (more, failed_more) = self.inspect_parts(tasks, &known).await;
         parts.extend(more);
         failed.extend(failed_more);
@@ -167,6 +171,7 @@ impl Controller {
             at,
             parts: parts.len() + failed.len(),
             other_maps: input.other_maps,
+            to_be_removed: surplus_rows(&answered),
             failed,
             request: RepairRequest::propose(&input.map, &defects),
             defects,
@@ -259,12 +264,12 @@ impl Controller {
 
     /// Reads what the parts of a check have in common from the store.
     async fn check_input(&self, name: &MapName) -> Result<CheckInput, ControlError> {
-        let unfinished = self.inner.store.unfinished().await?;
+        let snapshots = self.inner.store.unfinished().await?;
         let map = self.bare_map(name).await?;
-        let moving = unfinished.iter().map(|snapshot| &snapshot.migration.plan);
-        let moving = moving.filter(|plan| &plan.map == name);
-        let moving_keys = moving.fold(map.empty_key_set(), |all, plan| {
-            all.union(&plan.moving.keys)
+        let plans = snapshots.iter().map(|snapshot| &snapshot.migration.plan);
+        let plans = plans.filter(|plan| &plan.map == name);
+        let unfinished = plans.fold(UnfinishedMoves::none(&map), |all, plan| {
+            all.with(&plan.moving, plan.options.seed)
         });
         let shards = self.inner.store.shards().await?;
         let other_maps = self.shards_of_other_maps(name).await?;
@@ -277,7 +282,7 @@ impl Controller {
             other_maps,
             map,
             shards,
-            moving_keys,
+            unfinished,
         })
     }
 

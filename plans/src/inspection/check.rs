@@ -15,12 +15,12 @@ mod sequences;
 mod shared;
 mod tasks;
 
-pub use combine::{combine, not_examined};
+pub use combine::{combine, not_examined, surplus_rows};
 pub use defect::{Defect, DefectKind};
 pub use repair::{Repair, RepairError, RepairRequest, RepairResult, RepairTask};
 pub use schema::{SchemaFact, schema_differences};
 pub use sequences::{ObservedSequence, overlap};
-pub use tasks::{first_tasks, follow_up};
+pub use tasks::{UnfinishedMoves, first_tasks, follow_up};
 
 use crate::fleet::ShardRef;
 use crate::id::{MapName, ShardName};
@@ -54,6 +54,10 @@ pub struct CheckTask {
     /// The moving keys of unfinished migrations. Their rows are intentionally on two shards.
     #[serde(rename = "under_way")]
     pub moving_keys: KeySet,
+    /// True if the shard is the target of an unfinished migration that is seeded from a standby: it still has rows whose
+    /// keys other shards own, and `drop_surplus` will delete them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_surplus: bool,
     /// What is checked.
     #[serde(rename = "look")]
     pub subject: CheckSubject,
@@ -154,6 +158,25 @@ pub struct StrayRows {
     pub unmapped_keys: Vec<KeyRows>,
     /// The number of rows without a parent, and therefore without a key.
     pub orphans: u64,
+    /// The number of rows whose key another shard owns and that `drop_surplus` will delete. They are no stray rows.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub surplus: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// Rows of a table on the target of an unfinished migration that is seeded from a standby. Other shards own their keys,
+/// and the step `drop_surplus` deletes them. They are no defect.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SurplusRows {
+    /// The shard.
+    pub shard: ShardName,
+    /// `schema.name`.
+    pub table: String,
+    /// The number of rows.
+    pub rows: u64,
 }
 
 /// A key and the number of its rows.

@@ -88,6 +88,7 @@ async fn a_check_goes_on_while_a_session_waits_to_change_a_table() {
         owned: KeySet::range(None, None),
         mapped: KeySet::range(None, None),
         moving_keys: KeySet::list([]),
+        has_surplus: false,
         subject: CheckSubject::Present {
             keys: vec![Key::Int(150)],
         },

@@ -56,6 +56,14 @@ impl MapCheckArgs {
             );
         }
         self.output.print(&check, check_text)?;
+        for surplus in &check.to_be_removed {
+            report!(
+                "to be removed: {} rows of table {} on shard {}: a migration has promoted this standby, and deletes the rows in its step drop_surplus",
+                surplus.rows,
+                surplus.table,
+                surplus.shard
+            );
+        }
         for shard in &check.other_maps {
             report!("not examined: shard {shard}: only other maps have keys on it");
         }

@@ -2,7 +2,7 @@
 
 use super::{
     CheckSubject, CheckTaskResult, Defect, DefectKind, KeyRows, MAX_SAMPLE_KEYS, ObservedGuard,
-    Repair, StrayRows, SubjectResult,
+    Repair, StrayRows, SubjectResult, SurplusRows,
 };
 use crate::fleet::ShardInfo;
 use crate::id::ShardName;
@@ -46,6 +46,27 @@ fn missing_tables(map: &ShardMap) -> Option<Defect> {
         sample: Vec::new(),
         repair: None,
     })
+}
+
+/// Returns the rows on seeded targets that are to be removed, ordered by shard and table.
+#[must_use]
+pub fn surplus_rows(results: &[CheckTaskResult]) -> Vec<SurplusRows> {
+    let surplus = results.iter().filter_map(|result| match &result.result {
+        SubjectResult::Rows(rows) if rows.surplus > 0 => Some(SurplusRows {
+            shard: result.shard.clone(),
+            table: rows.table.clone(),
+            rows: rows.surplus,
+        }),
+        SubjectResult::Rows(_)
+        | SubjectResult::Schema { .. }
+        | SubjectResult::Reference { .. }
+        | SubjectResult::Guards { .. }
+        | SubjectResult::Sequences { .. }
+        | SubjectResult::Present { .. } => None,
+    });
+    let mut surplus: Vec<SurplusRows> = surplus.collect();
+    surplus.sort_by(|a, b| (&a.shard, &a.table).cmp(&(&b.shard, &b.table)));
+    surplus
 }
 
 /// Creates the defect for a task that could not be carried out.

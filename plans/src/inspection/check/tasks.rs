@@ -5,16 +5,50 @@ use crate::fleet::ShardRef;
 use crate::id::ShardName;
 use crate::key::Key;
 use crate::key_set::KeySet;
+use crate::plan::Move;
+use crate::request::Seed;
 use crate::shard_map::ShardMap;
 use crate::table::TableName;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// What unfinished migrations of a map do to its rows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnfinishedMoves {
+    /// The moving keys.
+    pub keys: KeySet,
+    /// The targets of migrations that are seeded from a standby.
+    pub seeded_targets: BTreeSet<ShardName>,
+}
+
+impl UnfinishedMoves {
+    /// Returns the value for a map without unfinished migrations.
+    #[must_use]
+    pub fn none(map: &ShardMap) -> Self {
+        Self {
+            keys: map.empty_key_set(),
+            seeded_targets: BTreeSet::new(),
+        }
+    }
+
+    /// Adds an unfinished move of the map.
+    #[must_use]
+    pub fn with(mut self, moving: &Move, seed: Seed) -> Self {
+        self.keys = self.keys.union(&moving.keys);
+        if seed == Seed::Standby {
+            self.seeded_targets.insert(moving.target.clone());
+        }
+        self
+    }
+}
+
 /// Returns the first tasks of a check. Every shard checks rows, table by table, and its guards. Shards that own keys
 /// also check definitions, reference tables and sequences.
-///
-/// `moving_keys`: the keys of unfinished migrations.
 #[must_use]
-pub fn first_tasks(map: &ShardMap, shards: &[ShardRef], moving_keys: &KeySet) -> Vec<CheckTask> {
+pub fn first_tasks(
+    map: &ShardMap,
+    shards: &[ShardRef],
+    unfinished: &UnfinishedMoves,
+) -> Vec<CheckTask> {
     let settings = &map.settings;
     let owners = map.shards();
     let mut tasks = Vec::new();
@@ -35,7 +69,7 @@ pub fn first_tasks(map: &ShardMap, shards: &[ShardRef], moving_keys: &KeySet) ->
         tasks.extend(
             subjects
                 .into_iter()
-                .map(|subject| task(map, shard, moving_keys, subject)),
+                .map(|subject| task(map, shard, unfinished, subject)),
         );
     }
     tasks
@@ -47,7 +81,7 @@ pub fn first_tasks(map: &ShardMap, shards: &[ShardRef], moving_keys: &KeySet) ->
 pub fn follow_up(
     map: &ShardMap,
     shards: &[ShardRef],
-    moving_keys: &KeySet,
+    unfinished: &UnfinishedMoves,
     results: &[CheckTaskResult],
 ) -> Vec<CheckTask> {
     let mut keys_by_owner: BTreeMap<&ShardName, BTreeSet<&Key>> = BTreeMap::new();
@@ -74,7 +108,7 @@ pub fn follow_up(
             let subject = CheckSubject::Present {
                 keys: chunk.to_vec(),
             };
-            tasks.push(task(map, shard, moving_keys, subject));
+            tasks.push(task(map, shard, unfinished, subject));
         }
     }
     tasks
@@ -84,7 +118,7 @@ pub fn follow_up(
 fn task(
     map: &ShardMap,
     shard: &ShardRef,
-    moving_keys: &KeySet,
+    unfinished: &UnfinishedMoves,
     subject: CheckSubject,
 ) -> CheckTask {
     CheckTask {
@@ -94,7 +128,57 @@ fn task(
         settings: map.settings.clone(),
         owned: map.owned_by(&shard.name),
         mapped: map.mapped(),
-        moving_keys: moving_keys.clone(),
+        moving_keys: unfinished.keys.clone(),
+        has_surplus: unfinished.seeded_targets.contains(&shard.name),
         subject,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::{MapName, MapVersion};
+    use crate::key::KeyType;
+    use crate::shard_map::{KeyColumns, MapSettings, Mapping, MappingState, Strategy};
+
+    #[test]
+    fn only_the_target_of_a_seeded_move_has_surplus_rows() {
+        let map = ShardMap {
+            name: MapName::from("m"),
+            strategy: Strategy::Range,
+            key: vec![KeyType::Bigint],
+            buckets: 0,
+            version: MapVersion(1),
+            incarnation: String::new(),
+            migration: None,
+            settings: MapSettings {
+                tables: [("item".to_owned(), KeyColumns(vec!["k".to_owned()]))].into(),
+                ..MapSettings::default()
+            },
+            mappings: vec![Mapping {
+                keys: KeySet::range(None, None),
+                shard: "a".into(),
+                state: MappingState::Active,
+            }],
+        };
+        let shard = |name: &str| ShardRef {
+            name: name.into(),
+            number: 1,
+            dsn: String::new(),
+            identity: None,
+        };
+        let moving = |target: &str| Move {
+            source: "a".into(),
+            target: target.into(),
+            keys: KeySet::range(Some(Key::Int(1)), None),
+            tables: Vec::new(),
+        };
+        let unfinished = UnfinishedMoves::none(&map)
+            .with(&moving("b"), Seed::Standby)
+            .with(&moving("c"), Seed::Copy);
+        for task in first_tasks(&map, &["a", "b", "c"].map(shard), &unfinished) {
+            assert_eq!(task.has_surplus, task.shard.name.as_str() == "b");
+            assert!(task.moving_keys.contains(&Key::Int(5)));
+        }
     }
 }
