@@ -191,7 +191,7 @@ impl Options {
             Some(
                 "with --seed standby only one migration can be aborted: an abort leaves no standby for another one",
             )
-        } else if self.servers.target.is_some() {
+        } else if self.servers.target.is_some() && self.servers.target != self.servers.source {
             Some("with --seed standby the target has the version of the source")
         } else if self.troubles.iter().any(needs_ordinary_target) {
             Some("with --seed standby the only failures of the target are down and away")

@@ -53,10 +53,10 @@ fn judge_by(api: Api, map: MapName) -> WriteJudge {
 }
 
 async fn judge(api: &Api, map: &MapName, key: &Key) -> Result<WriteVerdict, ApiError> {
-    if let Some(id) = api.newest_operation().await? {
-        if is_given_up(&api.migration(&id).await?) {
-            return Ok(WriteVerdict::NoShard);
-        }
+    if let Some(id) = api.newest_operation().await?
+        && is_given_up(&api.migration(&id).await?)
+    {
+        return Ok(WriteVerdict::NoShard);
     }
     let map = api.map(map).await?;
     let owner = map.locate(key).map(|mapping| mapping.shard.as_str());

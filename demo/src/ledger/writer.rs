@@ -153,7 +153,7 @@ impl Ledger {
         self.write(&LedgerLine::Balances(read))
     }
 
-    /// Writes that a server accepted a write to a key that it did not own.
+    /// Writes a line about a write that a server accepted although it did not own the key.
     ///
     /// # Errors
     /// An error of the file system.
@@ -161,7 +161,7 @@ impl Ledger {
         self.write(&LedgerLine::AcceptedWrite(accepted))
     }
 
-    /// Writes how often a server refused writes to keys that it did not own.
+    /// Writes a line about how often a server refused writes to keys that it did not own.
     ///
     /// # Errors
     /// An error of the file system.
