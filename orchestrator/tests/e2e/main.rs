@@ -11,5 +11,6 @@ mod orphan;
 mod resume;
 #[allow(dead_code, reason = "the suite of operations uses more of it")]
 mod run;
+mod seeding;
 mod stall;
 mod ways_back;

@@ -183,3 +183,15 @@ fn of_a_split(report: &RunReport, said: &str) {
         }
     }
 }
+
+/// A split into a promoted standby, which must end with exit 0 and all zeros. No write of a client to the standby was
+/// accepted before the flip.
+pub(crate) async fn seeded(line: &str) -> RunReport {
+    let (report, said) = run(QUICK, &format!("--seed standby {line}")).await;
+    zeros(&report, &said);
+    let standby = &report.ledger.standby;
+    assert!(standby.read_only > 0 && standby.by_guard > 0, "{said}");
+    assert_eq!(standby.accepted, 0, "{said}");
+    assert_eq!(report.bytes_copied, 0, "{said}");
+    report
+}
