@@ -166,5 +166,6 @@ mod tests {
         assert_every_run_ends::<crate::reverse::Reverse>();
         assert_every_run_ends::<crate::lanes::Lanes>();
         assert_every_run_ends::<crate::cascades::Cascades>();
+        assert_every_run_ends::<crate::seeding::Seeding>();
     }
 }

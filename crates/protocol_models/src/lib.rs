@@ -1,4 +1,4 @@
-//! The protocol of a move as six small models, which are explored exhaustively within bounds.
+//! The protocol of a move as seven small models, which are explored exhaustively within bounds.
 //!
 //! Each model states invariants of docs/protocol.md as properties. Each also has mutants: the same model with one rule
 //! changed. If a mutant violates no property, the model is too weak. README.md describes what the models contain and
@@ -12,6 +12,7 @@ mod cutover;
 mod lanes;
 pub mod report;
 mod reverse;
+mod seeding;
 
 pub use check::ModelSize;
 use report::Report;
@@ -28,6 +29,7 @@ pub fn run(size: ModelSize, threads: usize) -> Report {
             check::check::<reverse::Reverse>(size, threads),
             check::check::<lanes::Lanes>(size, threads),
             check::check::<cascades::Cascades>(size, threads),
+            check::check::<seeding::Seeding>(size, threads),
         ],
     }
 }
