@@ -14,6 +14,7 @@ use super::verify;
 use crate::error::StepError;
 use crate::migration::context::StepContext;
 use crate::migration::load_monitor;
+use crate::shard::guard::clone;
 
 /// The progress message of the hold.
 const HOLD_MESSAGE: &str = "the rows on the source are kept current; `finish` removes them, `rollback` makes the source the owner again";
@@ -25,6 +26,12 @@ pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
     let session = source.session("hold").await?;
     drop_slot(&session, context, Direction::Forward).await?;
     drop_publication(&session, context, Direction::Forward).await?;
+    if context.is_seeded() {
+        // The guard of released keys refuses all keys that the target does not own. After a rollback, the clone guard
+        // would also refuse keys that it owns by other migrations.
+        let session = context.target()?.session("hold").await?;
+        clone::disable(&session, &context.token_after_flip()).await?;
+    }
     fail_point::hit("hold.started").await?;
     context.report_message(HOLD_MESSAGE);
     if let Some(run) = context.dispatch.verify {

@@ -7,13 +7,14 @@
 //!    refuses all writes to the tables of the move (I1).
 //! 3. It waits until the standby has replayed the record. The slot of the stream is older than the record.
 //! 4. It records that it requests the promotion, and requests it. The request can take effect later.
-//! 5. On the promoted server it closes the register, and removes what only the source may have
+//! 5. When the promoted server has the record, it replays nothing more. The agent opens the register of the source on every
+//!    timeline again, and disables the clone guard there. Otherwise a failover of the source would block its writes.
+//! 6. On the promoted server it closes the register, and removes what only the source may have
 //!    ([`conversion`]). The switch point becomes the first progress of the stream.
-//! 6. It opens the register of the source on every timeline again, and disables the clone guard there. Otherwise a failover
-//!    of the source would block its writes.
+//! 7. It waits until the other standbys of the source have replayed 5.
 //!
-//! If the agent fails before it requests the promotion, it releases the source as in 6. After the request it does not:
-//! the standby must not replay an open register and be promoted then.
+//! If the agent fails before it requests the promotion, it releases the source as in 5. After the request it does not
+//! before the server has left recovery: the standby must not replay an open register and be promoted then.
 
 mod binding;
 pub(super) mod conversion;
@@ -64,20 +65,23 @@ pub(super) async fn run(context: &StepContext) -> Result<Promoted, StepError> {
             ),
         )
     })?;
-    // The target is not the source: the source still has the timeline that the target has left (I10).
+    // The target is not the source: a new session shows that the source still has the timeline that the target has left
+    // (I10).
+    let session = source.session("promote").await?;
     check_identity(context, &session, Direction::Forward).await?;
-    context
-        .report_message("closing the promoted server, and removing what only the source may have");
-    let converted = conversion::run(context, &target, &record).await?;
-    fail_point::hit("promote.converted").await?;
-    context.report_message("opening the source on every timeline again");
+    let switch_point = conversion::check_promoted(context, &target, &record).await?;
     binding::unbind(context, &session).await?;
     fail_point::hit("promote.unbound").await?;
+    context
+        .report_message("closing the promoted server, and removing what only the source may have");
+    let converted = conversion::run(context, &target, &record, switch_point).await?;
+    fail_point::hit("promote.converted").await?;
+    binding::wait_for_standbys(context, &session).await?;
     Ok(converted)
 }
 
 /// Requests the promotion, after it has recorded this on the source.
-async fn request_promotion(
+pub(super) async fn request_promotion(
     context: &StepContext,
     source: &Connected,
     standby: &Shard,

@@ -58,15 +58,13 @@ pub(super) async fn remove_all(context: &StepContext) -> Result<Unwound, StepErr
         removed,
     )?;
     let session = take_over(context, &source).await;
-    let mut requested = false;
     if let Some(session) = removal.record_shard_outcome(&source.name, session)? {
         if context.is_seeded() {
-            requested = seeded_target::is_promotion_requested(context, &session).await?;
+            seeded_target::remove(context, &session, &mut removal).await?;
         }
         remove_from_source(context, &session, &mut removal).await?;
     }
     if context.is_seeded() {
-        seeded_target::remove(context, requested, &mut removal).await?;
         return removal.finish(context);
     }
     let session = take_over(context, &target).await;

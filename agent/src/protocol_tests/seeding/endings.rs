@@ -62,20 +62,20 @@ async fn an_abort_before_the_promotion_leaves_a_standby() {
 }
 
 #[tokio::test]
-async fn an_abort_after_the_request_says_that_the_promotion_can_follow() {
+async fn an_abort_completes_a_requested_promotion_before_it_releases_the_source() {
     let mut seed = SeedBench::new("seedlate").await;
     seed.open_capture().await;
     let ours = seed.bench.ours(&seed.bench.source).await;
     let context = seed.context(StepKind::Promote).await;
-    steps::bind_source(&context, &ours, None)
-        .await
-        .expect("bound");
+    let bound = steps::bind_source(&context, &ours, None).await;
+    bound.expect("bound");
     seed::set_requested(&ours, &seed.bench.token, true)
         .await
         .expect("recorded");
     let output = seed.run(StepKind::Unwind).await.expect("unwound");
-    assert!(notes(&output).contains("can still take effect"), "{output}");
+    assert!(notes(&output).contains("was promoted"), "{output}");
     assert_clean(&seed.bench.source, 1).await;
+    assert_clean(&seed.bench.target, 0).await;
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use plans::id::Epoch;
 use plans::step::StepKind;
 use plans::wire::Outcome;
 
-use super::{SeedBench, code};
+use super::{SeedBench, code, state};
 use crate::protocol_tests::recovery::Play;
 use crate::protocol_tests::shard::until;
 use crate::shard::epoch;
@@ -93,6 +93,41 @@ async fn a_take_over_needs_no_session_on_a_server_that_was_promoted_meanwhile() 
     let mut play = Play::start(dispatch).await;
     let outcome = play.outcome().await;
     assert!(matches!(outcome, Outcome::Done { .. }), "{outcome:?}");
+}
+
+#[tokio::test]
+async fn a_failover_of_a_bound_source_closes_it_until_the_next_agent() {
+    let mut seed = SeedBench::new("seededfailover").await;
+    seed.open_capture().await;
+    let context = seed.context(StepKind::Promote).await;
+    let ours = seed.bench.ours(&seed.bench.source).await;
+    steps::bind_source(&context, &ours, None).await.expect("bound");
+    seed::set_requested(&ours, &seed.bench.token, true)
+        .await
+        .expect("recorded");
+    let standby = seed.bench.target.session().await;
+    until("the standby has the record", || async {
+        let found = seed::read(&standby, &seed.bench.token).await.expect("read");
+        found.is_some_and(|found| found.requested)
+    })
+    .await;
+    // Another standby takes the place of the source: here, the only one.
+    let cluster = seed.bench.target.cluster.clone();
+    tokio::task::spawn_blocking(move || cluster.promote())
+        .await
+        .expect("joined")
+        .expect("promoted");
+    seed.bench.source = seed.bench.target.clone();
+    let app = seed.bench.source.session().await;
+    let insert = "insert into public.item values (50, 10, 'after the failover')";
+    assert_eq!(state(app.batch_execute(insert).await), "SM002");
+    let mut context = seed.context(StepKind::Promote).await;
+    let mut dispatch = (*context.dispatch).clone();
+    dispatch.target = dispatch.source.clone();
+    context.dispatch = std::sync::Arc::new(dispatch);
+    steps::unbind_unless_requested(&context).await.expect("bound anew");
+    assert_eq!(seed.register(&seed.bench.source).await, Register::Bound(2));
+    app.batch_execute(insert).await.expect("the new primary takes writes");
 }
 
 #[tokio::test]

@@ -15,6 +15,7 @@ use crate::migration::context::StepContext;
 use crate::postgres::lsn::Lsn;
 use crate::postgres::standbys;
 use crate::shard::database::Shard;
+use crate::shard::epoch::EpochToken;
 use crate::shard::guard::clone;
 use crate::shard::register::{self, Register, RegisterSetting};
 use crate::shard::seed::{self, SeedRecord};
@@ -136,10 +137,17 @@ pub(crate) async fn bind_source(
         requested: false,
     };
     clone::enable(source, &token, &dispatch.map).await?;
-    register::begin_and_set(source, &token, BEFORE_CUTOVERS, RegisterSetting::Bound).await?;
+    bind_register(source, &token).await?;
     // The record comes last: a standby that has replayed it has the guard and the bound register (I1).
     seed::write(source, &token, &record).await?;
     Ok(record)
+}
+
+/// Binds the register to the timeline that the server has now.
+async fn bind_register(source: &Connected, token: &EpochToken) -> Result<(), StepError> {
+    register::begin_and_set(source, token, BEFORE_CUTOVERS, RegisterSetting::Bound)
+        .await
+        .map(|_| ())
 }
 
 /// Returns the name of the physical slot from which the standby streams.
@@ -161,6 +169,35 @@ pub(super) async fn unbind(context: &StepContext, source: &Connected) -> Result<
     clone::disable(source, &token).await
 }
 
+/// Waits until the other standbys of the source have flushed the release: a standby that lacks it would refuse writes
+/// after a failover (R6).
+///
+/// # Errors
+/// `seed.behind` if a standby lags for too long.
+pub(super) async fn wait_for_standbys(
+    context: &StepContext,
+    source: &Connected,
+) -> Result<(), StepError> {
+    let released = standbys::flush_position(source).await?;
+    let began = Instant::now();
+    let ignored = &context.dispatch.options.ignore_standbys;
+    loop {
+        let lagging = standbys::lagging_standbys(source, Some(released), ignored).await?;
+        if lagging.is_empty() {
+            return Ok(());
+        }
+        let what = format!(
+            "a failover to a standby of the source that has not replayed its release would block writes: {}",
+            lagging.join("; ")
+        );
+        if began.elapsed() > BOUND_LIMIT {
+            return Err(StepError::passing(StepCode::SeedBehind, what));
+        }
+        context.report_message(format!("waiting for standbys: {what}"));
+        pause(context).await?;
+    }
+}
+
 /// As [`unbind`], and deletes the record of the seeding. The promotion must not have been requested.
 pub(super) async fn unbind_and_forget(
     context: &StepContext,
@@ -171,7 +208,8 @@ pub(super) async fn unbind_and_forget(
     unbind(context, source).await
 }
 
-/// After a take-over: releases a source that an earlier agent bound, unless it may have requested the promotion.
+/// After a take-over: releases a source that an earlier agent bound. If that agent may have requested the promotion, the
+/// source stays bound, but to the timeline that it has now: a failover may have closed it.
 pub(crate) async fn unbind_unless_requested(context: &StepContext) -> Result<(), StepError> {
     if !context.awaits_promotion() {
         return Ok(());
@@ -180,14 +218,15 @@ pub(crate) async fn unbind_unless_requested(context: &StepContext) -> Result<(),
     let session = source.session("promote").await?;
     let token = context.token();
     let record = seed::read(&session, &token).await?;
-    if record.is_some_and(|record| record.requested)
-        || !register::exists(&session, &token.migration).await?
-    {
+    if !register::exists(&session, &token.migration).await? {
         return Ok(());
     }
     let what = format!("shard {}: reading the register", source.name);
     let status = register::read(&session, &token, &what).await?;
     match status.register {
+        Register::Bound(_) if record.is_some_and(|record| record.requested) => {
+            bind_register(&session, &token).await
+        }
         // An earlier agent may have ended between the deletion of the record and the opening.
         Register::Bound(_) => unbind_and_forget(context, &session).await,
         Register::Open | Register::FencedUntil(_) | Register::Closed => Ok(()),

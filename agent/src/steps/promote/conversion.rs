@@ -25,19 +25,18 @@ use crate::shard::{identity, publication, sidecar_schema};
 /// The attempt of the registers' changes before the first cutover.
 const BEFORE_CUTOVERS: AttemptNo = AttemptNo(0);
 
-/// Converts the promoted server. `record` is the record of the seeding on the source.
+/// Checks that the server was promoted after it had the record of the seeding, and returns its switch point.
 ///
 /// # Errors
 /// `seed.promoted` if the server was promoted before it had the record.
-pub(super) async fn run(
+pub(super) async fn check_promoted(
     context: &StepContext,
     target: &Shard,
     record: &SeedRecord,
-) -> Result<Promoted, StepError> {
-    let token = context.token();
+) -> Result<Lsn, StepError> {
     let session = target.session("promote").await?;
     let switch_point = read_switch_point(target, &session, record).await?;
-    let copied = seed::read(&session, &token).await?;
+    let copied = seed::read(&session, &context.token()).await?;
     if copied.is_none_or(|copied| copied.id != record.id) {
         return Err(StepError::listed(
             StepCode::SeedPromoted,
@@ -47,6 +46,19 @@ pub(super) async fn run(
             ),
         ));
     }
+    Ok(switch_point)
+}
+
+/// Converts the promoted server. `record` is the record of the seeding on the source.
+pub(super) async fn run(
+    context: &StepContext,
+    target: &Shard,
+    record: &SeedRecord,
+    switch_point: Lsn,
+) -> Result<Promoted, StepError> {
+    let token = context.token();
+    let session = target.session("promote").await?;
+    // From here on, an agent with an older epoch can write nothing there.
     epoch::take_over(&session, &token).await?;
     // A prepared transaction would keep its locks, and its rows arrive with the stream when the source commits it.
     let rolled_back = roll_back_prepared(&session).await?;
@@ -191,7 +203,7 @@ async fn become_target(
     };
     let sql = format!(
         "update shardwright.move set role = 'target', owns = null, flipped = null, published = null, away = null
-         where migration = {migration};
+         where migration = {migration} and role = 'source';
          delete from shardwright.given;
          insert into shardwright.progress (migration, direction, lsn, opened)
          values ({migration}, '{forward}', '{switch_point}', true) on conflict do nothing;

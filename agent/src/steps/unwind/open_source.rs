@@ -43,7 +43,15 @@ async fn open_register(context: &StepContext, source: &Shard) -> Result<(), Step
     match attempt_number_for_opening(context, status.register, newest_attempt).await {
         // This writes the value also if it is 0 already, because the value that was read may not be durable (R9).
         Ok(number) => {
-            register::begin_and_set(&session, &token, number, RegisterSetting::Open).await?;
+            // A bound register is open here and closed on a standby that may be promoted. It is bound anew, because
+            // the server may have another timeline since a failover.
+            let setting = match status.register {
+                Register::Bound(_) => RegisterSetting::Bound,
+                Register::Open | Register::FencedUntil(_) | Register::Closed => {
+                    RegisterSetting::Open
+                }
+            };
+            register::begin_and_set(&session, &token, number, setting).await?;
         }
         Err(error) if error.failure().is_none_or(must_stop_abort) => return Err(error),
         Err(error) if status.register == Register::Closed => {

@@ -11,46 +11,36 @@ use crate::shard::guard;
 use crate::shard::released_keys;
 use crate::shard::{epoch, identity, seed, sidecar_schema};
 use crate::steps::promote::conversion::remove_other_migrations;
+use crate::steps::promote::request_promotion;
 use crate::steps::promote::standby::{SeededTarget, observe};
 use plans::names::Direction;
 
-/// Returns whether an agent may have requested the promotion of the standby, as the source has recorded it.
-pub(super) async fn is_promotion_requested(
-    context: &StepContext,
-    source: &Connected,
-) -> Result<bool, StepError> {
-    let record = seed::read(source, &context.token_for_cleanup()).await?;
-    Ok(record.is_some_and(|record| record.requested))
-}
-
-/// Removes what the migration has on the target. A standby receives the removal from the source with the log.
+/// Removes what the migration has on the target, before it is removed from the source. A standby receives the removal
+/// from the source with the log.
+///
+/// A promotion that was requested is completed first. Otherwise the standby could replay the removal of the guards, and be
+/// promoted then.
 pub(super) async fn remove(
     context: &StepContext,
-    requested: bool,
+    source: &Connected,
     removal: &mut FailedRemovals,
 ) -> Result<(), StepError> {
     // Without a preflight the migration has changed nothing.
     if context.known_servers().is_err() {
         return Ok(());
     }
-    let (source, target) = (&context.dispatch.source.name, &context.dispatch.target.name);
-    let Some(observed) = removal.record_shard_outcome(target.as_str(), observe(context).await)?
-    else {
+    let name = context.dispatch.target.name.clone();
+    let observed = observe_promoted(context, source).await;
+    let Some(observed) = removal.record_shard_outcome(name.as_str(), observed)? else {
         return Ok(());
     };
-    let shard = match observed {
-        SeededTarget::Standby(_) if requested => {
-            removal.add_note(format!(
-                "the promotion of shard {target} was requested and can still take effect; then it takes writes without guards"
-            ));
-            return Ok(());
-        }
-        SeededTarget::Standby(_) => return Ok(()),
-        SeededTarget::Promoted(shard) => shard,
+    let SeededTarget::Promoted(shard) = observed else {
+        return Ok(());
     };
     removal.add_note(format!(
-        "shard {target} was promoted and is no standby of shard {source} any more; it has all rows of shard {source} and no guards. \
-         Create it again with pg_rewind or pg_basebackup before it is used for another plan"
+        "shard {name} was promoted and is no standby of shard {} any more; it has all rows of that shard and no guards. \
+         Create it again with pg_rewind or pg_basebackup before it is used for another plan",
+        context.dispatch.source.name
     ));
     let session = take_over(context, &shard).await;
     let Some(session) = removal.record_shard_outcome(&shard.name, session)? else {
@@ -63,6 +53,26 @@ pub(super) async fn remove(
         removed,
     )?;
     Ok(())
+}
+
+/// Observes the target. If the source has recorded a request to promote it, completes the promotion.
+///
+/// # Errors
+/// `seed.slow` if the promotion does not end.
+async fn observe_promoted(
+    context: &StepContext,
+    source: &Connected,
+) -> Result<SeededTarget, StepError> {
+    let record = seed::read(source, &context.token_for_cleanup()).await?;
+    let record = record.filter(|record| record.requested);
+    match (observe(context).await?, record) {
+        (SeededTarget::Standby(standby), Some(record)) => {
+            context.report_message("completing the promotion that was requested");
+            request_promotion(context, source, &standby, &record).await?;
+            observe(context).await
+        }
+        (observed, _) => Ok(observed),
+    }
 }
 
 async fn remove_all(
