@@ -1,5 +1,7 @@
 //! Prints a plan as text for people.
 
+mod seeding;
+
 use crate::failure::Severity;
 use crate::plan::{MoveTrial, Plan, PlannedMove, TargetState, Until};
 use crate::request::Mode;
@@ -171,6 +173,9 @@ fn write_move(out: &mut String, plan: &Plan, planned: &PlannedMove) -> std::fmt:
         planned.estimate.rows,
         bytes(planned.estimate.bytes)
     )?;
+    if planned.target == TargetState::Standby {
+        return seeding::write(out, plan, planned);
+    }
     write_modes(out, plan, planned)
 }
 
@@ -235,6 +240,9 @@ fn write_tables(out: &mut String, planned: &PlannedMove) -> std::fmt::Result {
         writeln!(out, "    {:<32} {key:<20} {amount}", one_line(&name))?;
         let predicate = table.predicate(&moving.keys, "");
         writeln!(out, "        where {}", one_line(&predicate))?;
+        if planned.target == TargetState::Standby {
+            continue;
+        }
         let by = match table.copy_by {
             CopyBy::Blocks => "blocks",
             CopyBy::KeyRanges => "key ranges",
@@ -252,11 +260,7 @@ fn write_modes(out: &mut String, plan: &Plan, planned: &PlannedMove) -> std::fmt
     let amount = bytes(planned.estimate.bytes);
     match planned.mode {
         Mode::Online => {
-            writeln!(
-                out,
-                "  write block      moving keys only: 10 to 100 ms, plus the rest of the oldest writing transaction; an attempt is given up after {} ms",
-                plan.options.write_stop_budget_ms
-            )?;
+            write_block(out, plan)?;
             writeln!(
                 out,
                 "  offline instead  no capture; moving keys read-only while {amount} are copied and verified; no rollback after the flip"
@@ -273,6 +277,15 @@ fn write_modes(out: &mut String, plan: &Plan, planned: &PlannedMove) -> std::fmt
             )
         }
     }
+}
+
+/// Writes how long an online move refuses writes to the moving keys.
+fn write_block(out: &mut String, plan: &Plan) -> std::fmt::Result {
+    writeln!(
+        out,
+        "  write block      moving keys only: 10 to 100 ms, plus the rest of the oldest writing transaction; an attempt is given up after {} ms",
+        plan.options.write_stop_budget_ms
+    )
 }
 
 /// Returns a number of bytes with a binary unit and one decimal.
