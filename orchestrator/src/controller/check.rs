@@ -51,6 +51,10 @@ pub struct MapCheck {
     /// another map owns keys there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_maps: Vec<ShardName>,
+    /// Shards that were not examined, because they are standbys that own no keys of this map: their rows are their
+    /// primaries'.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub standbys: Vec<ShardName>,
     /// The parts that could not be inspected.
     pub failed: Vec<FailedPart>,
     /// The defects, including one for each part that could not be inspected.
@@ -113,6 +117,8 @@ struct CheckInput {
     refs: Vec<ShardRef>,
     /// The shards that are not examined, because only other maps own keys there.
     other_maps: Vec<ShardName>,
+    /// The shards that are not examined, because they are standbys.
+    standbys: Vec<ShardName>,
     /// The keys of the map that unfinished migrations are moving.
     moving_keys: KeySet,
 }
@@ -167,6 +173,7 @@ impl Controller {
             at,
             parts: parts.len() + failed.len(),
             other_maps: input.other_maps,
+            standbys: input.standbys,
             failed,
             request: RepairRequest::propose(&input.map, &defects),
             defects,
@@ -268,13 +275,18 @@ impl Controller {
         });
         let shards = self.inner.store.shards().await?;
         let other_maps = self.shards_of_other_maps(name).await?;
+        let standbys = shards
+            .iter()
+            .filter(|shard| shard.is_standby() && map.owned_by(&shard.name).is_empty());
+        let standbys: Vec<ShardName> = standbys.map(|shard| shard.name.clone()).collect();
         let own = shards
             .iter()
-            .filter(|shard| !other_maps.contains(&shard.name));
+            .filter(|shard| !other_maps.contains(&shard.name) && !standbys.contains(&shard.name));
         let refs = own.map(|shard| shard_ref(&shards, &shard.name));
         Ok(CheckInput {
             refs: refs.collect::<Result<_, _>>()?,
             other_maps,
+            standbys,
             map,
             shards,
             moving_keys,
