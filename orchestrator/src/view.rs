@@ -14,7 +14,7 @@ pub use wait::{WaitKind, WaitReason};
 use crate::controller::MigrationFigures;
 use crate::controller::decide::hold_limit;
 use crate::controller::hints::fit;
-use crate::controller::leftovers::leftovers;
+use crate::controller::leftovers::{leftovers, notes};
 use crate::store::{Approval, CancelRequest, HoldEnd, HookRequest, Migration, Snapshot, Step};
 use chrono::{DateTime, Utc};
 use plans::failure::Failure;
@@ -134,6 +134,9 @@ pub struct MigrationView {
     /// Objects that an abort, or the end of a rollback, could not remove from the shards. `cleanup` removes them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub leftovers: Vec<LeftObject>,
+    /// What the operator must know about a target that was a standby, after an abort or the end of a rollback.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// The plan of the move.
     pub plan: MovePlan,
 }
@@ -260,6 +263,7 @@ impl MigrationView {
             stream,
             waits: Vec::new(),
             leftovers: leftovers(snapshot),
+            notes: notes(snapshot),
             plan: m.plan.clone(),
         };
         let reported_at = figures.map_or(now, |figures| figures.at);

@@ -51,7 +51,7 @@ impl DatabaseIdentity {
     /// `found` is another copy. Only an operator can distinguish these.
     #[must_use]
     pub fn was_promoted_to(&self, found: &Self) -> bool {
-        self.is_same_database(found) && self.timeline < found.timeline
+        !found.standby && self.is_same_database(found) && self.timeline < found.timeline
     }
 
     /// Returns true if both have the same cluster, timeline and OID, regardless of their random ids. Then they are the

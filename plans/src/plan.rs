@@ -39,9 +39,6 @@ pub struct Estimate {
     /// The same figures for each moving table, in the order of the tables. Plans of earlier versions have none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tables: Vec<MovingRowsEstimate>,
-    /// Only with `seed: standby`: the rows of other keys that the standby has and that are deleted at the end.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub surplus: Option<SurplusEstimate>,
 }
 
 impl Estimate {
@@ -50,15 +47,6 @@ impl Estimate {
     pub fn of(&self, table: &TableName) -> Option<&MovingRowsEstimate> {
         self.tables.iter().find(|estimate| &estimate.table == table)
     }
-}
-
-/// Estimated figures of the rows on a seeded target whose keys the target does not own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct SurplusEstimate {
-    /// The number of rows.
-    pub rows: i64,
-    /// The heap bytes.
-    pub bytes: i64,
 }
 
 /// Estimated figures of one table of a move.

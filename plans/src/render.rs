@@ -1,5 +1,7 @@
 //! Prints a plan as text for people.
 
+mod seeding;
+
 use crate::failure::Severity;
 use crate::plan::{MoveTrial, Plan, PlannedMove, TargetState, Until};
 use crate::request::Mode;
@@ -171,6 +173,9 @@ fn write_move(out: &mut String, plan: &Plan, planned: &PlannedMove) -> std::fmt:
         planned.estimate.rows,
         bytes(planned.estimate.bytes)
     )?;
+    if planned.target == TargetState::Standby {
+        return seeding::write(out, plan, planned);
+    }
     write_modes(out, plan, planned)
 }
 
@@ -195,35 +200,6 @@ fn write_details(out: &mut String, planned: &PlannedMove) -> std::fmt::Result {
         writeln!(out, "  Changes arrive in {}: {why}", format.name())?;
     }
     write_tables(out, planned)
-}
-
-/// The speed at which a copy with its indexes is assumed to run, in bytes per second.
-const COPY_SPEED: i64 = 30 << 20;
-
-/// Writes how a seeded target gets its rows, what a copy would need instead, and which rows are deleted at the end.
-fn write_seeding(out: &mut String, planned: &PlannedMove) -> std::fmt::Result {
-    let Some(surplus) = planned.estimate.surplus else {
-        return Ok(());
-    };
-    let (target, moving) = (&planned.moving.target, planned.estimate.bytes);
-    writeln!(
-        out,
-        "  seeding          shard {target} is promoted and has {} at first; nothing is copied, and no index is built",
-        bytes(moving.saturating_add(surplus.bytes))
-    )?;
-    writeln!(
-        out,
-        "  copy instead     {} and their indexes: about {} min at {}/s",
-        bytes(moving),
-        moving / COPY_SPEED / 60 + 1,
-        bytes(COPY_SPEED)
-    )?;
-    writeln!(
-        out,
-        "  surplus          about {} rows, {}, are deleted from shard {target} after `finish`",
-        surplus.rows,
-        bytes(surplus.bytes)
-    )
 }
 
 /// Returns the name of a table with the estimated number of its moving rows.
@@ -264,6 +240,9 @@ fn write_tables(out: &mut String, planned: &PlannedMove) -> std::fmt::Result {
         writeln!(out, "    {:<32} {key:<20} {amount}", one_line(&name))?;
         let predicate = table.predicate(&moving.keys, "");
         writeln!(out, "        where {}", one_line(&predicate))?;
+        if planned.target == TargetState::Standby {
+            continue;
+        }
         let by = match table.copy_by {
             CopyBy::Blocks => "blocks",
             CopyBy::KeyRanges => "key ranges",
@@ -281,15 +260,7 @@ fn write_modes(out: &mut String, plan: &Plan, planned: &PlannedMove) -> std::fmt
     let amount = bytes(planned.estimate.bytes);
     match planned.mode {
         Mode::Online => {
-            write_seeding(out, planned)?;
-            writeln!(
-                out,
-                "  write block      moving keys only: 10 to 100 ms, plus the rest of the oldest writing transaction; an attempt is given up after {} ms",
-                plan.options.write_stop_budget_ms
-            )?;
-            if planned.target == TargetState::Standby {
-                return Ok(());
-            }
+            write_block(out, plan)?;
             writeln!(
                 out,
                 "  offline instead  no capture; moving keys read-only while {amount} are copied and verified; no rollback after the flip"
@@ -306,6 +277,15 @@ fn write_modes(out: &mut String, plan: &Plan, planned: &PlannedMove) -> std::fmt
             )
         }
     }
+}
+
+/// Writes how long an online move refuses writes to the moving keys.
+fn write_block(out: &mut String, plan: &Plan) -> std::fmt::Result {
+    writeln!(
+        out,
+        "  write block      moving keys only: 10 to 100 ms, plus the rest of the oldest writing transaction; an attempt is given up after {} ms",
+        plan.options.write_stop_budget_ms
+    )
 }
 
 /// Returns a number of bytes with a binary unit and one decimal.

@@ -64,6 +64,9 @@ impl Cleanup {
             .await?;
         let wide = self.output.is_wide();
         self.output.print(&report, |report| text(report, wide))?;
+        for shard in &report.standbys {
+            report!("not examined: shard {shard} is a standby; its objects are its primary's");
+        }
         for line in &report.failed {
             report!("not done: {line}");
         }

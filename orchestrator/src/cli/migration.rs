@@ -145,6 +145,9 @@ pub(super) fn show_text(view: &MigrationView) -> String {
     if !view.leftovers.is_empty() {
         text += "hint: `shardwright cleanup` lists these objects, and removes them with --apply\n";
     }
+    for note in &view.notes {
+        text += &format!("note: {note}\n");
+    }
     let rows: Vec<_> = view.steps.iter().map(step_row).collect();
     text + "\n" + &table(&["STEP", "STATE", "ATTEMPT", "TOOK", ""], &rows)
 }

@@ -220,7 +220,13 @@ fn reached_text(shard: &ShardRecord, probes: &[ShardProbe]) -> String {
         Some(ShardProbe {
             observed_at: Some(at),
             ..
-        }) => at.format("at %H:%M:%S UTC").to_string(),
+        }) => {
+            let role = match shard.is_standby() {
+                true => ", a standby",
+                false => "",
+            };
+            format!("{}{role}", at.format("at %H:%M:%S UTC"))
+        }
         Some(ShardProbe {
             observed_at: None, ..
         })

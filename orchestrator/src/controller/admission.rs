@@ -107,6 +107,13 @@ impl Controller {
         if !changed.is_empty() {
             return Err(ControlError::Stale { changed });
         }
+        let moves = plan
+            .moves
+            .iter()
+            .map(|planned| (&planned.moving.source, &planned.moving.target));
+        let moves: Vec<_> = moves.collect();
+        self.refuse_unfit_seeding(&plan.map, plan.options.seed, &moves)
+            .await?;
         let shards = store.shards().await?;
         let broken = broken_rules(plan, &map, &shards);
         if !broken.is_empty() && plan.options.override_rules.is_none() {

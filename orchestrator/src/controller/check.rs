@@ -55,6 +55,10 @@ pub struct MapCheck {
     /// Rows on targets that were standbys, which unfinished migrations will remove. They are no defects.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub to_be_removed: Vec<SurplusRows>,
+    /// Shards that were not examined, because they are standbys that own no keys of this map: their rows are their
+    /// primaries'.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub standbys: Vec<ShardName>,
     /// The parts that could not be inspected.
     pub failed: Vec<FailedPart>,
     /// The defects, including one for each part that could not be inspected.
@@ -119,6 +123,8 @@ struct CheckInput {
     other_maps: Vec<ShardName>,
     /// What unfinished migrations of the map do to its rows.
     unfinished: UnfinishedMoves,
+    /// The shards that are not examined, because they are standbys.
+    standbys: Vec<ShardName>,
 }
 
 impl Controller {
@@ -172,6 +178,7 @@ impl Controller {
             parts: parts.len() + failed.len(),
             other_maps: input.other_maps,
             to_be_removed: surplus_rows(&answered),
+            standbys: input.standbys,
             failed,
             request: RepairRequest::propose(&input.map, &defects),
             defects,
@@ -273,13 +280,18 @@ impl Controller {
         });
         let shards = self.inner.store.shards().await?;
         let other_maps = self.shards_of_other_maps(name).await?;
+        let standbys = shards
+            .iter()
+            .filter(|shard| shard.is_standby() && map.owned_by(&shard.name).is_empty());
+        let standbys: Vec<ShardName> = standbys.map(|shard| shard.name.clone()).collect();
         let own = shards
             .iter()
-            .filter(|shard| !other_maps.contains(&shard.name));
+            .filter(|shard| !other_maps.contains(&shard.name) && !standbys.contains(&shard.name));
         let refs = own.map(|shard| shard_ref(&shards, &shard.name));
         Ok(CheckInput {
             refs: refs.collect::<Result<_, _>>()?,
             other_maps,
+            standbys,
             map,
             shards,
             unfinished,

@@ -7,6 +7,7 @@
 
 use super::dispatch::shard_ref;
 use super::reconcile::{WORK, store_older};
+use super::seeding::is_copy;
 use super::shards::invalid_error;
 use super::{ControlError, Controller, clock};
 use crate::store::ShardRecord;
@@ -60,6 +61,9 @@ pub struct CleanupReport {
     pub done: Vec<String>,
     /// What failed, and the shards that could not be inspected.
     pub failed: Vec<String>,
+    /// Shards that are standbys. Their objects are their primaries', and nothing is removed there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub standbys: Vec<ShardName>,
 }
 
 impl Controller {
@@ -91,6 +95,9 @@ impl Controller {
         let mut reached: Vec<ShardRef> = Vec::new();
         for shard in &shards {
             match self.inventory(shard).await {
+                Ok(inventory) if is_copy(shard, &inventory) => {
+                    report.standbys.push(shard.name.clone());
+                }
                 Ok(inventory) => {
                     let mut reference = shard_ref(std::slice::from_ref(shard), &shard.name)?;
                     // The sweep must reach the database that was inspected, also if the shard is not registered.
@@ -160,7 +167,12 @@ impl Controller {
         shards.retain(|shard| !chosen.iter().any(|chosen| chosen.name == shard.name));
         let inventories = shards.iter().map(|shard| self.inventory(shard));
         let inventories = futures::future::join_all(inventories).await;
-        Ok(inventories.into_iter().filter_map(Result::ok).collect())
+        let probed = shards.iter().zip(inventories);
+        let own = probed.filter_map(|(shard, inventory)| {
+            let inventory = inventory.ok()?;
+            (!is_copy(shard, &inventory)).then_some(inventory)
+        });
+        Ok(own.collect())
     }
 
     /// Returns an error if the store has lost flips, because its maps then name the wrong owners. The reconciler may

@@ -22,6 +22,7 @@ use plans::state::cutover::Ownership;
 use plans::state::step::{StepEvent, StepState};
 use plans::step::StepKind;
 use plans::step::create_target::TargetCreated;
+use plans::step::open_capture::CaptureOpened;
 use plans::wire::{
     Claim, Dispatch, FIRST_PROTOCOL_WITH_CASCADES, FIRST_PROTOCOL_WITH_SECRETS,
     FIRST_PROTOCOL_WITH_SEEDING, ProtocolRange, WireSecret, Work,
@@ -302,11 +303,12 @@ fn offer_for(
 
 /// Returns whether the guard may suppress changes that cascades make to the rows of the migration.
 fn may_skip_rows(snapshot: &Snapshot) -> bool {
-    let mut steps = snapshot.steps.iter();
-    let created = steps.find(|step| step.kind == StepKind::CreateTarget);
-    let output = created.and_then(|step| step.output.clone());
-    let created = output.and_then(|output| serde_json::from_value::<TargetCreated>(output).ok());
-    created.is_some_and(|created| created.cascades)
+    let output = |kind| snapshot.step_of(kind)?.output.clone();
+    let created = output(StepKind::CreateTarget)
+        .and_then(|output| serde_json::from_value::<TargetCreated>(output).ok());
+    let opened = output(StepKind::OpenCapture)
+        .and_then(|output| serde_json::from_value::<CaptureOpened>(output).ok());
+    created.is_some_and(|created| created.cascades) || opened.is_some_and(|opened| opened.cascades)
 }
 
 /// Returns whether both shards of the migration are in reach.

@@ -15,7 +15,7 @@ use plans::failure::Severity;
 use plans::id::{MapName, ShardName};
 use plans::inspection::{Inspected, Inspection};
 use plans::planner::MoveOutline;
-use plans::request::{Mode, Request};
+use plans::request::{Mode, Request, Seed};
 use plans::shard_map::{MapSettings, ShardMap};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -53,6 +53,9 @@ pub struct Diagnosis {
     /// The shards that could not be inspected.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<UnexaminedShard>,
+    /// Shards that were not examined, because they are standbys that own no keys.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub standbys: Vec<ShardName>,
 }
 
 /// The findings that concern both shards of a move together.
@@ -92,6 +95,7 @@ impl Diagnosis {
             shards,
             moves,
             failed,
+            standbys: Vec::new(),
         }
     }
 
@@ -135,7 +139,7 @@ impl Controller {
         {
             return Err(ControlError::missing("shard", name.as_str()));
         }
-        let mut tasks = Vec::new();
+        let (mut tasks, mut standbys) = (Vec::new(), Vec::new());
         for shard in &shards {
             let named = request
                 .shard
@@ -147,7 +151,9 @@ impl Controller {
                 .collect();
             let of_map =
                 request.map.is_none() || request.shard.is_some() || !tables_of_shard.is_empty();
-            if named && of_map {
+            if named && of_map && shard.is_standby() && tables_of_shard.is_empty() {
+                standbys.push(shard.name.clone());
+            } else if named && of_map {
                 tasks.push(DoctorTask {
                     shard: shard_ref(&shards, &shard.name)?,
                     maps: tables_of_shard,
@@ -156,15 +162,23 @@ impl Controller {
             }
         }
         let (examined, failed) = self.examine(tasks).await?;
-        Ok(Diagnosis::new(examined, Vec::new(), failed))
+        Ok(Diagnosis {
+            standbys,
+            ..Diagnosis::new(examined, Vec::new(), failed)
+        })
     }
 
     /// Examines the shards of a request, with the tables that it names, and its moves.
     async fn doctor_request(&self, request: &Request) -> Result<Diagnosis, ControlError> {
         let outlined = self.outlined_moves(request).await?;
         let (map, moves) = (&outlined.map, &outlined.outline.moves);
-        let mut names: Vec<&ShardName> =
-            moves.iter().flat_map(|m| [&m.source, &m.target]).collect();
+        let seed = request.options().seed;
+        // The survey of a move examines the standby that becomes its target.
+        let examined_alone = moves.iter().flat_map(|m| {
+            let target = (seed == Seed::Copy).then_some(&m.target);
+            [Some(&m.source), target].into_iter().flatten()
+        });
+        let mut names: Vec<&ShardName> = examined_alone.collect();
         names.sort();
         names.dedup();
         let mut tasks = Vec::new();

@@ -7,6 +7,7 @@
 
 use super::{ControlError, Controller};
 use crate::store::{NewShard, ShardRecord, Snapshot};
+use connect::Dsn;
 use plans::fleet::ShardRef;
 use plans::id::{MigrationId, ShardName};
 use plans::identity::DatabaseIdentity;
@@ -96,7 +97,8 @@ impl Controller {
         let Some(found) = self.identify(reference, true, Vec::new()).await? else {
             return Ok(None);
         };
-        self.refuse_duplicate(&new.name, &found.identity).await?;
+        self.refuse_duplicate(&new.name, &new.dsn, &found.identity)
+            .await?;
         Ok(Some(found))
     }
 
@@ -121,7 +123,8 @@ impl Controller {
                 None => Ok(None),
             };
         };
-        self.refuse_duplicate(&shard, &found.identity).await?;
+        self.refuse_duplicate(&shard, wanted.dsn, &found.identity)
+            .await?;
         let migration = users.first().map(|user| user.migration.id.clone());
         let known = wanted.known.identity.as_ref();
         // If a standby of the shard was promoted in its place, a migration that uses the shard can still be aborted
@@ -150,10 +153,12 @@ impl Controller {
         }
     }
 
-    /// Refuses a database that belongs to another shard.
+    /// Refuses a database that belongs to another shard. Two standbys of one server have the same identity; they are
+    /// distinguished by their connection strings.
     pub(super) async fn refuse_duplicate(
         &self,
         shard: &ShardName,
+        dsn: &str,
         identity: &DatabaseIdentity,
     ) -> Result<(), ControlError> {
         let shards = self.inner.store.shards().await?;
@@ -161,6 +166,7 @@ impl Controller {
         let is_same_database = |other: &ShardRecord| {
             let known = other.identity.as_ref();
             known.is_some_and(|known| identity.has_same_oid_and_timeline(known))
+                && (!identity.standby || have_same_address(dsn, &other.dsn))
         };
         match others.find(is_same_database) {
             None => Ok(()),
@@ -225,6 +231,14 @@ impl Controller {
     }
 }
 
+/// Returns whether both connection strings have the same hosts, ports and database name.
+fn have_same_address(one: &str, other: &str) -> bool {
+    match (Dsn::parse(one), Dsn::parse(other)) {
+        (Ok(one), Ok(other)) => one.server() == other.server(),
+        (Err(_), _) | (_, Err(_)) => one == other,
+    }
+}
+
 /// Returns the tables that the migrations move, for which the role needs privileges.
 fn moved_tables(users: &[Arc<Snapshot>]) -> Vec<TableName> {
     let tables = users
@@ -232,4 +246,27 @@ fn moved_tables(users: &[Arc<Snapshot>]) -> Vec<TableName> {
         .flat_map(|user| &user.migration.plan.moving.tables);
     let names: BTreeSet<TableName> = tables.map(|table| table.table.clone()).collect();
     names.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::have_same_address;
+
+    #[test]
+    fn connection_strings_with_the_same_server_and_database_have_the_same_address() {
+        let one = "host=10.0.0.8 dbname=app user=agent";
+        for same in [
+            "postgres://other@10.0.0.8:5432/app",
+            "host=10.0.0.8 port=5432 dbname=app user=agent sslmode=require",
+        ] {
+            assert!(have_same_address(one, same), "{same}");
+        }
+        for other in [
+            "host=10.0.0.9 dbname=app user=agent",
+            "host=10.0.0.8 port=5433 dbname=app user=agent",
+            "host=10.0.0.8 dbname=other user=agent",
+        ] {
+            assert!(!have_same_address(one, other), "{other}");
+        }
+    }
 }

@@ -138,6 +138,7 @@ impl Controller {
         let fleet: Vec<ShardInfo> = shards.iter().map(ShardRecord::info).collect();
         let outline = planner::outline(&request, &map, &fleet, &[])?;
         self.refuse_moving(&map.name, &outline).await?;
+        self.check_seeding(&request, &outline).await?;
         Ok(Some(outline))
     }
 
@@ -160,6 +161,18 @@ impl Controller {
             true => Ok(()),
             false => Err(PlanError::Unfit { problems }.into()),
         }
+    }
+
+    /// Refuses moves whose targets are standbys, or are being promoted, if this is not possible.
+    async fn check_seeding(
+        &self,
+        request: &Request,
+        outline: &Outline,
+    ) -> Result<(), ControlError> {
+        let moves = outline.moves.iter().map(|m| (&m.source, &m.target));
+        let moves: Vec<_> = moves.collect();
+        self.refuse_unfit_seeding(request.map(), request.options().seed, &moves)
+            .await
     }
 
     /// Returns the moves of a request. If the request needs it, agents first measure the load.
@@ -193,6 +206,7 @@ impl Controller {
         };
         let outline = planner::outline(request, &map, &fleet, &loads)?;
         self.refuse_moving(&map.name, &outline).await?;
+        self.check_seeding(request, &outline).await?;
         Ok(OutlinedMoves {
             map,
             shards,

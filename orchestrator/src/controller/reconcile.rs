@@ -16,6 +16,7 @@ pub(super) use watch::FleetWatch;
 pub use watch::{FleetReport, ShardProbe};
 
 use super::dispatch::shard_ref;
+use super::seeding::{check_acceptable, is_copy};
 use super::{ControlError, Controller, clock, delta};
 use crate::store::{Migration, ShardRecord, Snapshot};
 use chrono::{DateTime, Utc};
@@ -201,16 +202,17 @@ impl Controller {
             })
             .collect();
         self.close(shard, &findings).await;
-        self.mark_records(&inventory).await?;
+        let is_copy = is_copy(shard, &inventory);
+        if !is_copy {
+            self.mark_records(&inventory).await?;
+        }
         if findings.iter().any(|finding| finding.kind.is_of_server()) {
             self.note_missing(&after, &inventory).await?;
+        } else if is_copy {
+            self.note_standby(shard, &inventory).await?;
         } else {
             let inventory = self.with_id(shard, inventory).await;
-            // Only the step `promote` makes a standby a shard of its own.
-            let is_standby = shard.identity.as_ref().is_some_and(|known| known.standby);
-            if !is_standby || inventory.server.standby {
-                self.note_server(shard, &inventory).await?;
-            }
+            self.note_server(shard, &inventory).await?;
             return Ok((inventory, findings));
         }
         Ok((inventory, findings))
@@ -292,7 +294,7 @@ impl Controller {
     }
 
     /// Records the server of a shard, and how much log it has flushed.
-    async fn note_server(
+    pub(super) async fn note_server(
         &self,
         shard: &ShardRecord,
         inventory: &Inventory,
@@ -338,7 +340,9 @@ impl Controller {
         let known = shards.iter().find(|shard| &shard.name == name);
         let shard = known.ok_or_else(|| ControlError::missing("shard", name.as_str()))?;
         let mut inventory = self.inner.fleet.inventory_of_last_probe(name)?;
-        self.refuse_duplicate(name, &inventory.server).await?;
+        check_acceptable(shard, &inventory)?;
+        self.refuse_duplicate(name, &shard.dsn, &inventory.server)
+            .await?;
         let unidentified = ShardRecord {
             identity: None,
             ..shard.clone()

@@ -7,7 +7,8 @@ use super::draft::MigrationDraft;
 use super::leftovers::leftovers;
 use super::queue::StartGate;
 use super::{
-    CallerTokenName, ControlError, Controller, LeaseProof, clock, cutover, delta, fail_points, ways,
+    CallerTokenName, ControlError, Controller, LeaseProof, clock, cutover, delta, fail_points,
+    seeding, ways,
 };
 use crate::store::{HoldEnd, Snapshot, Step};
 use plans::failure::{Failure, RetryClass, StepCode};
@@ -129,6 +130,12 @@ impl Controller {
         if changed && let Some(kind) = kind_of(&after, &report.step) {
             self.forget_figures(&report.migration, &report.step);
             self.count_in_metrics(&before, &report, kind);
+            if kind == StepKind::Promote {
+                // If this fails, the next dispatch or probe records the promotion.
+                if let Err(error) = self.target_of(&after).await {
+                    tracing::warn!(migration = %report.migration, %error, "the promotion could not be recorded");
+                }
+            }
             fail_point::hit(fail_points::settled(kind)).await?;
         }
         tracing::info!(migration = %report.migration, step = %report.step, "settled");
@@ -199,6 +206,10 @@ fn apply_report(
         } => ways::reshape(draft, &step, tables, fingerprint, changes)?,
         Outcome::Failed { failure } if ways::is_impossible(draft, &step, failure) => {
             ways::refuse_rollback(draft, failure)?;
+        }
+        Outcome::Failed { failure } if seeding::has_lost_changes(draft, failure) => {
+            let last = seeding::without_copy(draft, failure);
+            apply_failure(draft, &step, &last, settings)?;
         }
         Outcome::Failed { failure } => apply_failure(draft, &step, failure, settings)?,
         Outcome::Rewind { to, failure } => apply_rewind(draft, &step, *to, failure, settings)?,
@@ -306,8 +317,8 @@ fn may_be_closed(step: StepKind, ownership: Ownership) -> bool {
     (step == StepKind::Cutover && forward) || (step == StepKind::Rollback && back)
 }
 
-/// Repeats all steps from `to` up to this step, after a pause. If the flip has happened, or if `to` was tried too
-/// often, the step fails instead.
+/// Repeats all steps from `to` up to this step, after a pause. If the flip has happened, if `to` was tried too often, or
+/// if the migration has no such step, the step fails instead.
 fn apply_rewind(
     draft: &mut MigrationDraft,
     step: &Step,
@@ -319,6 +330,10 @@ fn apply_rewind(
     let possible = matches!(m.ownership, Ownership::Ready | Ownership::Fencing)
         && matches!(m.state, MigrationState::Running | MigrationState::Paused);
     let target = draft.snapshot().step_of(to).cloned();
+    if possible && target.is_none() {
+        let last = seeding::without_copy(draft, failure);
+        return apply_failure(draft, step, &last, settings);
+    }
     let target = target.filter(|target| possible && target.ordinal <= step.ordinal);
     let Some(target) = target else {
         return apply_failure(draft, step, failure, settings);

@@ -35,6 +35,8 @@ use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
 use plans::step::StepKind;
 use plans::step::copy::Copied;
+use plans::step::drop_surplus::SurplusDropped;
+use plans::step::promote::Promoted;
 use plans::step::unwind::LeftObject;
 use plans::step::verify::Verified;
 use ready::ReadyView;
@@ -147,6 +149,7 @@ struct MigrationHead {
     waits: Vec<WaitNotice>,
     failure: Option<Failure>,
     leftovers: Vec<LeftObject>,
+    notes: Vec<String>,
     retrying: Option<RetryNotice>,
     map: String,
     keys: String,
@@ -200,6 +203,7 @@ impl MigrationHead {
                 .collect(),
             failure: m.failure.clone(),
             leftovers: view.leftovers.clone(),
+            notes: view.notes.clone(),
             retrying: retry_notice(view),
             map: m.map.to_string(),
             keys: m.keys.to_string(),
@@ -290,7 +294,7 @@ fn work_and_idle_time(step: &StepView) -> Option<String> {
     Some(work + &idle.unwrap_or_default())
 }
 
-/// Describes the result of a copy or a verification.
+/// Describes the result of a copy, a promotion, a verification or a deletion of surplus rows.
 fn result_text(kind: StepKind, output: &Value) -> Option<String> {
     let output = output.clone();
     if kind == StepKind::Copy {
@@ -305,6 +309,17 @@ fn result_text(kind: StepKind, output: &Value) -> Option<String> {
         let verified: Verified = serde_json::from_value(output).ok()?;
         let (rows, different) = (count(verified.rows_compared), count(verified.different));
         return Some(format!("{rows} rows compared, {different} different"));
+    }
+    if kind == StepKind::Promote {
+        let promoted: Promoted = serde_json::from_value(output).ok()?;
+        return Some(format!(
+            "timeline {}, which begins at {}",
+            promoted.target.timeline, promoted.switch_point
+        ));
+    }
+    if kind == StepKind::DropSurplus {
+        let dropped: SurplusDropped = serde_json::from_value(output).ok()?;
+        return Some(format!("{} surplus rows deleted", count(dropped.rows)));
     }
     None
 }

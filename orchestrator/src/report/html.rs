@@ -15,6 +15,8 @@ use plans::step::build_indexes::IndexesBuilt;
 use plans::step::copy::Copied;
 use plans::step::cutover::CutoverResult;
 use plans::step::drop_old::Dropped;
+use plans::step::drop_surplus::SurplusDropped;
+use plans::step::promote::Promoted;
 use plans::step::verify::{TableVerified, Verified};
 use serde_json::Value;
 
@@ -39,6 +41,8 @@ pub(super) struct MoveReport<'a> {
     pub(super) verified: Option<Verified>,
     pub(super) built: Option<IndexesBuilt>,
     pub(super) dropped: Option<Dropped>,
+    pub(super) promoted: Option<Promoted>,
+    pub(super) surplus: Option<SurplusDropped>,
     pub(super) windows: Vec<WindowReport>,
     pub(super) charts: Vec<Chart>,
 }
@@ -93,9 +97,19 @@ impl<'a> MoveReport<'a> {
             verified: evidence.output(StepKind::Verify),
             built: evidence.output(StepKind::BuildIndexes),
             dropped: evidence.output(StepKind::DropOld),
+            promoted: evidence.output(StepKind::Promote),
+            surplus: evidence.output(StepKind::DropSurplus),
             windows: kinds.into_iter().filter_map(window).collect(),
             charts: charts(&evidence.course),
         }
+    }
+
+    /// Returns the command that drops the replication slot of the standby, if it used one: the source retains log for
+    /// it until then.
+    pub(super) fn slot_removal(&self) -> Option<String> {
+        let slot = self.promoted.as_ref()?.unused_slot.as_ref()?;
+        let slot = plans::sql::quote_literal(slot);
+        Some(format!("select pg_drop_replication_slot({slot})"))
     }
 
     pub(super) fn tables(&self) -> &[TableVerified] {

@@ -2,6 +2,7 @@
 
 use crate::store::CleanupRecord;
 use crate::view::MigrationView;
+use plans::request::Seed;
 use plans::step::StepKind;
 use plans::step::create_target::TargetCreated;
 use schemars::JsonSchema;
@@ -61,6 +62,10 @@ fn outcome(record: &CleanupRecord, migration: &MigrationView) -> ObjectOutcome {
 
 /// Returns whether the target had the moving tables before the migration.
 fn target_tables_existed(migration: &MigrationView) -> bool {
+    // A standby has the tables of the source.
+    if migration.plan.options.seed == Seed::Standby {
+        return true;
+    }
     let mut steps = migration.steps.iter();
     let step = steps.find(|step| step.kind == StepKind::CreateTarget);
     step.is_some_and(|step| TargetCreated::existed(step.output.as_ref()))

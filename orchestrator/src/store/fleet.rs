@@ -52,6 +52,13 @@ impl ShardRecord {
         }
     }
 
+    /// Returns true if the shard is registered as a standby. Its objects are copies of its primary's, until a migration
+    /// promotes it.
+    #[must_use]
+    pub fn is_standby(&self) -> bool {
+        self.identity.as_ref().is_some_and(|known| known.standby)
+    }
+
     /// Returns the data that the planner needs.
     #[must_use]
     pub fn info(&self) -> ShardInfo {

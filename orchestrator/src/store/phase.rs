@@ -174,7 +174,7 @@ impl MigrationPhase {
             ("migration.rolled_back", _) => Some(Self::RolledBack),
             ("migration.completed", _) => Some(Self::Completed),
             ("hook.vetoed" | "hook.silent", _) => Some(Self::Vetoed),
-            ("step.completed", Some("copy")) => Some(Self::AfterCopy),
+            ("step.completed", Some("copy" | "promote")) => Some(Self::AfterCopy),
             _ => None,
         }
     }

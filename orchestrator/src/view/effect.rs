@@ -3,7 +3,7 @@
 use crate::controller::Command;
 use crate::store::CancelRequest;
 use plans::plan::MovePlan;
-use plans::request::Mode;
+use plans::request::{Mode, Seed};
 
 /// Returns the effect of a command on one migration.
 ///
@@ -60,6 +60,7 @@ fn online(
     is_rolled_back: bool,
 ) -> String {
     let (source, target) = (&plan.moving.source, &plan.moving.target);
+    let is_seeded = plan.options.seed == Seed::Standby;
     match command {
         Command::Approve => format!(
             "Writes to the moving keys are refused for some milliseconds, at most {} ms; then {target} owns the keys.",
@@ -83,17 +84,26 @@ fn online(
         Command::Retry => {
             "Retries the step at once; its attempts are counted from zero again.".to_owned()
         }
+        Command::Abort if is_seeded => format!(
+            "Removes everything that was created; {source} keeps the keys. If {target} was promoted, it stays promoted: create it again before it is used for another plan."
+        ),
         Command::Abort => {
             format!("Removes everything that was created; {source} keeps the keys.")
         }
         Command::Rollback => {
             format!("Returns the keys to {source}, with what was written on {target} since.")
         }
+        Command::Finish if is_rolled_back && is_seeded => format!(
+            "Removes everything that was created, and keeps the rows on {target}; {source} keeps the keys."
+        ),
         Command::Finish if is_rolled_back => {
             format!(
                 "Drops the copy on {target} and everything that was created; {source} keeps the keys."
             )
         }
+        Command::Finish if is_seeded => format!(
+            "Deletes the old rows from {source}, and the rows of other keys from {target}; no rollback is possible afterwards."
+        ),
         Command::Finish => {
             format!("Deletes the old rows from {source}; no rollback is possible afterwards.")
         }

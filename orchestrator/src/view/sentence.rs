@@ -3,7 +3,7 @@
 use super::figures::percent;
 use crate::store::HoldEnd;
 use crate::view::{MigrationView, StepView};
-use plans::request::{Hold, Mode};
+use plans::request::{Hold, Mode, Seed};
 use plans::state::cutover::Ownership;
 use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
@@ -54,7 +54,11 @@ pub(crate) fn migration_sentence(view: &MigrationView) -> String {
             format!("A transaction that does not end prevents the cutover; {source} owns {keys}.")
         }
         MigrationState::Waiting => format!(
-            "Copied, verified and kept in step; {source} owns {keys} until you approve the cutover."
+            "{}, verified and kept in step; {source} owns {keys} until you approve the cutover.",
+            match is_seeded(view) {
+                true => "Promoted",
+                false => "Copied",
+            }
         ),
         MigrationState::Paused => {
             format!(
@@ -79,6 +83,9 @@ pub(crate) fn migration_sentence(view: &MigrationView) -> String {
             format!("Aborted: {source} owns {keys}, and {rest}.")
         }
         MigrationState::Flipped => flipped(view),
+        MigrationState::Completed if is_seeded(view) => format!(
+            "Done: {target} owns {keys}; the old rows are deleted from {source}, and the surplus rows from {target}."
+        ),
         MigrationState::Completed => {
             format!("Done: {target} owns {keys}, the old rows are deleted from {source}.")
         }
@@ -88,12 +95,25 @@ pub(crate) fn migration_sentence(view: &MigrationView) -> String {
         MigrationState::RolledBack if view.hold_end.is_none() => format!(
             "Rolled back: {source} owns {keys} again. The copy on {target} is kept in step until you finish, or approve another cutover."
         ),
+        MigrationState::RolledBack if is_seeded(view) => format!(
+            "Rolled back: {source} owns {keys} again; what the migration created is being removed, and the rows stay on {target}."
+        ),
         MigrationState::RolledBack => {
             format!(
                 "Rolled back: {source} owns {keys} again; the copy on {target} is being removed."
             )
         }
     }
+}
+
+/// Returns whether the target is a standby that the migration promotes.
+fn is_seeded(view: &MigrationView) -> bool {
+    view.plan.options.seed == Seed::Standby
+}
+
+/// Returns whether the rows on a promoted standby whose keys it does not own are being deleted.
+fn is_surplus_being_deleted(view: &MigrationView) -> bool {
+    current(view).is_some_and(|step| step.kind == StepKind::DropSurplus)
 }
 
 /// Returns the sentence about a migration that has not started.
@@ -138,6 +158,9 @@ fn flipped(view: &MigrationView) -> String {
         return format!("Rolling back: writes to {keys} are refused for a moment.");
     }
     match view.hold_end {
+        Some(HoldEnd::Finish) if is_surplus_being_deleted(view) => {
+            format!("{target} owns {keys}; the rows of other keys are being deleted from {target}.")
+        }
         Some(HoldEnd::Finish) => {
             format!("{target} owns {keys}; the old rows are being removed from {source}.")
         }

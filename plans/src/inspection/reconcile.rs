@@ -8,6 +8,7 @@ mod compare;
 mod forward;
 mod older;
 mod proofs;
+mod server;
 
 pub use compare::{KnownMove, StoreKnowledge, compare};
 pub use forward::{MissingVersion, forward, with_owner};
@@ -37,7 +38,7 @@ pub enum ContradictionKind {
     KeysRefused,
     /// The connection string of the shard leads to another server.
     OtherServer,
-    /// A standby of the shard was promoted.
+    /// A standby of the shard was promoted, or the shard is a standby that no migration has promoted.
     FailedOver,
     /// The server's log ends before an earlier end: it was restored from a copy.
     WentBack,

@@ -200,6 +200,7 @@ pub fn plan(
         }
     }
     findings.extend(missing_tables(request, &outline, surveys));
+    seed::offer_standbys(request, &outline, &mut findings);
     let refused: Vec<Finding> = findings
         .iter()
         .filter(|finding| finding.severity == Severity::Refused)
@@ -238,7 +239,6 @@ pub fn plan(
             bytes: sum(|e| e.bytes),
             write_stop_budget_ms: options.write_stop_budget_ms,
             tables: Vec::new(),
-            surplus: None,
         },
         options,
         moves,
@@ -298,7 +298,6 @@ fn planned_move(
             bytes: tables.iter().map(|table| table.bytes).sum(),
             write_stop_budget_ms: options.write_stop_budget_ms,
             tables,
-            surplus: (options.seed == Seed::Standby).then(|| seed::surplus(survey)),
         },
         moving: Move {
             source: outlined.source,
@@ -315,9 +314,13 @@ fn tables_with_copy_options(survey: &Survey, mode: Mode, options: &Options) -> V
     let tables = survey.tables.iter().zip(&survey.moving_ppm);
     tables
         .map(|(table, ppm)| {
-            let (copy_by, copy_why) = match mode {
-                Mode::Online => copy_by(table, *ppm, options.snapshot_age_s),
-                Mode::Offline => (
+            let (copy_by, copy_why) = match (mode, options.seed) {
+                (Mode::Online, Seed::Copy) => copy_by(table, *ppm, options.snapshot_age_s),
+                (Mode::Online, Seed::Standby) => (
+                    CopyBy::Blocks,
+                    "its rows are not copied: the standby has them".to_owned(),
+                ),
+                (Mode::Offline, _) => (
                     CopyBy::Blocks,
                     "its moving rows do not change meanwhile".to_owned(),
                 ),

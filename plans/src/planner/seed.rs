@@ -1,11 +1,12 @@
 //! Checks of moves whose targets are standbys (`seed: standby`).
 
+use super::Outline;
 use super::draft::{PlanDraft, PlannerInput};
+use crate::doctor::Finding;
 use crate::id::ShardName;
-use crate::plan::{PlannedMove, SurplusEstimate, TargetState};
+use crate::plan::{PlannedMove, TargetState};
 use crate::request::{Mode, Options, Request, Seed};
 use crate::survey::Survey;
-use crate::table::MovingTable;
 use std::collections::BTreeSet;
 
 /// Adds every reason for which a standby cannot become the target of a move.
@@ -45,20 +46,13 @@ const LARGE_BYTES: i64 = 50 << 30;
 /// A standby is proposed if at least this part of the source's rows moves, in millionths.
 const LARGE_PART_PPM: i64 = 200_000;
 
-/// Returns the rows and bytes of the surveyed tables that do not move. Reference tables move as a whole.
-pub(super) fn surplus(survey: &Survey) -> SurplusEstimate {
-    let tables = survey.tables.iter().zip(&survey.moving_ppm);
-    let sum = |figure: fn(&MovingTable) -> i64| {
-        let parts = tables.clone().map(|(table, ppm)| {
-            let staying = i128::from(1_000_000 - ppm.clamp(&0, &1_000_000));
-            i128::from(figure(table)) * staying / 1_000_000
-        });
-        i64::try_from(parts.sum::<i128>()).unwrap_or(i64::MAX)
-    };
-    SurplusEstimate {
-        rows: sum(|table| table.rows),
-        bytes: sum(|table| table.bytes),
-    }
+/// Returns the bytes of the surveyed tables.
+fn all_bytes(survey: &Survey) -> i128 {
+    survey
+        .tables
+        .iter()
+        .map(|table| i128::from(table.bytes))
+        .sum()
 }
 
 /// Returns a note for each copy that a standby would probably replace in much less time.
@@ -72,11 +66,10 @@ pub(super) fn proposals(
     }
     let is_large = |planned: &PlannedMove, survey: &Survey| {
         let moving = i128::from(planned.estimate.bytes);
-        let all = moving + i128::from(surplus(survey).bytes);
         planned.mode == Mode::Online
             && planned.target == TargetState::New
             && planned.estimate.bytes >= LARGE_BYTES
-            && moving * 1_000_000 >= all * i128::from(LARGE_PART_PPM)
+            && moving * 1_000_000 >= all_bytes(survey) * i128::from(LARGE_PART_PPM)
     };
     let large = moves.iter().zip(surveys);
     let large = large.filter(|(planned, survey)| is_large(planned, survey));
@@ -89,4 +82,22 @@ pub(super) fn proposals(
         )
     };
     large.map(note).collect()
+}
+
+/// Adds to the remedy of each target that is a standby, although it was to receive a copy, that it can be promoted.
+pub(super) fn offer_standbys(request: &Request, outline: &Outline, findings: &mut [Finding]) {
+    let can_be_seeded = matches!(request, Request::Split(_) | Request::Move(_));
+    if !can_be_seeded || request.options().seed == Seed::Standby {
+        return;
+    }
+    let is_target = |finding: &Finding| {
+        let mut moves = outline.moves.iter();
+        moves.any(|m| finding.object == format!("shard {}, server", m.target))
+    };
+    let standbys = findings.iter_mut();
+    for finding in standbys.filter(|f| f.code == "server.standby" && is_target(f)) {
+        finding.remedy =
+            "plan with `seed: standby`, or register the primary's address for this shard"
+                .to_owned();
+    }
 }

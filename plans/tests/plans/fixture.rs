@@ -9,7 +9,7 @@ use plans::key::{Key, KeyType};
 use plans::key_set::KeySet;
 use plans::plan::{Plan, TargetState};
 use plans::planner::{self, MoveOutline, Outline, PlanError};
-use plans::request::Request;
+use plans::request::{Request, Seed};
 use plans::shard_map::{KeyColumns, MapSettings, Mapping, MappingState, ShardMap, Strategy};
 use plans::survey::Survey;
 use plans::table::{
@@ -267,10 +267,10 @@ pub(crate) fn surveys_of(request: &Request, outline: &Outline) -> Vec<Survey> {
         trial: None,
         moving_ppm: vec![500_000; tables.len()],
         tables: tables.clone(),
-        target: if map.shards().contains(&outlined.target) {
-            TargetState::Live
-        } else {
-            TargetState::New
+        target: match map.shards().contains(&outlined.target) {
+            _ if request.options().seed == Seed::Standby => TargetState::Standby,
+            true => TargetState::Live,
+            false => TargetState::New,
         },
         majors: MajorVersions::default(),
         schema_fingerprint: "sha256:2c26b46b68ffc68f".to_owned(),

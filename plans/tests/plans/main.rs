@@ -15,4 +15,5 @@ mod requests;
 mod rules;
 mod schema;
 mod sealing;
+mod seeding;
 mod states;

@@ -5,11 +5,9 @@ use crate::fixture::{
 };
 use plans::key::KeyType;
 use plans::key_set::KeySet;
-use plans::plan::Plan;
 use plans::planner;
 use plans::request::Request;
 use plans::shard_map::{ShardMap, Strategy};
-use plans::step::{self, StepKind};
 use plans::survey::Survey;
 
 const SHARDS: [&str; 10] = [
@@ -222,60 +220,12 @@ fn a_key_without_an_owner_cannot_be_isolated() {
     assert_eq!(gap.owned_by(&"a".into()), range(Some(0), Some(10)));
 }
 
-const SEEDED: &str = "{operation: split, map: m, source: b, into: [{shard: b, keys: {from: 100, to: 120}}, {shard: d, keys: {from: 120, to: 200}}], options: {seed: standby}}";
-
-const SEEDED_USERS: &str = "{operation: split, map: users, source: users-1, into: [{shard: users-1, keys: {buckets: [{from: 0, to: 500}]}}, {shard: new, keys: {buckets: [{from: 500, to: 1024}]}}], options: {seed: standby}}";
-
-#[test]
-fn a_split_can_promote_a_standby() {
-    let map = users();
-    let request = Request::parse(SEEDED_USERS).unwrap();
-    let outline = planner::outline(&request, &map, &fleet(&SHARDS), &[]).unwrap();
-    let surveys = surveys_of(&request, &outline);
-    let plan = planner::plan(&request, &map, outline, &surveys).unwrap();
-    let kinds: Vec<StepKind> = plan.moves[0]
-        .graph
-        .nodes()
-        .iter()
-        .map(|node| node.kind)
-        .collect();
-    assert_eq!(kinds, step::SEEDED);
-    let (moving, surplus) = (
-        &plan.moves[0].estimate,
-        plan.moves[0].estimate.surplus.unwrap(),
-    );
-    assert_eq!((surplus.rows, surplus.bytes), (moving.rows, moving.bytes));
-    assert_eq!(
-        Plan::parse(&serde_json::to_string(&plan).unwrap()).unwrap(),
-        plan
-    );
-}
-
-#[test]
-fn what_a_standby_cannot_become_is_refused() {
-    let offline = SEEDED.replace("seed: standby", "seed: standby, mode: offline");
-    let expected = [
-        "`seed: standby` needs `mode: online`: the stream applies what commits after the promotion of shard d",
-    ];
-    assert_eq!(refused(&offline, &ranges()), expected);
-    let owner = SEEDED.replace("shard: d", "shard: c");
-    let expected = ["shard c owns [200, ∞), so it is no standby; use `seed: copy`"];
-    assert_eq!(refused(&owner, &ranges()), expected);
-    let twice = "{operation: move, map: m, moves: [{source: a, target: d, keys: {to: 50}}, {source: a, target: d, keys: {from: 60, to: 70}}], options: {seed: standby}}";
-    let expected = [
-        "with `seed: standby` shard d can be the target of one move only; name all its keys in one part",
-    ];
-    assert_eq!(refused(twice, &ranges()), expected);
-    let merge = "{operation: merge, map: m, sources: [a], into: d, options: {seed: standby}}";
-    let expected =
-        ["`seed: standby` is possible for split and move, not for merge; use `seed: copy`"];
-    assert_eq!(refused(merge, &ranges()), expected);
-}
+const LARGE: &str = "{operation: split, map: users, source: users-1, into: [{shard: users-1, keys: {buckets: [{from: 0, to: 500}]}}, {shard: new, keys: {buckets: [{from: 500, to: 1024}]}}]}";
 
 #[test]
 fn a_large_copy_has_a_note_about_standbys() {
     let map = users();
-    let request = Request::parse(&SEEDED_USERS.replace("seed: standby", "seed: copy")).unwrap();
+    let request = Request::parse(LARGE).unwrap();
     let outline = planner::outline(&request, &map, &fleet(&SHARDS), &[]).unwrap();
     let mut surveys = surveys_of(&request, &outline);
     let notes = |surveys: &[Survey]| {

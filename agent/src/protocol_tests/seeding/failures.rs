@@ -101,7 +101,9 @@ async fn a_failover_of_a_bound_source_closes_it_until_the_next_agent() {
     seed.open_capture().await;
     let context = seed.context(StepKind::Promote).await;
     let ours = seed.bench.ours(&seed.bench.source).await;
-    steps::bind_source(&context, &ours, None).await.expect("bound");
+    steps::bind_source(&context, &ours, None)
+        .await
+        .expect("bound");
     seed::set_requested(&ours, &seed.bench.token, true)
         .await
         .expect("recorded");
@@ -125,9 +127,13 @@ async fn a_failover_of_a_bound_source_closes_it_until_the_next_agent() {
     let mut dispatch = (*context.dispatch).clone();
     dispatch.target = dispatch.source.clone();
     context.dispatch = std::sync::Arc::new(dispatch);
-    steps::unbind_unless_requested(&context).await.expect("bound anew");
+    steps::unbind_unless_requested(&context)
+        .await
+        .expect("bound anew");
     assert_eq!(seed.register(&seed.bench.source).await, Register::Bound(2));
-    app.batch_execute(insert).await.expect("the new primary takes writes");
+    app.batch_execute(insert)
+        .await
+        .expect("the new primary takes writes");
 }
 
 #[tokio::test]

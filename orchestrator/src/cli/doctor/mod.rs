@@ -69,6 +69,9 @@ impl Doctor {
                 offer_script(&diagnosis);
             }
         }
+        for shard in &diagnosis.standbys {
+            report!("not examined: shard {shard} is a standby and owns no keys");
+        }
         for failed in &diagnosis.failed {
             let names: Vec<_> = failed.shards.iter().map(ToString::to_string).collect();
             report!(

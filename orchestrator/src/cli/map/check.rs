@@ -67,6 +67,9 @@ impl MapCheckArgs {
         for shard in &check.other_maps {
             report!("not examined: shard {shard}: only other maps have keys on it");
         }
+        for shard in &check.standbys {
+            report!("not examined: shard {shard} is a standby; its rows are its primary's");
+        }
         if !check.failed.is_empty() {
             report!(
                 "continue the check with: shardwright map check {} --resume {}",

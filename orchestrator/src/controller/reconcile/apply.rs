@@ -16,11 +16,12 @@ use plans::id::{AttemptNo, Epoch, MapVersion, MigrationId};
 use plans::inspection::inventory::{Inventory, ObservedMove};
 use plans::inspection::reconcile::{FlipProof, StoreKnowledge, forward, with_owner};
 use plans::names::Direction;
+use plans::request::Seed;
 use plans::shard_map::ShardMap;
 use plans::state::cutover::{Ownership, OwnershipEvent};
 use plans::state::migration::{MigrationEvent, MigrationState};
 use plans::state::step::{StepEvent, StepState};
-use plans::step::{FORWARD, StepKind};
+use plans::step::StepKind;
 use serde_json::json;
 use std::collections::BTreeMap;
 
@@ -32,10 +33,13 @@ impl Controller {
         request: &ReconcileRequest,
         actor: &str,
     ) -> Result<Vec<String>, ControlError> {
+        // A standby has records of its primary only.
         let inventories = shards
             .iter()
+            .filter(|shard| !shard.is_standby())
             .map(|shard| self.inner.fleet.inventory_of_last_probe(&shard.name));
         let inventories: Vec<Inventory> = inventories.collect::<Result<_, _>>()?;
+        self.refuse_promoted_standbys(shards)?;
         let before = self.store_knowledge().await?;
         let own = before.from_own_databases(&inventories);
         if let Some(other) = inventories
@@ -63,6 +67,21 @@ impl Controller {
                 .await?;
         }
         Ok(done)
+    }
+
+    /// Refuses to read lost flips from the shards while one of them is registered as a standby and is none: it may have
+    /// recorded a flip.
+    fn refuse_promoted_standbys(&self, shards: &[ShardRecord]) -> Result<(), ControlError> {
+        for shard in shards.iter().filter(|shard| shard.is_standby()) {
+            let inventory = self.inner.fleet.inventory_of_last_probe(&shard.name)?;
+            if !inventory.server.standby {
+                let name = &shard.name;
+                return Err(super::super::shards::invalid_error(&format!(
+                    "shard {name} is registered as a standby and was promoted, so it may have recorded a flip: first run `shardwright shard set {name} --replaced --reason TEXT`"
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// Raises epochs and attempts in the store above those on the shards, so that none is used twice.
@@ -271,15 +290,14 @@ fn make_flippable(draft: &mut MigrationDraft) -> Result<(), ControlError> {
 /// Skips the steps before the cutover that are not done. The cutover step itself is performed again, as after a flip
 /// whose answer did not reach the agent.
 fn skip_to_cutover(draft: &mut MigrationDraft) -> Result<(), ControlError> {
-    for kind in FORWARD {
-        let step = draft.snapshot().step_of(kind).cloned();
-        let Some(step) = step else { continue };
-        if kind == StepKind::Cutover {
-            break;
-        }
-        if step.state != StepState::Done {
-            draft.skip_step(kind)?;
-        }
+    let steps = draft.snapshot().steps.iter();
+    let before_cutover = steps.take_while(|step| step.kind != StepKind::Cutover);
+    let open: Vec<StepKind> = before_cutover
+        .filter(|step| step.state != StepState::Done)
+        .map(|step| step.kind)
+        .collect();
+    for kind in open {
+        draft.skip_step(kind)?;
     }
     draft.reopen_step(StepKind::Cutover)?;
     let step = draft.snapshot().step_of(StepKind::Cutover).cloned();
@@ -313,11 +331,17 @@ fn mark_hold_done(draft: &mut MigrationDraft) -> Result<(), ControlError> {
 
 /// Returns whether the migration can continue: the store must contain the results of its first steps.
 fn can_continue(snapshot: &Snapshot) -> bool {
-    [StepKind::Preflight, StepKind::CreateTarget]
-        .into_iter()
-        .all(|kind| {
-            snapshot
-                .step_of(kind)
-                .is_some_and(|step| step.output.is_some())
-        })
+    let needed: &[StepKind] = match snapshot.migration.plan.options.seed {
+        Seed::Copy => &[StepKind::Preflight, StepKind::CreateTarget],
+        Seed::Standby => &[
+            StepKind::Preflight,
+            StepKind::OpenCapture,
+            StepKind::Promote,
+        ],
+    };
+    let has_output = |kind: &StepKind| {
+        let step = snapshot.step_of(*kind);
+        step.is_some_and(|step| step.output.is_some())
+    };
+    needed.iter().all(has_output)
 }

@@ -6,6 +6,7 @@ use crate::store::{CleanupRecord, Migration, Snapshot};
 use plans::id::{MigrationId, ShardName};
 use plans::inspection::inventory::{Inventory, ObjectOwner, ObservedServer};
 use plans::inspection::reconcile::{KnownMove, StoreKnowledge};
+use plans::request::Seed;
 use plans::state::step::StepState;
 use plans::step::StepKind;
 use plans::step::create_target::TargetCreated;
@@ -133,7 +134,9 @@ impl Controller {
 fn is_kept(record: &CleanupRecord, snapshot: Option<&Snapshot>) -> bool {
     let created = |snapshot: &Snapshot| snapshot.step_of(StepKind::CreateTarget)?.output.clone();
     snapshot.is_some_and(|snapshot| {
-        let existed = TargetCreated::existed(created(snapshot).as_ref());
+        // A standby has the tables of the source.
+        let existed = snapshot.migration.plan.options.seed == Seed::Standby
+            || TargetCreated::existed(created(snapshot).as_ref());
         record.is_kept(snapshot.migration.state, existed)
     })
 }
@@ -145,6 +148,10 @@ fn known_move(snapshot: &Snapshot) -> KnownMove {
     };
     KnownMove {
         opened: done(StepKind::Cutover) && !snapshot.has_open_rollback(),
+        // From its first dispatch on, and also after an abort, a promotion can take effect.
+        promotes: snapshot
+            .step_of(StepKind::Promote)
+            .is_some_and(|step| step.started_at.is_some()),
         ..of_migration(&snapshot.migration)
     }
 }
@@ -162,6 +169,7 @@ fn of_migration(m: &Migration) -> KnownMove {
         epoch: m.epoch.0,
         finished: m.finished_at.is_some(),
         opened: false,
+        promotes: false,
         version: m
             .map_version_back
             .max(m.map_version_after)

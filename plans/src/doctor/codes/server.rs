@@ -41,7 +41,7 @@ pub(super) const CODES: &[FindingCode] = &[
         severity: Refused,
         title: "The server is a standby",
         wrong: "The agent cannot write to a standby. A snapshot that is taken on a standby does not show which transactions are in progress.",
-        remedy: "Register the address of the primary: `shardwright shard set NAME --dsn ...`.",
+        remedy: "Register the address of the primary: `shardwright shard set NAME --dsn ...`. If the shard is the target of a split or move, and a standby of its source: plan with `seed: standby`.",
     },
     FindingCode {
         sw: "SW0106",

@@ -7,6 +7,7 @@
 use super::super::inventory::{CLOSED, Inventory, ObservedMove, ObservedServer};
 use super::older;
 use super::proofs::{FlipProof, proofs};
+use super::server::check_server;
 use super::{Closing, Contradiction, ContradictionKind};
 use crate::id::{MapName, MigrationId, ShardName};
 use crate::key_set::KeySet;
@@ -50,6 +51,8 @@ pub struct KnownMove {
     pub finished: bool,
     /// True if the cutover is complete and no attempt to roll back is in progress: the target is open.
     pub opened: bool,
+    /// True if the target is a standby, and an agent may have promoted it for the migration.
+    pub promotes: bool,
     /// The newest map version that the migration's flip has created.
     pub version: Option<i64>,
     /// The newest map version in the migration's row of the store: the version that its last flip created, or the
@@ -80,10 +83,15 @@ pub fn compare(known: &StoreKnowledge, inventories: &[Inventory]) -> Vec<Contrad
 
 impl StoreKnowledge {
     /// Returns whether a map names the shard, or an unfinished migration has it as source or target.
-    fn uses(&self, shard: &ShardName) -> bool {
-        let owns = |map: &Arc<ShardMap>| map.mappings.iter().any(|m| &m.shard == shard);
+    pub(super) fn uses(&self, shard: &ShardName) -> bool {
         let moves = |m: &KnownMove| !m.finished && (&m.source == shard || &m.target == shard);
-        self.maps.iter().any(owns) || self.moves.iter().any(moves)
+        self.owns_keys(shard) || self.moves.iter().any(moves)
+    }
+
+    /// Returns whether a map names the shard.
+    pub(super) fn owns_keys(&self, shard: &ShardName) -> bool {
+        let owns = |map: &Arc<ShardMap>| map.mappings.iter().any(|m| &m.shard == shard);
+        self.maps.iter().any(owns)
     }
 
     pub(super) fn map(&self, name: &MapName) -> Option<&ShardMap> {
@@ -175,65 +183,6 @@ pub(super) fn finding(
         hint: hint.to_owned(),
         close: None,
     }
-}
-
-/// Checks that the server is the one that was last observed under the name of this shard, with all of its log.
-fn check_server(known: &StoreKnowledge, inventory: &Inventory) -> Option<Contradiction> {
-    let shard = &inventory.shard;
-    let before = known.servers.get(shard)?;
-    let (expected, found) = (&before.server, &inventory.server);
-    let accept = match known.uses(shard) {
-        true => format!(
-            "find out which changes are missing; `shardwright reconcile --accept {shard}` states that this is the right server"
-        ),
-        false => format!(
-            "no map names the shard, so no keys are affected; `shardwright reconcile --accept {shard}` states that this is the right server"
-        ),
-    };
-    if expected.system != found.system {
-        let message = format!(
-            "the server has the system identifier {}, but it was {}",
-            found.system, expected.system
-        );
-        return Some(finding(
-            ContradictionKind::OtherServer,
-            shard,
-            message,
-            &accept,
-        ));
-    }
-    // The step `promote` makes a standby a shard of its own.
-    if expected.standby {
-        return None;
-    }
-    if !expected.is_same_database(found) {
-        let message = format!("another database is at this address: {found}; it was {expected}");
-        return Some(finding(
-            ContradictionKind::OtherServer,
-            shard,
-            message,
-            &accept,
-        ));
-    }
-    if expected.timeline != found.timeline {
-        let message = format!(
-            "the server is on timeline {}, and was on {}: a standby was promoted, or the server was restored to a point in time; changes that were not replicated are missing",
-            found.timeline, expected.timeline
-        );
-        return Some(finding(
-            ContradictionKind::FailedOver,
-            shard,
-            message,
-            &accept,
-        ));
-    }
-    let missing = before.missing_bytes(inventory.flushed);
-    (missing > 0).then(|| {
-        let message = format!(
-            "the log of the server ended {missing} bytes before an end that was observed earlier: the server was restored from a copy; later changes are missing"
-        );
-        finding(ContradictionKind::WentBack, shard, message, &accept)
-    })
 }
 
 /// Checks that the shard that does not own the keys refuses them.

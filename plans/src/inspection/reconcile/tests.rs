@@ -4,6 +4,9 @@ use super::super::inventory::{
     About, CLOSED, Inventory, ObservedMove, ObservedServer, ReleasedKeys, ReleasedMove,
 };
 use super::*;
+
+mod standbys;
+
 use crate::id::MapVersion;
 use crate::identity::DatabaseIdentity;
 use crate::key::{Key, KeyType};
@@ -92,6 +95,7 @@ fn known(
             epoch: 3,
             finished: false,
             opened: true,
+            promotes: false,
             version,
             recorded_version: version.unwrap_or(1),
         }],
