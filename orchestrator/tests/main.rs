@@ -28,6 +28,7 @@ mod operations;
 mod protected;
 mod reconcile;
 mod report;
+mod seeding;
 mod service;
 mod sql_routes;
 mod sql_views;

@@ -3,7 +3,7 @@
 //!
 //! A heartbeat does not write to the rows of migrations, because a cutover may hold a lock on one.
 
-use super::{CallerTokenName, ControlError, Controller, LeaseProof, clock, delta};
+use super::{CallerTokenName, ControlError, Controller, LeaseProof, clock, delta, seeding};
 use crate::access::SecretDigest;
 use crate::store::{AgentProcess, FigureReading, OwnerBeat, Registered, Snapshot};
 use chrono::{DateTime, TimeDelta, Utc};
@@ -259,7 +259,10 @@ impl Controller {
         let failed = self.change(&holding.migration, "controller", |draft| {
             let m = &draft.snapshot().migration;
             if m.revision == revision && is_active(m.state) {
-                draft.fail(failure)?;
+                match seeding::has_lost_changes(draft, failure) {
+                    true => draft.fail(&seeding::without_copy(draft, failure))?,
+                    false => draft.fail(failure)?,
+                }
             }
             Ok(())
         });

@@ -36,6 +36,16 @@ async fn a_server_is_remembered_as_it_was_seen_last(store: &dyn Store) {
         store.put_server(&seen).await.unwrap();
         assert_eq!(store.servers().await.unwrap(), std::slice::from_ref(&seen));
     }
+    // A standby, and the database of its own that a promotion makes of it.
+    for (standby, id) in [(true, None), (false, Some("i"))] {
+        seen.server.standby = standby;
+        seen.server.id = id.map(str::to_owned);
+        store.put_server(&seen).await.unwrap();
+        assert_eq!(store.servers().await.unwrap(), std::slice::from_ref(&seen));
+        let [shard] = store.shards().await.unwrap().try_into().unwrap();
+        assert_eq!(shard.identity.as_ref(), Some(&seen.server));
+        assert_eq!(shard.is_standby(), standby);
+    }
 }
 
 async fn shards_are_numbered_once(store: &dyn Store) {
