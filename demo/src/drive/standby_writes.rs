@@ -54,7 +54,7 @@ fn judge_by(api: Api, map: MapName) -> WriteJudge {
 
 async fn judge(api: &Api, map: &MapName, key: &Key) -> Result<WriteVerdict, ApiError> {
     if let Some(id) = api.newest_operation().await?
-        && is_given_up(&api.migration(&id).await?)
+        && is_abandoned(&api.migration(&id).await?)
     {
         return Ok(WriteVerdict::NoShard);
     }
@@ -67,7 +67,7 @@ async fn judge(api: &Api, map: &MapName, key: &Key) -> Result<WriteVerdict, ApiE
 }
 
 /// Returns whether the agent has removed, or is removing, the guards on a target that does not become a shard.
-fn is_given_up(migration: &MigrationStatus) -> bool {
+fn is_abandoned(migration: &MigrationStatus) -> bool {
     let is_removed = migration
         .step(StepKind::DropNew)
         .is_some_and(|step| step.attempt > 0);

@@ -19,8 +19,8 @@ impl SeedOption {
         let (mut number, mut seeding) = (None, Seed::default());
         for value in values {
             match *value {
-                Self::Number(given) => number = Some(given),
-                Self::Target(given) => seeding = given,
+                Self::Number(value) => number = Some(value),
+                Self::Target(value) => seeding = value,
             }
         }
         (number, seeding)
