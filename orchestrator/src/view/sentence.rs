@@ -27,7 +27,7 @@ pub(crate) fn is_open_ended_hold(view: &MigrationView) -> bool {
 /// Returns a sentence about what the migration is doing and who owns the keys.
 pub(crate) fn migration_sentence(view: &MigrationView) -> String {
     let m = &view.summary;
-    let (source, target, keys) = (&m.source, &m.target, &m.keys);
+    let (source, keys) = (&m.source, &m.keys);
     match m.state {
         MigrationState::Planned => planned(view),
         MigrationState::Running if m.mode == Mode::Offline => format!(
@@ -83,26 +83,47 @@ pub(crate) fn migration_sentence(view: &MigrationView) -> String {
             format!("Aborted: {source} owns {keys}, and {rest}.")
         }
         MigrationState::Flipped => flipped(view),
-        MigrationState::Completed if is_seeded(view) => format!(
+        MigrationState::Completed => completed(view),
+        MigrationState::RolledBack => rolled_back(view),
+    }
+}
+
+/// Returns the sentence about a completed migration.
+fn completed(view: &MigrationView) -> String {
+    let (source, target, keys) = (
+        &view.summary.source,
+        &view.summary.target,
+        &view.summary.keys,
+    );
+    match is_seeded(view) {
+        true => format!(
             "Done: {target} owns {keys}; the old rows are deleted from {source}, and the surplus rows from {target}."
         ),
-        MigrationState::Completed => {
-            format!("Done: {target} owns {keys}, the old rows are deleted from {source}.")
-        }
-        MigrationState::RolledBack if m.finished_at.is_some() => {
-            format!("Rolled back: {source} owns {keys} again, with what was written on {target}.")
-        }
-        MigrationState::RolledBack if view.hold_end.is_none() => format!(
+        false => format!("Done: {target} owns {keys}, the old rows are deleted from {source}."),
+    }
+}
+
+/// Returns the sentence about a migration that was rolled back.
+fn rolled_back(view: &MigrationView) -> String {
+    let m = &view.summary;
+    let (source, target, keys) = (&m.source, &m.target, &m.keys);
+    if m.finished_at.is_some() {
+        return format!(
+            "Rolled back: {source} owns {keys} again, with what was written on {target}."
+        );
+    }
+    if view.hold_end.is_none() {
+        return format!(
             "Rolled back: {source} owns {keys} again. The copy on {target} is kept in step until you finish, or approve another cutover."
-        ),
-        MigrationState::RolledBack if is_seeded(view) => format!(
+        );
+    }
+    match is_seeded(view) {
+        true => format!(
             "Rolled back: {source} owns {keys} again; what the migration created is being removed, and the rows stay on {target}."
         ),
-        MigrationState::RolledBack => {
-            format!(
-                "Rolled back: {source} owns {keys} again; the copy on {target} is being removed."
-            )
-        }
+        false => format!(
+            "Rolled back: {source} owns {keys} again; the copy on {target} is being removed."
+        ),
     }
 }
 

@@ -36,10 +36,6 @@ async fn refusals(source: &Database, dsn: &str) -> BTreeSet<String> {
     of_shard_b.map(|finding| finding.code.clone()).collect()
 }
 
-fn only(code: &str) -> BTreeSet<String> {
-    BTreeSet::from([code.to_owned()])
-}
-
 /// Waits until the query returns true.
 async fn until_true(session: &Connected, query: &str) {
     until(query, || async {
@@ -53,51 +49,75 @@ async fn run(session: &Connected, sql: &str) {
     session.batch_execute(sql).await.expect(sql);
 }
 
+/// A source, and a standby of it that streams.
+struct Pair {
+    source: Database,
+    standby: Database,
+    dsn: String,
+    primary: Connected,
+    copy: Connected,
+}
+
+impl Pair {
+    async fn new(name: &'static str) -> Self {
+        let source = Database::with_settings(name, &[]).await;
+        ddl(&source, GOOD).await;
+        let standby = source.standby(name).await;
+        let (primary, copy) = (source.session().await, standby.session().await);
+        let streams = "select count(*) = 1 from pg_stat_wal_receiver where status = 'streaming'";
+        until_true(&copy, streams).await;
+        Self {
+            dsn: standby.dsn_text(),
+            source,
+            standby,
+            primary,
+            copy,
+        }
+    }
+
+    /// Checks that the survey refuses the standby for this reason alone.
+    async fn assert_refused(&self, code: &str) {
+        let found = refusals(&self.source, &self.dsn).await;
+        assert_eq!(found, BTreeSet::from([code.to_owned()]));
+    }
+}
+
 #[tokio::test]
 async fn each_defect_of_a_standby_is_found_by_its_code_alone() {
-    let source = Database::with_settings("standby_targets", &[]).await;
-    ddl(&source, GOOD).await;
-    let standby = source.standby("standby_targets").await;
-    let dsn = standby.dsn_text();
-    let (primary, copy) = (source.session().await, standby.session().await);
-    until_true(
-        &copy,
-        "select count(*) = 1 from pg_stat_wal_receiver where status = 'streaming'",
-    )
-    .await;
-    assert_eq!(refusals(&source, &dsn).await, BTreeSet::new());
-
+    let pair = Pair::new("standby_targets").await;
+    assert_eq!(refusals(&pair.source, &pair.dsn).await, BTreeSet::new());
     let elsewhere = Database::new("standby_targets_else").await;
-    assert_eq!(
-        refusals(&source, &elsewhere.dsn_text()).await,
-        only("seed.standby")
-    );
+    let found = refusals(&pair.source, &elsewhere.dsn_text()).await;
+    assert_eq!(found, BTreeSet::from(["seed.standby".to_owned()]));
+    paused(&pair).await;
+    unprivileged(&pair).await;
+    subscribed(&pair).await;
+    synchronous(&pair).await;
+    disconnected(&pair).await;
+}
 
-    run(&copy, "select pg_wal_replay_pause()").await;
-    until_true(&copy, "select pg_get_wal_replay_pause_state() = 'paused'").await;
-    assert_eq!(refusals(&source, &dsn).await, only("seed.paused"));
-    run(&primary, "create table public.more (id int); checkpoint").await;
+async fn paused(pair: &Pair) {
+    let Pair { primary, copy, .. } = pair;
+    run(copy, "select pg_wal_replay_pause()").await;
+    until_true(copy, "select pg_get_wal_replay_pause_state() = 'paused'").await;
+    pair.assert_refused("seed.paused").await;
+    run(primary, "create table public.more (id int); checkpoint").await;
     let mut findings = Findings::default();
-    survey::check_replay(&primary, &copy, 0, &mut findings)
+    survey::check_replay(primary, copy, 0, &mut findings)
         .await
         .expect("read");
-    let found = findings
-        .as_slice()
-        .iter()
-        .map(|finding| finding.code.clone());
-    assert_eq!(
-        found.collect::<BTreeSet<_>>(),
-        ["seed.lag", "seed.paused"].map(String::from).into()
-    );
-    run(&copy, "select pg_wal_replay_resume()").await;
+    let found = findings.as_slice().iter();
+    let found: BTreeSet<&str> = found.map(|finding| finding.code.as_str()).collect();
+    assert_eq!(found, BTreeSet::from(["seed.lag", "seed.paused"]));
+    run(copy, "select pg_wal_replay_resume()").await;
+}
 
-    run(
-        &primary,
-        "create role plain login replication password 'plain'",
-    )
-    .await;
-    until_true(&copy, "select true from pg_roles where rolname = 'plain'").await;
-    let plain = standby.dsn_as("plain", "plain");
+async fn unprivileged(pair: &Pair) {
+    let create = "create role plain login replication password 'plain'";
+    run(&pair.primary, create).await;
+    let exists = "select true from pg_roles where rolname = 'plain'";
+    until_true(&pair.copy, exists).await;
+    let plain = pair.standby.dsn_as("plain", "plain");
     let plain = connect::connect(&plain, &connect::Session::named("test"))
         .await
         .expect("a session");
@@ -105,49 +125,47 @@ async fn each_defect_of_a_standby_is_found_by_its_code_alone() {
     survey::check_privilege(&plain, &mut findings)
         .await
         .expect("read");
-    let found: Vec<&str> = findings
-        .as_slice()
-        .iter()
-        .map(|finding| finding.code.as_str())
-        .collect();
+    let found = findings.as_slice().iter();
+    let found: Vec<&str> = found.map(|finding| finding.code.as_str()).collect();
     assert_eq!(found, ["seed.privilege"]);
+}
 
-    run(&primary, "create subscription planted connection 'host=127.0.0.1 port=1 dbname=none' publication none \
-                   with (connect = false, slot_name = 'planted')").await;
-    run(&primary, "alter subscription planted enable").await;
-    until_true(&copy, "select true from pg_subscription where subenabled").await;
-    assert_eq!(refusals(&source, &dsn).await, only("seed.subscription"));
-    run(&primary, "alter subscription planted disable").await;
-    run(
-        &primary,
+async fn subscribed(pair: &Pair) {
+    let Pair { primary, copy, .. } = pair;
+    let create = "create subscription planted connection 'host=127.0.0.1 port=1 dbname=none' publication none
+                  with (connect = false, slot_name = 'planted')";
+    run(primary, create).await;
+    run(primary, "alter subscription planted enable").await;
+    until_true(copy, "select true from pg_subscription where subenabled").await;
+    pair.assert_refused("seed.subscription").await;
+    for undo in [
+        "alter subscription planted disable",
         "alter subscription planted set (slot_name = none)",
-    )
-    .await;
-    run(&primary, "drop subscription planted").await;
-    until_true(&copy, "select count(*) = 0 from pg_subscription").await;
+        "drop subscription planted",
+    ] {
+        run(primary, undo).await;
+    }
+    until_true(copy, "select count(*) = 0 from pg_subscription").await;
+}
 
-    run(
-        &primary,
-        "alter system set synchronous_standby_names = 'standby_targets'",
-    )
-    .await;
-    run(&primary, "select pg_reload_conf()").await;
-    until_true(
-        &primary,
-        "select sync_state = 'sync' from pg_stat_replication",
-    )
-    .await;
-    assert_eq!(refusals(&source, &dsn).await, only("seed.synchronous"));
-    run(&primary, "alter system reset synchronous_standby_names").await;
-    run(&primary, "select pg_reload_conf()").await;
-    until_true(
-        &primary,
-        "select sync_state = 'async' from pg_stat_replication",
-    )
-    .await;
+async fn synchronous(pair: &Pair) {
+    let state = |state: &str| format!("select sync_state = '{state}' from pg_stat_replication");
+    let primary = &pair.primary;
+    let set = "alter system set synchronous_standby_names = 'standby_targets'";
+    run(primary, set).await;
+    run(primary, "select pg_reload_conf()").await;
+    until_true(primary, &state("sync")).await;
+    pair.assert_refused("seed.synchronous").await;
+    let reset = "alter system reset synchronous_standby_names";
+    run(primary, reset).await;
+    run(primary, "select pg_reload_conf()").await;
+    until_true(primary, &state("async")).await;
+}
 
-    run(&copy, "alter system set primary_conninfo = ''").await;
-    run(&copy, "select pg_reload_conf()").await;
-    until_true(&copy, "select count(*) = 0 from pg_stat_wal_receiver").await;
-    assert_eq!(refusals(&source, &dsn).await, only("seed.stream"));
+async fn disconnected(pair: &Pair) {
+    run(&pair.copy, "alter system set primary_conninfo = ''").await;
+    run(&pair.copy, "select pg_reload_conf()").await;
+    let gone = "select count(*) = 0 from pg_stat_wal_receiver";
+    until_true(&pair.copy, gone).await;
+    pair.assert_refused("seed.stream").await;
 }
