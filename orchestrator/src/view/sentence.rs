@@ -26,6 +26,11 @@ pub(crate) fn is_open_ended_hold(view: &MigrationView) -> bool {
 
 /// Returns a sentence about what the migration is doing and who owns the keys.
 pub(crate) fn migration_sentence(view: &MigrationView) -> String {
+    seeded_sentence(view).unwrap_or_else(|| usual_sentence(view))
+}
+
+/// Returns the sentence about a migration that copies rows, and about other migrations that do the same in this state.
+fn usual_sentence(view: &MigrationView) -> String {
     let m = &view.summary;
     let (source, target, keys) = (&m.source, &m.target, &m.keys);
     match m.state {
@@ -54,11 +59,7 @@ pub(crate) fn migration_sentence(view: &MigrationView) -> String {
             format!("A transaction that does not end prevents the cutover; {source} owns {keys}.")
         }
         MigrationState::Waiting => format!(
-            "{}, verified and kept in step; {source} owns {keys} until you approve the cutover.",
-            match is_seeded(view) {
-                true => "Promoted",
-                false => "Copied",
-            }
+            "Copied, verified and kept in step; {source} owns {keys} until you approve the cutover."
         ),
         MigrationState::Paused => {
             format!(
@@ -83,9 +84,6 @@ pub(crate) fn migration_sentence(view: &MigrationView) -> String {
             format!("Aborted: {source} owns {keys}, and {rest}.")
         }
         MigrationState::Flipped => flipped(view),
-        MigrationState::Completed if is_seeded(view) => format!(
-            "Done: {target} owns {keys}; the old rows are deleted from {source}, and the surplus rows from {target}."
-        ),
         MigrationState::Completed => {
             format!("Done: {target} owns {keys}, the old rows are deleted from {source}.")
         }
@@ -95,9 +93,6 @@ pub(crate) fn migration_sentence(view: &MigrationView) -> String {
         MigrationState::RolledBack if view.hold_end.is_none() => format!(
             "Rolled back: {source} owns {keys} again. The copy on {target} is kept in step until you finish, or approve another cutover."
         ),
-        MigrationState::RolledBack if is_seeded(view) => format!(
-            "Rolled back: {source} owns {keys} again; what the migration created is being removed, and the rows stay on {target}."
-        ),
         MigrationState::RolledBack => {
             format!(
                 "Rolled back: {source} owns {keys} again; the copy on {target} is being removed."
@@ -106,9 +101,35 @@ pub(crate) fn migration_sentence(view: &MigrationView) -> String {
     }
 }
 
-/// Returns whether the target is a standby that the migration promotes.
-fn is_seeded(view: &MigrationView) -> bool {
-    view.plan.options.seed == Seed::Standby
+/// Returns the sentence about a migration that promotes a standby, if it differs from that about a copy.
+fn seeded_sentence(view: &MigrationView) -> Option<String> {
+    let m = &view.summary;
+    let (source, target, keys) = (&m.source, &m.target, &m.keys);
+    if view.plan.options.seed == Seed::Copy {
+        return None;
+    }
+    match m.state {
+        MigrationState::Waiting if view.cancel.is_none() => Some(format!(
+            "Promoted, verified and kept in step; {source} owns {keys} until you approve the cutover."
+        )),
+        MigrationState::Completed => Some(format!(
+            "Done: {target} owns {keys}; the old rows are deleted from {source}, and the surplus rows from {target}."
+        )),
+        MigrationState::RolledBack if m.finished_at.is_none() && view.hold_end.is_some() => {
+            Some(format!(
+                "Rolled back: {source} owns {keys} again; what the migration created is being removed, and the rows stay on {target}."
+            ))
+        }
+        MigrationState::Planned
+        | MigrationState::Running
+        | MigrationState::Waiting
+        | MigrationState::Paused
+        | MigrationState::Failed
+        | MigrationState::Unwinding
+        | MigrationState::Unwound
+        | MigrationState::Flipped
+        | MigrationState::RolledBack => None,
+    }
 }
 
 /// Returns whether the rows on a promoted standby whose keys it does not own are being deleted.
