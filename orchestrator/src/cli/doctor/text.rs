@@ -185,6 +185,7 @@ mod tests {
             notes: 0,
             shards: vec![examined("a", &["x", "y"]), examined("b", &["x"])],
             moves: Vec::new(),
+            standbys: Vec::new(),
             failed: Vec::new(),
         };
         let text = of(&found);
