@@ -179,7 +179,6 @@ mod tests {
     #[test]
     fn what_two_shards_have_in_common_is_written_once() {
         let found = Diagnosis {
-            standbys: Vec::new(),
             refused: 3,
             warnings: 0,
             notes: 0,
