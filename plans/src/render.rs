@@ -197,7 +197,12 @@ fn write_details(out: &mut String, planned: &PlannedMove) -> std::fmt::Result {
     }
     if planned.mode == Mode::Online {
         let (format, why) = stream_format(&moving.tables);
-        writeln!(out, "  Changes arrive in {}: {why}", format.name())?;
+        match planned.target {
+            TargetState::Standby => writeln!(out, "  Changes arrive in {}", format.name())?,
+            TargetState::New | TargetState::Live => {
+                writeln!(out, "  Changes arrive in {}: {why}", format.name())?;
+            }
+        }
     }
     write_tables(out, planned)
 }

@@ -1,7 +1,9 @@
 //! What an abort or the end of a rollback left on the shards: objects that could not be removed, and what the operator
 //! must know about a promoted standby.
 
+use super::seeding::promoted;
 use crate::store::Snapshot;
+use plans::sql::quote_literal;
 use plans::step::StepKind;
 use plans::step::unwind::{LeftObject, Unwound};
 
@@ -12,11 +14,21 @@ pub(crate) fn leftovers(snapshot: &Snapshot) -> Vec<LeftObject> {
         .collect()
 }
 
-/// Returns what the operator must know about a target that was a standby.
+/// Returns what the operator must know about a target that was a standby: the notes of the abort, and the slot on the
+/// source from which the standby streamed.
 pub(crate) fn notes(snapshot: &Snapshot) -> Vec<String> {
-    removals(snapshot)
-        .flat_map(|unwound| unwound.notes)
-        .collect()
+    let removed = removals(snapshot).flat_map(|unwound| unwound.notes);
+    removed.chain(unused_slot(snapshot)).collect()
+}
+
+/// Returns that the source retains log for the slot from which the promoted standby streamed, with the remedy.
+fn unused_slot(snapshot: &Snapshot) -> Option<String> {
+    let slot = promoted(snapshot)?.unused_slot?;
+    Some(format!(
+        "shard {} retains log for the physical slot {slot}, which nothing uses since the promotion; drop it there: `select pg_drop_replication_slot({})`",
+        snapshot.migration.plan.moving.source,
+        quote_literal(&slot)
+    ))
 }
 
 /// Returns the results of the steps `unwind` and `drop_new`.

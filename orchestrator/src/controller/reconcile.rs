@@ -222,7 +222,7 @@ impl Controller {
     /// could reach it. If this fails, the server, the timeline and the OID identify the database.
     async fn with_id(&self, shard: &ShardRecord, mut inventory: Inventory) -> Inventory {
         let known = shard.identity.as_ref().and_then(|known| known.id.as_ref());
-        if inventory.server.id.is_some() || known.is_some() {
+        if inventory.server.id.is_some() || inventory.server.standby || known.is_some() {
             return inventory;
         }
         let registered = async {

@@ -90,7 +90,8 @@ impl Controller {
         Ok(())
     }
 
-    /// Returns the keys of the map that the migration does not move, if its target is a standby.
+    /// Returns the keys of the map that the migration does not move and that its target does not own, if its target is a
+    /// standby.
     pub(super) async fn surplus_keys(
         &self,
         own: &Migration,
@@ -105,7 +106,9 @@ impl Controller {
             .mappings
             .iter()
             .fold(map.empty_key_set(), |all, mapping| all.union(&mapping.keys));
-        Ok(Some(all.minus(&own.plan.moving.keys)))
+        let moving = &own.plan.moving;
+        let owned = map.owned_by(&moving.target);
+        Ok(Some(all.minus(&moving.keys).minus(&owned)))
     }
 
     /// Refuses a move into a shard that an unfinished migration seeds, and a seeded move whose source owns keys of
@@ -177,7 +180,7 @@ pub(super) fn check_acceptable(
 }
 
 /// Returns the result of the step `promote`, if it is done.
-fn promoted(snapshot: &Snapshot) -> Option<Promoted> {
+pub(super) fn promoted(snapshot: &Snapshot) -> Option<Promoted> {
     let output = snapshot.step_of(StepKind::Promote)?.output.clone()?;
     serde_json::from_value(output).ok()
 }

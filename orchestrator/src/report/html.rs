@@ -104,14 +104,6 @@ impl<'a> MoveReport<'a> {
         }
     }
 
-    /// Returns the command that drops the replication slot of the standby, if it used one: the source retains log for
-    /// it until then.
-    pub(super) fn slot_removal(&self) -> Option<String> {
-        let slot = self.promoted.as_ref()?.unused_slot.as_ref()?;
-        let slot = plans::sql::quote_literal(slot);
-        Some(format!("select pg_drop_replication_slot({slot})"))
-    }
-
     pub(super) fn tables(&self) -> &[TableVerified] {
         self.verified.as_ref().map_or(&[], |found| &found.tables)
     }

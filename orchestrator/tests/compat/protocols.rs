@@ -6,7 +6,10 @@ use axum::body::Bytes;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::post;
-use plans::wire::{FIRST_PROTOCOL_WITH_CASCADES, NEWEST_PROTOCOL, OLDEST_PROTOCOL, Outcome};
+use plans::wire::{
+    FIRST_PROTOCOL_WITH_CASCADES, FIRST_PROTOCOL_WITH_SEEDING, NEWEST_PROTOCOL, OLDEST_PROTOCOL,
+    Outcome,
+};
 use reqwest::Response;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -67,6 +70,23 @@ async fn a_migration_whose_cascades_skip_rows_goes_on_with_agents_that_know_it()
         let given = server.post("/api/v1/agents/claim", &claim).await;
         assert_eq!(given.status(), 200);
     }
+}
+
+/// It does not know the step `promote`, and would create the tables and objects that the standby brings along.
+#[tokio::test]
+async fn a_seeded_migration_is_given_to_agents_that_know_it() {
+    let server = Server::start().await;
+    let agent = server.agent("x", "x1");
+    server.apply(&agent, "seed: standby").await;
+    let mut claim = json!({"protocol": FIRST_PROTOCOL_WITH_SEEDING - 1, "agent": "y", "instance": "y1", "holding": []});
+    let given = server.post("/api/v1/agents/claim", &claim).await;
+    assert_eq!(given.status(), 204);
+    claim["protocol"] = json!(FIRST_PROTOCOL_WITH_SEEDING);
+    let given = server.post("/api/v1/agents/claim", &claim).await;
+    assert_eq!(given.status(), 200);
+    let dispatch: Value = given.json().await.unwrap();
+    assert_eq!(dispatch["options"]["seed"], "standby");
+    assert!(dispatch["surplus_keys"].is_object(), "{dispatch}");
 }
 
 #[tokio::test]

@@ -46,7 +46,7 @@ pub(super) async fn check(
             "server.standby",
             object("server"),
             "it is a standby",
-            "register the primary's address for this shard",
+            "plan with `seed: standby` if it is a standby of the source; or register the primary's address",
         );
     }
     check_role(client, mode, findings).await
@@ -164,7 +164,8 @@ pub(super) async fn check_pair(
     let facts = "select (select system_identifier::text from pg_catalog.pg_control_system()),
                         pg_catalog.current_database()::text, pg_catalog.current_setting('server_encoding'),
                         (select datcollate || ' ' || datctype from pg_catalog.pg_database where datname = pg_catalog.current_database()),
-                        (select array_agg(rolname::text) from pg_catalog.pg_roles where rolname !~ '^pg_')";
+                        (select array_agg(rolname::text) from pg_catalog.pg_roles where rolname !~ '^pg_'),
+                        pg_catalog.pg_is_in_recovery()";
     let source_facts = source
         .query_one(facts, &[])
         .await
@@ -175,8 +176,11 @@ pub(super) async fn check_pair(
         .at(format_args!("shard {}", task.target.name))?;
     let text = |row: &tokio_postgres::Row, column: usize| row.get::<_, String>(column);
     let object = format!("shards {} and {}", task.source.name, task.target.name);
+    // A standby is reported as such: it is not the same database, although it has the same identity.
+    let has_standby: bool = source_facts.get::<_, bool>(5) || target_facts.get(5);
     if (text(&source_facts, 0), text(&source_facts, 1))
         == (text(&target_facts, 0), text(&target_facts, 1))
+        && !has_standby
     {
         findings.add_refusal(
             "pair.same",
