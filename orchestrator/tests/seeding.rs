@@ -3,6 +3,7 @@
 //! An agent that touches no shard reports the servers that a test sets.
 
 mod endings;
+mod lost;
 mod refusals;
 mod registry;
 
@@ -11,7 +12,7 @@ use plans::failure::{Failure, RetryClass};
 use plans::id::MigrationId;
 use plans::identity::DatabaseIdentity;
 use plans::inspection::identify::Identified;
-use plans::inspection::inventory::{Inventory, ObservedMove};
+use plans::inspection::inventory::{About, Inventory, ObservedMove};
 use plans::inspection::{Inspected, Inspection};
 use plans::plan::TargetState;
 use plans::step::StepKind;
@@ -28,8 +29,8 @@ struct Stage {
     server: Server,
     agent: Agent,
     servers: Mutex<BTreeMap<String, DatabaseIdentity>>,
-    /// Rows of migrations that every shard has: a standby has copies of its primary's.
-    moves: Mutex<Vec<ObservedMove>>,
+    /// The rows of migrations on each shard.
+    moves: Mutex<BTreeMap<&'static str, ObservedMove>>,
 }
 
 /// The database of shard `a`, on timeline 1.
@@ -133,13 +134,23 @@ impl Stage {
                 flushed: 1000,
                 objects: Vec::new(),
                 similar: Vec::new(),
-                moves: self.moves.lock().unwrap().clone(),
+                moves: self.rows(task.shard.name.as_str()),
                 released_keys: Vec::new(),
                 released_moves: Vec::new(),
             })),
             Inspection::Survey(_) => surveyed("f1", TargetState::Standby),
             _ => return Err(failure(RetryClass::None)),
         })
+    }
+
+    fn rows(&self, shard: &str) -> Vec<ObservedMove> {
+        let moves = self.moves.lock().unwrap();
+        moves.get(shard).cloned().into_iter().collect()
+    }
+
+    /// From now on the shards have these rows.
+    fn set_rows<const N: usize>(&self, rows: [(&'static str, ObservedMove); N]) {
+        *self.moves.lock().unwrap() = rows.into();
     }
 
     /// The answer to a request for which the agent inspects shards.
@@ -204,6 +215,30 @@ impl Stage {
 /// A split of all keys from 100 on into shard `b`.
 fn split(options: &str) -> String {
     crate::fixture::request(options)
+}
+
+/// The row of a migration on its source, with an open register.
+fn source_row(migration: &str) -> ObservedMove {
+    ObservedMove {
+        migration: migration.into(),
+        role: "source".to_owned(),
+        epoch: 1,
+        attempt: 0,
+        map: "tenants".into(),
+        map_version: 1,
+        flipped: None,
+        register: Some(0),
+        guards: 4,
+        owns: true,
+        copied: false,
+        about: Some(About {
+            incarnation: String::new(),
+            source: "a".into(),
+            target: "b".into(),
+            keys: crate::fixture::keys(Some(100), None),
+            tables: Vec::new(),
+        }),
+    }
 }
 
 /// The kinds of the steps of a migration and their states.

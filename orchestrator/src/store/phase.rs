@@ -14,7 +14,7 @@ use std::fmt;
 )]
 #[serde(rename_all = "snake_case")]
 pub enum MigrationPhase {
-    /// Both shards were checked, and nothing was created yet.
+    /// Both shards were checked, and nothing was created yet. A seeded move: the standby is about to be promoted.
     BeforeCopy,
     /// An online move: everything is ready for the cutover. An offline move: its keys are about to be closed to writes.
     BeforeCutover,
@@ -24,7 +24,7 @@ pub enum MigrationPhase {
     Submitted,
     /// The controller has started the migration.
     Started,
-    /// Every moving row was copied.
+    /// Every moving row was copied, or the standby was promoted.
     AfterCopy,
     /// The migration waits for an operator's approval.
     Waiting,

@@ -26,8 +26,13 @@ pub(crate) fn is_open_ended_hold(view: &MigrationView) -> bool {
 
 /// Returns a sentence about what the migration is doing and who owns the keys.
 pub(crate) fn migration_sentence(view: &MigrationView) -> String {
+    seeded_sentence(view).unwrap_or_else(|| usual_sentence(view))
+}
+
+/// Returns the sentence about a migration that copies rows, and about other migrations that do the same in this state.
+fn usual_sentence(view: &MigrationView) -> String {
     let m = &view.summary;
-    let (source, keys) = (&m.source, &m.keys);
+    let (source, target, keys) = (&m.source, &m.target, &m.keys);
     match m.state {
         MigrationState::Planned => planned(view),
         MigrationState::Running if m.mode == Mode::Offline => format!(
@@ -54,11 +59,7 @@ pub(crate) fn migration_sentence(view: &MigrationView) -> String {
             format!("A transaction that does not end prevents the cutover; {source} owns {keys}.")
         }
         MigrationState::Waiting => format!(
-            "{}, verified and kept in step; {source} owns {keys} until you approve the cutover.",
-            match is_seeded(view) {
-                true => "Promoted",
-                false => "Copied",
-            }
+            "Copied, verified and kept in step; {source} owns {keys} until you approve the cutover."
         ),
         MigrationState::Paused => {
             format!(
@@ -83,53 +84,52 @@ pub(crate) fn migration_sentence(view: &MigrationView) -> String {
             format!("Aborted: {source} owns {keys}, and {rest}.")
         }
         MigrationState::Flipped => flipped(view),
-        MigrationState::Completed => completed(view),
-        MigrationState::RolledBack => rolled_back(view),
-    }
-}
-
-/// Returns the sentence about a completed migration.
-fn completed(view: &MigrationView) -> String {
-    let (source, target, keys) = (
-        &view.summary.source,
-        &view.summary.target,
-        &view.summary.keys,
-    );
-    match is_seeded(view) {
-        true => format!(
-            "Done: {target} owns {keys}; the old rows are deleted from {source}, and the surplus rows from {target}."
+        MigrationState::Completed => {
+            format!("Done: {target} owns {keys}, the old rows are deleted from {source}.")
+        }
+        MigrationState::RolledBack if m.finished_at.is_some() => {
+            format!("Rolled back: {source} owns {keys} again, with what was written on {target}.")
+        }
+        MigrationState::RolledBack if view.hold_end.is_none() => format!(
+            "Rolled back: {source} owns {keys} again. The copy on {target} is kept in step until you finish, or approve another cutover."
         ),
-        false => format!("Done: {target} owns {keys}, the old rows are deleted from {source}."),
+        MigrationState::RolledBack => {
+            format!(
+                "Rolled back: {source} owns {keys} again; the copy on {target} is being removed."
+            )
+        }
     }
 }
 
-/// Returns the sentence about a migration that was rolled back.
-fn rolled_back(view: &MigrationView) -> String {
+/// Returns the sentence about a migration that promotes a standby, if it differs from that about a copy.
+fn seeded_sentence(view: &MigrationView) -> Option<String> {
     let m = &view.summary;
     let (source, target, keys) = (&m.source, &m.target, &m.keys);
-    if m.finished_at.is_some() {
-        return format!(
-            "Rolled back: {source} owns {keys} again, with what was written on {target}."
-        );
+    if view.plan.options.seed == Seed::Copy {
+        return None;
     }
-    if view.hold_end.is_none() {
-        return format!(
-            "Rolled back: {source} owns {keys} again. The copy on {target} is kept in step until you finish, or approve another cutover."
-        );
+    match m.state {
+        MigrationState::Waiting if view.cancel.is_none() => Some(format!(
+            "Promoted, verified and kept in step; {source} owns {keys} until you approve the cutover."
+        )),
+        MigrationState::Completed => Some(format!(
+            "Done: {target} owns {keys}; the old rows are deleted from {source}, and the surplus rows from {target}."
+        )),
+        MigrationState::RolledBack if m.finished_at.is_none() && view.hold_end.is_some() => {
+            Some(format!(
+                "Rolled back: {source} owns {keys} again; what the migration created is being removed, and the rows stay on {target}."
+            ))
+        }
+        MigrationState::Planned
+        | MigrationState::Running
+        | MigrationState::Waiting
+        | MigrationState::Paused
+        | MigrationState::Failed
+        | MigrationState::Unwinding
+        | MigrationState::Unwound
+        | MigrationState::Flipped
+        | MigrationState::RolledBack => None,
     }
-    match is_seeded(view) {
-        true => format!(
-            "Rolled back: {source} owns {keys} again; what the migration created is being removed, and the rows stay on {target}."
-        ),
-        false => format!(
-            "Rolled back: {source} owns {keys} again; the copy on {target} is being removed."
-        ),
-    }
-}
-
-/// Returns whether the target is a standby that the migration promotes.
-fn is_seeded(view: &MigrationView) -> bool {
-    view.plan.options.seed == Seed::Standby
 }
 
 /// Returns whether the rows on a promoted standby whose keys it does not own are being deleted.

@@ -1,9 +1,8 @@
 //! How a standby is registered, and what makes it a shard of its own.
 
-use super::{Stage, primary, promoted, standby};
+use super::{Stage, primary, promoted, source_row, standby};
 use crate::fixture::{program, step_name};
 use plans::identity::DatabaseIdentity;
-use plans::inspection::inventory::{About, ObservedMove};
 use serde_json::{Value, json};
 
 #[tokio::test]
@@ -41,30 +40,6 @@ async fn a_standby_is_registered_besides_its_primary_and_once_by_address() {
     );
 }
 
-/// The row of a migration that shard `a` has as its source, with an open register; shard `b` has a copy of it.
-fn copied_row(migration: &str) -> ObservedMove {
-    ObservedMove {
-        migration: migration.into(),
-        role: "source".to_owned(),
-        epoch: 1,
-        attempt: 0,
-        map: "tenants".into(),
-        map_version: 1,
-        flipped: None,
-        register: Some(0),
-        guards: 4,
-        owns: true,
-        copied: false,
-        about: Some(About {
-            incarnation: String::new(),
-            source: "a".into(),
-            target: "b".into(),
-            keys: crate::fixture::keys(Some(100), None),
-            tables: Vec::new(),
-        }),
-    }
-}
-
 #[tokio::test]
 async fn the_result_of_the_promotion_is_registered_and_nothing_else() {
     let stage = Stage::new().await;
@@ -75,7 +50,8 @@ async fn the_result_of_the_promotion_is_registered_and_nothing_else() {
         open.surplus_keys,
         Some(crate::fixture::keys(None, Some(100)))
     );
-    *stage.moves.lock().unwrap() = vec![copied_row(id.as_str())];
+    // Shard `b` has a copy of the row.
+    stage.set_rows(["a", "b"].map(|shard| (shard, source_row(id.as_str()))));
     assert_eq!(stage.reconcile(&json!({})).await["findings"], json!([]));
     stage.agent.done(&open).await;
     let promote = stage.agent.take("promote").await;
@@ -124,7 +100,7 @@ async fn a_standby_that_someone_promoted_is_reported_and_stays_registered() {
         ..promoted()
     };
     stage.set("b", elsewhere);
-    *stage.moves.lock().unwrap() = vec![copied_row("m123456789")];
+    stage.set_rows(["a", "b"].map(|shard| (shard, source_row("m123456789"))));
     let report = stage.reconcile(&json!({})).await;
     let findings = report["findings"].as_array().unwrap();
     let kinds: Vec<_> = findings.iter().map(|f| (&f["shard"], &f["kind"])).collect();
@@ -140,6 +116,6 @@ async fn a_standby_that_someone_promoted_is_reported_and_stays_registered() {
     assert!(refused.contains("create the standby again"), "{refused}");
     // The standby that was created again is the registered one.
     stage.set("b", standby());
-    stage.moves.lock().unwrap().clear();
+    stage.set_rows([]);
     assert_eq!(stage.reconcile(&json!({})).await["findings"], json!([]));
 }

@@ -179,12 +179,12 @@ mod tests {
     #[test]
     fn what_two_shards_have_in_common_is_written_once() {
         let found = Diagnosis {
-            standbys: Vec::new(),
             refused: 3,
             warnings: 0,
             notes: 0,
             shards: vec![examined("a", &["x", "y"]), examined("b", &["x"])],
             moves: Vec::new(),
+            standbys: Vec::new(),
             failed: Vec::new(),
         };
         let text = of(&found);
