@@ -220,17 +220,19 @@ fn reached_text(shard: &ShardRecord, probes: &[ShardProbe]) -> String {
         Some(ShardProbe {
             observed_at: Some(at),
             ..
-        }) => {
-            let role = match shard.is_standby() {
-                true => ", a standby",
-                false => "",
-            };
-            format!("{}{role}", at.format("at %H:%M:%S UTC"))
-        }
+        }) => at.format("at %H:%M:%S UTC").to_string(),
         Some(ShardProbe {
             observed_at: None, ..
         })
         | None => "not yet".to_owned(),
+    }
+}
+
+/// Returns a suffix that names a shard that is registered as a standby.
+fn role_text(shard: &ShardRecord) -> &'static str {
+    match shard.is_standby() {
+        true => "; a standby",
+        false => "",
     }
 }
 
@@ -246,7 +248,7 @@ fn list_text(shards: &[ShardRecord], probes: &[ShardProbe]) -> TextTable {
             shard.capacity.to_string(),
             or_dash(shard.space.as_ref()),
             or_dash(Some(&labels.join(",")).filter(|text| !text.is_empty())),
-            reached_text(shard, probes),
+            reached_text(shard, probes) + role_text(shard),
             shard.dsn.clone(),
             shard
                 .created_at

@@ -31,7 +31,7 @@ async fn a_standby_is_registered_besides_its_primary_and_once_by_address() {
     let is_standby = |name: &str| {
         let mut lines = list.lines();
         let line = lines.find(|line| line.starts_with(name)).unwrap();
-        line.contains(", a standby")
+        line.contains("; a standby")
     };
     assert_eq!(
         ["a ", "b ", "c "].map(is_standby),
