@@ -6,9 +6,10 @@
 --
 -- role:  the agents' role; it is made where it is missing. Give it a password afterwards: \password mover
 -- owner: the role that owns the moving tables, and the target's database. Run the file once for each such role.
--- Two more things are wanted by options of a request only:
+-- Three more things are wanted by options of a request only:
 --   -v dual_write=on   for dual_write: synchronous
 --   -v cancel=on       for long_writers: cancel
+--   -v seed=on         for seed: standby; on the source, whose standby receives it with the log
 -- A decision of the administrator:
 --   -v trust=on        functions of the owner, in checks, indexes and the like, may run with the rights of the agents'
 --                      role; without it tables that call any are refused (code.untrusted)
@@ -21,6 +22,10 @@
 \if :{?cancel}
 \else
     \set cancel off
+\endif
+\if :{?seed}
+\else
+    \set seed off
 \endif
 \if :{?trust}
 \else
@@ -56,6 +61,11 @@ grant pg_read_all_stats to :"role";
 \if :cancel
     -- Writers that the operator gave leave to end.
     grant pg_signal_backend to :"role";
+\endif
+
+\if :seed
+    -- The standby that becomes the target.
+    grant execute on function pg_catalog.pg_promote(boolean, integer) to :"role";
 \endif
 
 \if :trust

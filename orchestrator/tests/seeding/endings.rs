@@ -99,7 +99,13 @@ async fn after_an_abort_the_standby_that_was_created_again_can_be_registered() {
     let output = json!({"notes": [note]});
     agent.report(&unwind, Outcome::Done { output }).await;
     let view = server.in_state(&id, "unwound").await;
-    assert_eq!(view["notes"][0], note, "{view}");
+    let notes = view["notes"].as_array().unwrap();
+    let [aborted, slot] = notes.as_slice() else {
+        panic!("{notes:?}");
+    };
+    assert_eq!(aborted, note);
+    let command = "`select pg_drop_replication_slot('shard_b')`";
+    assert!(slot.as_str().unwrap().contains(command), "{slot}");
     // The agent has removed the id.
     let bare = DatabaseIdentity {
         id: None,
