@@ -8,8 +8,9 @@ use plans::state::step::StepState;
 use plans::step::StepKind;
 
 /// All phases in order: those of the move, of an abort and of a rollback.
-const PHASES: [&str; 10] = [
+const PHASES: [&str; 11] = [
     "Prepare",
+    "Promote",
     "Copy",
     "Catch up",
     "Index",
