@@ -142,7 +142,7 @@ async fn a_parked_stream_has_no_row_that_is_ahead() {
 /// Without the hold, the stream may have passed the position before it is known. It must not report that it is parked.
 #[tokio::test]
 async fn a_stream_that_is_past_the_point_says_so() {
-    let bench = Bench::new("passed", ITEM).await;
+    let bench = Bench::new("pastpoint", ITEM).await;
     bench.capture(FORWARD).await;
     let stream = bench.stream(FORWARD).await;
     let (at, _source, _slot) = point(&bench, 0).await;
