@@ -36,7 +36,7 @@ const CHANGES: [(&str, i64); 7] = [
 
 #[tokio::test]
 async fn one_changed_value_is_found_by_digest_by_row_and_by_key() {
-    let bench = Bench::new("compared", NAMES).await;
+    let bench = Bench::new("comparedrows", NAMES).await;
     let (here, there) = (
         bench.ours(&bench.source).await,
         bench.ours(&bench.target).await,

@@ -27,7 +27,7 @@ const FORWARD: Direction = Direction::Forward;
 /// they would be lost. The agent does not set this option on any version.
 #[tokio::test]
 async fn a_transaction_that_came_from_elsewhere_is_captured() {
-    let bench = Bench::new("elsewhere", ITEM).await;
+    let bench = Bench::new("otherversions", ITEM).await;
     bench.capture(FORWARD).await;
     let app = bench.source.session().await;
     let peeked = "select pg_create_logical_replication_slot('elsewhere_control', 'pgoutput')";
