@@ -12,10 +12,10 @@ use crate::api::LeadershipHealth;
 use crate::store::AgentRecord;
 use crate::view::{MigrationSummary, MigrationView};
 use clap::Args;
-use console::{Key, Term};
+use console::Term;
 use frame::{FleetStatus, MigrationSort, frame};
 use futures::stream::{StreamExt, TryStreamExt};
-use screen::{KeyPresses, TerminalScreen};
+use screen::{KeyPresses, PressedKey, TerminalScreen};
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -66,9 +66,8 @@ impl Top {
             screen.draw(|size| frame(&status, sort, size))?;
             tokio::select! {
                 key = keys.next() => match key {
-                    Some(Key::Char('q') | Key::Escape | Key::CtrlC) | None => return Ok(0),
-                    Some(Key::Char('s')) => sort = sort.next(),
-                    Some(_) => {}
+                    Some(PressedKey::Leave) | None => return Ok(0),
+                    Some(PressedKey::Sort) => sort = sort.next(),
                 },
                 _ = terminate.recv() => return Ok(INTERRUPTED),
                 _ = hang_up.recv() => return Ok(INTERRUPTED),
