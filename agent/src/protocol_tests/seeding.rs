@@ -183,6 +183,27 @@ async fn a_promoted_standby_has_every_transaction_once_and_never_takes_a_write()
 }
 
 #[tokio::test]
+async fn an_open_target_refuses_the_keys_that_it_does_not_own() {
+    let mut seed = SeedBench::new("seededopen").await;
+    seed.promote().await;
+    let app = seed.bench.target.session().await;
+    let open = format!(
+        "select setval('shardwright.{}', 0)",
+        seed.bench.token.migration.register()
+    );
+    app.batch_execute(&open).await.expect("opened");
+    let insert = |key: i32| format!("insert into public.item values ({key}, 10, 'new')");
+    app.batch_execute(&insert(150)).await.expect("its own key");
+    for key in [50, 99, 200, 250] {
+        assert_eq!(
+            state(app.batch_execute(&insert(key)).await),
+            "SM001",
+            "{key}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_prepared_transaction_is_rolled_back_on_the_target_and_arrives_with_the_stream() {
     let mut seed = SeedBench::new("seededprepared").await;
     seed.open_capture().await;

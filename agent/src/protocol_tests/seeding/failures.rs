@@ -137,6 +137,36 @@ async fn a_failover_of_a_bound_source_closes_it_until_the_next_agent() {
 }
 
 #[tokio::test]
+async fn a_standby_that_was_promoted_before_it_had_the_record_is_refused() {
+    let mut seed = SeedBench::new("seededearly").await;
+    seed.open_capture().await;
+    let standby = seed.bench.target.session().await;
+    let stop = "alter system set primary_conninfo = ''";
+    standby.batch_execute(stop).await.expect("set");
+    let reload = "select pg_reload_conf()";
+    standby.batch_execute(reload).await.expect("reloaded");
+    until("the standby receives no log", || async {
+        let read = "select count(*) = 0 from pg_stat_wal_receiver";
+        standby.query_one(read, &[]).await.expect("read").get(0)
+    })
+    .await;
+    let context = seed.context(StepKind::Promote).await;
+    let ours = seed.bench.ours(&seed.bench.source).await;
+    steps::bind_source(&context, &ours, None)
+        .await
+        .expect("bound");
+    seed::set_requested(&ours, &seed.bench.token, true)
+        .await
+        .expect("recorded");
+    let cluster = seed.bench.target.cluster.clone();
+    tokio::task::spawn_blocking(move || cluster.promote())
+        .await
+        .expect("joined")
+        .expect("promoted");
+    assert_eq!(code(seed.run(StepKind::Promote).await), "seed.promoted");
+}
+
+#[tokio::test]
 async fn a_promotion_that_has_ended_can_be_repeated() {
     let mut seed = SeedBench::new("seededagain").await;
     let first = seed.promote().await;
