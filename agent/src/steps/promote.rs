@@ -126,7 +126,7 @@ fn privilege_error(standby: &Shard) -> StepError {
     )
 }
 
-fn slow_error(standby: &Shard) -> StepError {
+pub(super) fn slow_error(standby: &Shard) -> StepError {
     StepError::passing(
         StepCode::SeedSlow,
         format!(

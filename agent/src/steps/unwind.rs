@@ -59,10 +59,14 @@ pub(super) async fn remove_all(context: &StepContext) -> Result<Unwound, StepErr
     )?;
     let session = take_over(context, &source).await;
     if let Some(session) = removal.record_shard_outcome(&source.name, session)? {
-        if context.is_seeded() {
-            seeded_target::remove(context, &session, &mut removal).await?;
+        let may_release =
+            !context.is_seeded() || seeded_target::remove(context, &session, &mut removal).await?;
+        if may_release {
+            remove_from_source(context, &session, &mut removal).await?;
+        } else {
+            // The register stays bound, which refuses no write on the source. The slot would retain log.
+            drop_stream_objects(context, &session, Direction::Forward, &mut removal).await?;
         }
-        remove_from_source(context, &session, &mut removal).await?;
     }
     if context.is_seeded() {
         return removal.finish(context);

@@ -122,3 +122,49 @@ async fn an_abort_between_promotion_and_conversion_removes_the_copies() {
     assert_clean(&seed.bench.source, 1).await;
     assert_clean(&seed.bench.target, 0).await;
 }
+
+#[tokio::test]
+async fn an_abort_does_not_touch_a_standby_that_took_the_place_of_the_source() {
+    let mut seed = SeedBench::new("seedsuccessor").await;
+    seed.open_capture().await;
+    let ours = seed.bench.ours(&seed.bench.source).await;
+    let context = seed.context(StepKind::Promote).await;
+    let bound = steps::bind_source(&context, &ours, None).await;
+    let record = bound.expect("bound");
+    seed::set_requested(&ours, &seed.bench.token, true)
+        .await
+        .expect("recorded");
+    let app = seed.bench.source.session().await;
+    let released = "insert into shardwright.away values ('other', '{}', 1)";
+    app.batch_execute(released).await.expect("planted");
+    let standby = seed.bench.target.session().await;
+    until("the standby has the record", || async {
+        let read = "select count(*) = 1 from shardwright.away";
+        let found = seed::read(&standby, &seed.bench.token).await.expect("read");
+        found.is_some_and(|found| found.id == record.id)
+            && standby.query_one(read, &[]).await.expect("read").get(0)
+    })
+    .await;
+    let cluster = seed.bench.target.cluster.clone();
+    tokio::task::spawn_blocking(move || cluster.promote())
+        .await
+        .expect("joined")
+        .expect("promoted");
+    // Both connection strings lead to the new primary.
+    seed.outputs.insert(
+        plans::id::StepId::from(StepKind::Preflight.name()),
+        serde_json::json!(plans::step::preflight::Preflighted {
+            source: context.known_servers().expect("known").0,
+            ..Default::default()
+        }),
+    );
+    seed.bench.source = seed.bench.target.clone();
+    let output = seed.run(StepKind::Unwind).await.expect("unwound");
+    assert!(notes(&output).contains("someone else"), "{output}");
+    let kept = "select count(*) from shardwright.away where map = 'other'";
+    let kept: i64 = standby.query_one(kept, &[]).await.expect("read").get(0);
+    assert_eq!(kept, 1, "the released keys of the shard stay refused");
+    let read = "select count(*) from shardwright.database";
+    let ids: i64 = standby.query_one(read, &[]).await.expect("read").get(0);
+    assert_eq!(ids, 1);
+}

@@ -7,35 +7,42 @@ use super::removal::FailedRemovals;
 use super::{drop_stream_objects, take_over};
 use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
+use crate::shard::database::Shard;
 use crate::shard::guard;
 use crate::shard::released_keys;
-use crate::shard::{epoch, identity, seed, sidecar_schema};
+use crate::shard::seed::{self, SeedRecord};
+use crate::shard::{epoch, identity, sidecar_schema};
 use crate::steps::promote::conversion::remove_other_migrations;
-use crate::steps::promote::request_promotion;
 use crate::steps::promote::standby::{SeededTarget, observe};
+use crate::steps::promote::{request_promotion, slow_error};
 use plans::names::Direction;
 
 /// Removes what the migration has on the target, before it is removed from the source. A standby receives the removal
-/// from the source with the log.
+/// from the source with the log. Returns whether the source may be released.
 ///
 /// A promotion that was requested is completed first. Otherwise the standby could replay the removal of the guards, and be
-/// promoted then.
+/// promoted then. A server that someone else promoted is not touched: it may have taken the place of the source.
 pub(super) async fn remove(
     context: &StepContext,
     source: &Connected,
     removal: &mut FailedRemovals,
-) -> Result<(), StepError> {
-    // Without a preflight the migration has changed nothing.
-    if context.known_servers().is_err() {
-        return Ok(());
-    }
-    let name = context.dispatch.target.name.clone();
-    let observed = observe_promoted(context, source).await;
-    let Some(observed) = removal.record_shard_outcome(name.as_str(), observed)? else {
-        return Ok(());
+) -> Result<bool, StepError> {
+    let record = seed::read(source, &context.token_for_cleanup()).await?;
+    // Without a request the migration has changed nothing on the target.
+    let Some(record) = record.filter(|record| record.requested) else {
+        return Ok(true);
     };
-    let SeededTarget::Promoted(shard) = observed else {
-        return Ok(());
+    let name = context.dispatch.target.name.clone();
+    let promoted = promoted_target(context, source, &record).await;
+    let Some(promoted) = removal.record_shard_outcome(name.as_str(), promoted)? else {
+        return Ok(false);
+    };
+    let Some(shard) = promoted else {
+        removal.add_note(format!(
+            "shard {name} was promoted by someone else, and nothing was removed there: it may have taken the place of shard {}",
+            context.dispatch.source.name
+        ));
+        return Ok(true);
     };
     removal.add_note(format!(
         "shard {name} was promoted and is no standby of shard {} any more; it has all rows of that shard and no guards. \
@@ -44,35 +51,44 @@ pub(super) async fn remove(
     ));
     let session = take_over(context, &shard).await;
     let Some(session) = removal.record_shard_outcome(&shard.name, session)? else {
-        return Ok(());
+        return Ok(false);
     };
     let removed = remove_all(context, &session, removal).await;
-    removal.record_outcome(
-        &shard.name,
-        "guards, records and schema shardwright",
-        removed,
-    )?;
-    Ok(())
+    let objects = "guards, records and schema shardwright";
+    removal.record_outcome(&shard.name, objects, removed)?;
+    Ok(!removal.has_failed(&shard.name))
 }
 
-/// Observes the target. If the source has recorded a request to promote it, completes the promotion.
+/// Returns the target that this migration has promoted; `None` if it is the server of the source, or was promoted before
+/// it had the record of the seeding. Completes the promotion if it has not taken effect yet.
 ///
 /// # Errors
 /// `seed.slow` if the promotion does not end.
-async fn observe_promoted(
+async fn promoted_target(
     context: &StepContext,
     source: &Connected,
-) -> Result<SeededTarget, StepError> {
-    let record = seed::read(source, &context.token_for_cleanup()).await?;
-    let record = record.filter(|record| record.requested);
-    match (observe(context).await?, record) {
-        (SeededTarget::Standby(standby), Some(record)) => {
-            context.report_message("completing the promotion that was requested");
-            request_promotion(context, source, &standby, &record).await?;
-            observe(context).await
-        }
-        (observed, _) => Ok(observed),
+    record: &SeedRecord,
+) -> Result<Option<Shard>, StepError> {
+    if let SeededTarget::Standby(standby) = observe(context).await? {
+        context.report_message("completing the promotion that was requested");
+        request_promotion(context, source, &standby, record).await?;
     }
+    let shard = match observe(context).await? {
+        SeededTarget::Promoted(shard) => shard,
+        SeededTarget::Standby(standby) => return Err(slow_error(&standby)),
+    };
+    let session = shard.session("unwind").await?;
+    let what = format!("shard {}: identifying the server", shard.name);
+    let (own, found) =
+        tokio::try_join!(identity::read(source), identity::read(&session)).at(what)?;
+    let token = context.token_for_cleanup();
+    let has_record = match seed::read(&session, &token).await? {
+        Some(copied) => copied.id == record.id,
+        // An earlier attempt has removed everything from the promoted server.
+        None => !epoch::is_enrolled(&session, &token).await?,
+    };
+    let is_source = own.timeline == found.timeline && own.id == found.id;
+    Ok((has_record && !is_source).then_some(shard))
 }
 
 async fn remove_all(
