@@ -356,7 +356,7 @@ pub(crate) fn function_sql(map: &MapName) -> String {
     )
 }
 
-/// Drops the guards of released keys of all maps on a server that is nobody's shard, and their records.
+/// Drops the guards of released keys of all maps on a server that is no shard any more, and their records.
 pub(crate) async fn drop_all(client: &Connected, token: &EpochToken) -> Result<(), StepError> {
     let what = format!("shard {}: dropping guards of released keys", client.name());
     let rows = client

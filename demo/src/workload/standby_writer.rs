@@ -32,7 +32,7 @@ const NO_OPERATION: i64 = -1;
 pub enum WriteVerdict {
     /// The map names the server as the owner of the key.
     Owner,
-    /// The server is nobody's shard any more.
+    /// The server is no shard any more.
     NoShard,
     /// The server must not accept the write.
     Violation,
