@@ -48,6 +48,8 @@ struct Names {
     backed_up: &'static str,
 }
 
+/// Each number of items is a multiple of this (`data.sql`).
+const ITEMS_STEP: u64 = 20_000;
 /// The shard that is a standby.
 const STANDBY: &str = "seeded";
 /// The longest wait until the standby streams.
@@ -61,10 +63,10 @@ pub(crate) fn measure(options: &Options, report: &mut Report) -> anyhow::Result<
     let target = Database::new(&setup.target, "ours")?;
     source.recreate()?;
     target.recreate()?;
-    source.script(include_str!("data.sql"), &[("items", 20_000)])?;
+    source.script(include_str!("data.sql"), &[("items", ITEMS_STEP)])?;
     shardwright::register(&setup, &source, &target)?;
     for (names, part) in SIZES {
-        let items = options.items() / part;
+        let items = whole_tenants(options.items() / part);
         eprintln!("a split of {items} items, copied and seeded");
         fill(&source, items)?;
         for _ in 0..options.rounds() {
@@ -74,6 +76,11 @@ pub(crate) fn measure(options: &Options, report: &mut Report) -> anyhow::Result<
     }
     add_figures(report);
     Ok(())
+}
+
+/// Rounds down to a number of items with which every reference stays within its tenant.
+fn whole_tenants(items: u64) -> u64 {
+    items.max(ITEMS_STEP) / ITEMS_STEP * ITEMS_STEP
 }
 
 /// Replaces the rows of the source, which keeps its database and its id.
