@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use controller_client::ControllerClient;
 use plans::failure::StepCode;
-use plans::id::MigrationId;
+use plans::fleet::{NewStandby, ShardRef, StandbySlot};
+use plans::id::{MigrationId, ShardName};
 use plans::wire::{
     Claim, CutoverAnswer, CutoverCall, Dispatch, Heartbeat, HeartbeatReply, Report, SECRET_HEADER,
     WireSecret, Work,
@@ -27,6 +28,8 @@ use crate::error::StepError;
 const CLAIM_TIMEOUT: Duration = Duration::from_secs(30);
 /// Time limit of every other call.
 const CALL_TIMEOUT: Duration = Duration::from_secs(10);
+/// Time limit of the registration of a shard: an agent connects to the shard meanwhile.
+const REGISTER_TIMEOUT: Duration = Duration::from_secs(60);
 /// While a heartbeat has no answer, the agent queries at this interval which controller leads.
 const LEADER_CHECK_INTERVAL: Duration = Duration::from_millis(1200);
 /// Time limit of the query which controller leads.
@@ -257,6 +260,50 @@ impl Controller {
             .map_err(|error| unreachable_error(&base, &error))
     }
 
+    /// Returns a registered shard, or `None` if no shard has this name.
+    ///
+    /// # Errors
+    /// [`ControllerError`]
+    pub async fn shard(&self, name: &ShardName) -> Result<Option<ShardRef>, ControllerError> {
+        let base = self.leader.borrow().clone();
+        let url = format!("{base}/api/v1/shards/{name}");
+        let request = self.client.request(Method::GET, url).timeout(CALL_TIMEOUT);
+        let response = self.client.send(request).await;
+        let response = response.map_err(|error| unreachable_error(&base, &error))?;
+        match response.status() {
+            reqwest::StatusCode::NOT_FOUND => Ok(None),
+            status if status.is_success() => self.read_json(response).await.map(Some),
+            _ => Err(refused_error("/api/v1/shards", response).await),
+        }
+    }
+
+    /// Records the replication slot of a standby that is about to be created. Returns the slot, whose name is new.
+    ///
+    /// # Errors
+    /// [`ControllerError`]; nothing may be created then.
+    pub async fn record_standby_slot(
+        &self,
+        new: &NewStandby,
+    ) -> Result<StandbySlot, ControllerError> {
+        let response = self.send("/api/v1/standbys", new, CALL_TIMEOUT).await?;
+        self.read_json(response).await
+    }
+
+    /// Registers a shard, which an agent then examines.
+    ///
+    /// # Errors
+    /// [`ControllerError`]
+    pub async fn add_shard(&self, name: &ShardName, dsn: &str) -> Result<(), ControllerError> {
+        #[derive(Serialize)]
+        struct NewShard<'a> {
+            name: &'a ShardName,
+            dsn: &'a str,
+        }
+        let shard = NewShard { name, dsn };
+        let added = self.send("/api/v1/shards", &shard, REGISTER_TIMEOUT).await;
+        added.map(|_| ())
+    }
+
     /// Records objects that the agent is about to create.
     ///
     /// # Errors
@@ -340,16 +387,7 @@ impl Controller {
         if status.is_server_error() || status == MISDIRECTED {
             self.find_leader().await;
         }
-        let text = response.text().await.unwrap_or_default();
-        let problem: ProblemDetails = serde_json::from_str(&text).unwrap_or_default();
-        let is_problem = !problem.detail.is_empty();
-        let detail = if is_problem { problem.detail } else { text };
-        Err(ControllerError::Refused {
-            path: call.endpoint,
-            status: status.as_u16(),
-            code: problem.code,
-            detail,
-        })
+        Err(refused_error(call.endpoint, response).await)
     }
 
     /// Queries all controllers which one leads. The answer with the highest term decides.
@@ -397,6 +435,20 @@ impl Controller {
             .json()
             .await
             .map_err(|error| unreachable_error(&url, &error))
+    }
+}
+
+/// Returns the error of a response without success.
+async fn refused_error(path: &'static str, response: reqwest::Response) -> ControllerError {
+    let status = response.status().as_u16();
+    let text = response.text().await.unwrap_or_default();
+    let problem: ProblemDetails = serde_json::from_str(&text).unwrap_or_default();
+    let is_problem = !problem.detail.is_empty();
+    ControllerError::Refused {
+        path,
+        status,
+        code: problem.code,
+        detail: if is_problem { problem.detail } else { text },
     }
 }
 

@@ -17,6 +17,7 @@ pub(crate) mod schema;
 pub(crate) mod shard;
 pub(crate) mod shared_scan;
 pub(crate) mod spool;
+pub mod standby;
 #[cfg(test)]
 mod step_code_tests;
 pub(crate) mod steps;

@@ -1,15 +1,18 @@
 //! The program `shardwright-agent`: it performs the steps that the controller assigns.
 
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::time::Duration;
 
 use agent::controller::Controller;
+use agent::standby::NewStandbyServer;
 use agent::worker::{DeletedRows, Worker};
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use connect::Secrets;
-use controller_client::{ControllerClient, Identity};
+use controller_client::{ControllerClient, Identity, SetupError};
 use daemon::log::Format;
 use daemon::notify::ServiceManager;
+use plans::id::ShardName;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// The library logs the end of a session as an error, also if the agent ended it. The report of a step contains the
@@ -27,6 +30,7 @@ struct Arguments {
     /// agent finds the one that leads.
     #[arg(
         long,
+        global = true,
         env = "SHARDWRIGHT_CONTROLLER",
         value_name = "URL",
         value_delimiter = ',',
@@ -44,13 +48,14 @@ struct Arguments {
         default_value_t = 30
     )]
     keep_deleted_rows: u32,
-    /// File with this agent's token, if the controllers require one.
-    #[arg(long, env = "SHARDWRIGHT_TOKEN_FILE")]
+    /// File with this agent's token, if the controllers require one. A subcommand needs that of an administrator.
+    #[arg(long, global = true, env = "SHARDWRIGHT_TOKEN_FILE")]
     token_file: Option<PathBuf>,
     /// Directory of files that a connection string of a shard may name as secrets, in addition to
     /// $CREDENTIALS_DIRECTORY; may be given several times.
     #[arg(
         long,
+        global = true,
         env = "SHARDWRIGHT_SECRETS_DIR",
         value_name = "DIR",
         value_delimiter = ':',
@@ -61,6 +66,7 @@ struct Arguments {
     /// prefix. May be given several times.
     #[arg(
         long,
+        global = true,
         env = "SHARDWRIGHT_SECRETS_ENV",
         value_name = "NAME",
         value_delimiter = ',',
@@ -68,7 +74,7 @@ struct Arguments {
     )]
     secrets_env: Vec<String>,
     /// PEM file of the certificate authorities of the controllers; by default those of the system.
-    #[arg(long, env = "SHARDWRIGHT_CA_FILE")]
+    #[arg(long, global = true, env = "SHARDWRIGHT_CA_FILE")]
     ca_file: Option<PathBuf>,
     /// Format of the log lines.
     #[arg(
@@ -83,9 +89,12 @@ struct Arguments {
     command: Option<Command>,
 }
 
-/// Subcommands that agents and packages start, not people.
+/// What the program does instead of working as an agent.
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Standbys on this machine, from which a move is seeded.
+    #[command(subcommand)]
+    Standby(StandbyCommand),
     /// Makes writes continue if synchronous dual-write hangs. An agent starts it, with its parameters in the
     /// environment.
     #[command(hide = true)]
@@ -97,6 +106,72 @@ enum Command {
         #[arg(long, value_name = "DIR")]
         out: PathBuf,
     },
+}
+
+/// Commands for standbys.
+#[derive(Debug, Subcommand)]
+enum StandbyCommand {
+    /// Create a standby of a shard on this machine with pg_basebackup, start it, and register it as a shard.
+    Create(StandbyArgs),
+}
+
+/// Create a standby of a shard on this machine with pg_basebackup, start it, and register it as a shard.
+#[derive(Debug, Args)]
+struct StandbyArgs {
+    /// The name of the new shard.
+    name: String,
+    /// The shard whose server is copied.
+    #[arg(long, value_name = "SHARD")]
+    source: String,
+    /// The connection string by which agents reach the new server, with the password as ${env:NAME}, ${file:/path} or
+    /// ${credential:NAME}. The server gets its port.
+    #[arg(long)]
+    dsn: String,
+    /// The data directory of the new server: an absolute path, empty or not existing yet.
+    #[arg(long, value_name = "DIR")]
+    data_dir: PathBuf,
+    /// A setting of the new server; may be given several times.
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
+    settings: Vec<(String, String)>,
+    /// Shell command that starts the new server and waits for it, instead of pg_ctl.
+    #[arg(long, value_name = "COMMAND")]
+    start_command: Option<String>,
+    /// The greatest rate of the copy, for example 100M (bytes per second).
+    #[arg(long, value_name = "RATE")]
+    max_rate: Option<String>,
+}
+
+impl StandbyArgs {
+    async fn run(self, controller: &Controller) -> ExitCode {
+        let new = NewStandbyServer {
+            name: ShardName(self.name),
+            source: ShardName(self.source),
+            dsn: self.dsn,
+            data_dir: self.data_dir,
+            settings: self.settings,
+            start_command: self.start_command,
+            max_rate: self.max_rate,
+        };
+        let Err(error) = agent::standby::create(&new, controller).await else {
+            return ExitCode::SUCCESS;
+        };
+        eprintln!("error: {error}");
+        for hint in error.hints() {
+            eprintln!("hint: {hint}");
+        }
+        ExitCode::FAILURE
+    }
+}
+
+/// Parses a setting of a server.
+fn setting(text: &str) -> Result<(String, String), String> {
+    let is_name = |name: &str| {
+        let mut characters = name.chars();
+        !name.is_empty() && characters.all(|it| it.is_ascii_alphanumeric() || "_.".contains(it))
+    };
+    let parts = text.split_once('=').filter(|(name, _)| is_name(name));
+    let (name, value) = parts.ok_or("expected NAME=VALUE, for example shared_buffers=4GB")?;
+    Ok((name.to_owned(), value.to_owned()))
 }
 
 /// Returns the default folder of the spools: inside the state folder that the service manager assigned, or else inside
@@ -131,7 +206,7 @@ fn write_man(folder: &Path) -> std::io::Result<()> {
 }
 
 #[tokio::main]
-async fn main() -> anyhow::Result<()> {
+async fn main() -> anyhow::Result<ExitCode> {
     let arguments = Arguments::parse();
     let filter = tracing_subscriber::EnvFilter::try_from_env("SHARDWRIGHT_LOG")
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(DEFAULT_LOG));
@@ -141,21 +216,34 @@ async fn main() -> anyhow::Result<()> {
         .and_credentials()
         .except(arguments.token_file.clone())
         .restrict_process();
-    match arguments.command {
-        Some(Command::WatchDualWrite) => return agent::stream::dual_write::run_watchdog().await,
-        Some(Command::Man { out }) => return Ok(write_man(&out)?),
-        None => {}
-    }
-    let name = arguments.name.unwrap_or_default();
-    fail_point::check()?;
     let controllers = arguments.controller.join(",");
-    tracing::info!(agent = %name, controller = %controllers, "agent started");
-    let spools = arguments.spool_dir.unwrap_or_else(|| spool_dir(&name));
     let identity = Identity {
         token_file: arguments.token_file,
         ca_file: arguments.ca_file,
     };
-    let controller = Controller::new(&controllers, ControllerClient::new(&identity)?);
+    let controller = || {
+        let client = ControllerClient::new(&identity)?;
+        Ok::<_, SetupError>(Controller::new(&controllers, client))
+    };
+    match arguments.command {
+        Some(Command::WatchDualWrite) => {
+            agent::stream::dual_write::run_watchdog().await?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Some(Command::Man { out }) => {
+            write_man(&out)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Some(Command::Standby(StandbyCommand::Create(create))) => {
+            return Ok(create.run(&controller()?).await);
+        }
+        None => {}
+    }
+    let name = arguments.name.unwrap_or_default();
+    fail_point::check()?;
+    tracing::info!(agent = %name, controller = %controllers, "agent started");
+    let spools = arguments.spool_dir.unwrap_or_else(|| spool_dir(&name));
+    let controller = controller()?;
     let files = DeletedRows {
         folder: spools.clone(),
         keep: Duration::from_secs(u64::from(arguments.keep_deleted_rows) * 86_400),
@@ -173,5 +261,5 @@ async fn main() -> anyhow::Result<()> {
     }
     manager.stopping();
     tracing::info!("agent stops; another process may take over");
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }

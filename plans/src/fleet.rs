@@ -39,6 +39,28 @@ pub struct ShardInfo {
     pub space: Option<u64>,
 }
 
+/// A standby that does not exist yet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewStandby {
+    /// The name of the shard that the standby will be.
+    pub name: ShardName,
+    /// The shard whose server the standby copies.
+    pub source: ShardName,
+}
+
+/// The physical replication slot from which a standby streams. The control store has this record before the slot exists,
+/// so that a slot without a standby is found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StandbySlot {
+    /// The name of the slot. It begins with [`STANDBY_SLOT_PREFIX`](crate::names::STANDBY_SLOT_PREFIX).
+    pub slot: String,
+    /// The name of the shard that the standby is, or will be.
+    pub standby: ShardName,
+    /// The shard on whose server the slot is.
+    pub source: ShardName,
+}
+
 /// The default capacity of a shard.
 pub const DEFAULT_CAPACITY: u32 = 100;
 

@@ -14,6 +14,8 @@ pub const SCHEMA: &str = "shardwright";
 pub const REPLICATION_PREFIX: &str = "shardwright_";
 /// The prefix of the publication that exists while the load of a shard is measured from its log.
 pub const LOAD_PREFIX: &str = "shardwright_load_";
+/// The prefix of the physical replication slots from which standbys stream that `standby create` creates.
+pub const STANDBY_SLOT_PREFIX: &str = "shardwright_standby_";
 /// The prefix of guard triggers on the application's tables.
 pub const TRIGGER_PREFIX: &str = "shardwright_guard_";
 /// The prefix of event triggers that refuse changes of the moving tables' definitions.

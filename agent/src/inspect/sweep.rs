@@ -29,6 +29,7 @@ use crate::shard::dual_write::OwnershipProof;
 use crate::shard::epoch::{self, EpochToken};
 use crate::shard::identity::{self, TimelineRule};
 use crate::shard::released_keys::{self, ReleasedKeys};
+use crate::shard::standby_slot::{self, SlotState};
 use crate::shard::{guard, publication, sidecar_schema, snapshot};
 use crate::stream::dual_write;
 use crate::throttle::MigrationThrottle;
@@ -59,9 +60,41 @@ pub(super) async fn run(task: &SweepTask) -> Result<Swept, StepError> {
                 drop_released_keys_guard(&task.shard, map, &mut swept).await?;
             }
             Sweep::Probes => load::drop_abandoned_publications(&task.shard, &mut swept).await?,
+            Sweep::StandbySlots { slots } => {
+                drop_standby_slots(&task.shard, slots, &inventory, &mut swept).await?;
+            }
         }
     }
     Ok(swept)
+}
+
+/// Drops those of the slots that still have the form of a standby's slot, and from which nothing streams.
+async fn drop_standby_slots(
+    reference: &ShardRef,
+    slots: &[String],
+    inventory: &Inventory,
+    swept: &mut Swept,
+) -> Result<(), StepError> {
+    let session = super::session_to_change(reference, "sweep").await?;
+    let unused = ObjectOwner::Standby { in_use: false };
+    let objects = inventory.objects.iter();
+    for object in objects.filter(|object| object.whose == unused && slots.contains(&object.name)) {
+        let action = format!(
+            "shard {}: dropping replication slot {}",
+            reference.name, object.name
+        );
+        match standby_slot::drop_unused(&session, &object.name)
+            .await
+            .at(&action)?
+        {
+            SlotState::Dropped => swept.done.push(action),
+            SlotState::InUse => {
+                let why = format!("{action}: a server streams from it again");
+                return Err(StepError::passing(StepCode::SlotBusy, why));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// An abandoned migration that this agent has taken over on one shard.

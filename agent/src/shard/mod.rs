@@ -25,4 +25,5 @@ pub(crate) mod seed;
 pub(crate) mod sequences;
 pub(crate) mod sidecar_schema;
 pub(crate) mod snapshot;
+pub(crate) mod standby_slot;
 pub(crate) mod user_code;

@@ -11,7 +11,8 @@
 //!    timeline again, and disables the clone guard there. Otherwise a failover of the source would block its writes.
 //! 6. On the promoted server it closes the register, and removes what only the source may have
 //!    ([`conversion`]). The switch point becomes the first progress of the stream.
-//! 7. It waits until the other standbys of the source have replayed 5.
+//! 7. It waits until the other standbys of the source have replayed 5, and drops the slot of the promoted one if
+//!    `standby create` created it.
 //!
 //! If the agent fails before it requests the promotion, it releases the source as in 5. After the request it does not
 //! before the server has left recovery: the standby must not replay an open register and be promoted then.
@@ -28,7 +29,7 @@ use std::time::Duration;
 
 use connect::Connected;
 use plans::failure::StepCode;
-use plans::names::Direction;
+use plans::names::{Direction, STANDBY_SLOT_PREFIX};
 use plans::step::promote::Promoted;
 use tokio_postgres::error::SqlState;
 
@@ -37,6 +38,7 @@ use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
 use crate::shard::database::Shard;
 use crate::shard::seed::{self, SeedRecord};
+use crate::shard::standby_slot::{self, SlotState};
 use standby::SeededTarget;
 
 /// How long the server waits for the end of the promotion before it answers.
@@ -77,7 +79,25 @@ pub(super) async fn run(context: &StepContext) -> Result<Promoted, StepError> {
     let converted = conversion::run(context, &target, &record, switch_point).await?;
     fail_point::hit("promote.converted").await?;
     binding::wait_for_standbys(context, &session).await?;
-    Ok(converted)
+    let unused_slot = drop_slot(&session, record.slot.as_deref()).await?;
+    Ok(Promoted {
+        unused_slot,
+        ..converted
+    })
+}
+
+/// Drops the slot from which the standby streamed, if `standby create` created it: it would retain log without limit.
+/// Returns the slot if it stays for its owner.
+async fn drop_slot(source: &Connected, slot: Option<&str>) -> Result<Option<String>, StepError> {
+    let Some(slot) = slot else {
+        return Ok(None);
+    };
+    if !slot.starts_with(STANDBY_SLOT_PREFIX) {
+        return Ok(Some(slot.to_owned()));
+    }
+    let what = format!("shard {}: dropping replication slot {slot}", source.name());
+    let state = standby_slot::drop_unused(source, slot).await.at(what)?;
+    Ok((state == SlotState::InUse).then(|| slot.to_owned()))
 }
 
 /// Requests the promotion, after it has recorded this on the source.

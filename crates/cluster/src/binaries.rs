@@ -27,6 +27,10 @@ const DUMP: WantedPrograms = WantedPrograms {
     what: "client programs",
     programs: &["pg_dump"],
 };
+const BACKUP: WantedPrograms = WantedPrograms {
+    what: "client programs",
+    programs: &["pg_basebackup"],
+};
 
 /// A folder with PostgreSQL's programs of one version. A folder need not have every program.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,6 +61,19 @@ impl Binaries {
     /// [`ClusterError::BinariesMissing`] lists the searched folders.
     pub fn for_dump(major: u32) -> Result<Self, ClusterError> {
         Self::search(DUMP, Some(major))
+    }
+
+    /// Finds `pg_basebackup` for a server of version `major`: that of the same version, or else a newer one, which can
+    /// copy older servers.
+    ///
+    /// # Errors
+    /// [`ClusterError::BinariesMissing`] lists the searched folders.
+    pub fn for_backup(major: u32) -> Result<Self, ClusterError> {
+        let same = Self::search(BACKUP, Some(major));
+        same.or_else(|missing| match Self::search(BACKUP, None) {
+            Ok(newest) if newest.major > major => Ok(newest),
+            Ok(_) | Err(_) => Err(missing),
+        })
     }
 
     fn search(wanted: WantedPrograms, major: Option<u32>) -> Result<Self, ClusterError> {

@@ -5,7 +5,7 @@
 
 use crate::create::SUPERUSER;
 use crate::server::{run, tail};
-use crate::{Cluster, ClusterError, Options};
+use crate::{Binaries, Cluster, ClusterError, Options};
 use std::path::Path;
 use std::process::Command;
 
@@ -52,7 +52,8 @@ impl Cluster {
         Self::create_with(options, |standby| {
             standby.write_files_beside_data(&password)?;
             let incomplete = standby.dir.join("data.begun");
-            let mut command = standby.program("pg_basebackup");
+            let program = Binaries::for_backup(standby.binaries.major())?.path("pg_basebackup");
+            let mut command = standby.account.command(&program, &standby.dir);
             command.env("PGPASSWORD", &password);
             command
                 .arg("--dbname")

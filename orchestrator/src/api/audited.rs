@@ -14,6 +14,7 @@ pub(super) fn detail(pattern: &str, body: &Value) -> Option<Value> {
         "/api/v1/shards" | "/api/v1/shards/{name}" => {
             &["name", "dsn", "labels", "capacity", "space"]
         }
+        "/api/v1/standbys" => &["name", "source"],
         "/api/v1/migrations/{id}/limits" => &["limit", "value"],
         _ => return None,
     };

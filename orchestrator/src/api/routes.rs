@@ -21,6 +21,7 @@ use crate::store::{
 use crate::view::{MigrationSummary, MigrationView, OperationView};
 use axum::extract::DefaultBodyLimit;
 use axum::{Json, Router};
+use plans::fleet::{NewStandby, StandbySlot};
 use plans::inspection::Directory;
 use plans::plan::Plan;
 use plans::request::Request;
@@ -138,6 +139,13 @@ fn of_shards(all: DescribedRoutes) -> DescribedRoutes {
         name,
         shards::remove,
         RouteDoc::of("Remove a shard that occurs in no map in force").may_take::<migrations::CommandReason>(),
+    )
+    .post(
+        "/api/v1/standbys",
+        shards::record_standby_slot,
+        RouteDoc::of("Record the replication slot of a standby, before an agent creates the slot and the standby")
+            .takes::<NewStandby>()
+            .creates::<StandbySlot>(),
     )
     .post(
         "/api/v1/shards/{name}/directory",

@@ -9,6 +9,7 @@ use axum::Json;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::HeaderMap;
+use plans::fleet::{NewStandby, StandbySlot};
 use plans::id::ShardName;
 
 /// Registers a shard.
@@ -20,6 +21,19 @@ pub(super) async fn add(
     let shard: NewShard = json(&body)?;
     let record = controller.add_shard(&shard, actor(&headers)).await?;
     Ok(super::migrations::created(record))
+}
+
+/// Records the slot of a standby that an agent is about to create.
+pub(super) async fn record_standby_slot(
+    State(controller): State<Controller>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<super::migrations::CreatedResponse<StandbySlot>, ApiError> {
+    let new: NewStandby = json(&body)?;
+    let slot = controller
+        .record_standby_slot(&new, actor(&headers))
+        .await?;
+    Ok(super::migrations::created(slot))
 }
 
 /// Returns all shards.

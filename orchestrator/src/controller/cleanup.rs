@@ -129,6 +129,7 @@ impl Controller {
             self.audit(actor, "fleet.swept", "fleet".to_owned(), data)
                 .await?;
             self.sweep(tasks, &mut report).await;
+            self.forget_dropped_slots(&input, &inventories).await?;
         }
         Ok(report)
     }
@@ -195,7 +196,12 @@ impl Controller {
         let unfinished_ids = unfinished
             .iter()
             .map(|snapshot| snapshot.migration.id.clone());
+        let slots = self.inner.store.standby_slots().await?.into_iter();
+        let shards = self.inner.store.shards().await?.into_iter();
+        let standbys = shards.filter(ShardRecord::is_standby);
         Ok(SweepInput {
+            standby_slots: slots.map(|slot| (slot.slot, slot.standby)).collect(),
+            standbys: standbys.map(|shard| shard.name).collect(),
             unfinished: unfinished_ids.collect(),
             maps: self.inner.store.maps().await?,
             owners: request.owners.clone(),

@@ -46,6 +46,7 @@ mod samples;
 mod seeding;
 mod settle;
 mod shards;
+mod standby_slots;
 mod tokens;
 mod verify;
 mod ways;

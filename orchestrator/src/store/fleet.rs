@@ -2,8 +2,7 @@
 
 use super::StoreFuture;
 use chrono::{DateTime, Utc};
-use plans::fleet::ShardRef;
-use plans::fleet::{DEFAULT_CAPACITY, ShardInfo};
+use plans::fleet::{DEFAULT_CAPACITY, ShardInfo, ShardRef, StandbySlot};
 use plans::id::{MapName, MapVersion, MigrationId, ShardName};
 use plans::identity::DatabaseIdentity;
 use plans::inspection::inventory::ObservedServer;
@@ -183,6 +182,17 @@ pub trait ShardStore: Send + Sync + std::fmt::Debug {
     /// Fails with [`StoreError::ShardInUse`] while the version in force of a map names the shard, and with
     /// [`StoreError::ShardMoving`] while it is source or target of an unfinished migration.
     fn remove_shard<'a>(&'a self, name: &'a ShardName) -> StoreFuture<'a, ()>;
+
+    /// Records a slot that is to be created. The record is durable when the call returns.
+    ///
+    /// Fails with [`StoreError::Exists`](super::StoreError::Exists) if a record of this slot exists.
+    fn add_standby_slot<'a>(&'a self, slot: &'a StandbySlot) -> StoreFuture<'a, ()>;
+
+    /// Returns the recorded slots of standbys, ordered by their names.
+    fn standby_slots(&self) -> StoreFuture<'_, Vec<StandbySlot>>;
+
+    /// Removes the record of a slot that does not exist any more. Does nothing if there is no such record.
+    fn remove_standby_slot<'a>(&'a self, slot: &'a str) -> StoreFuture<'a, ()>;
 
     /// Returns the servers of the shards as they were last observed.
     fn servers(&self) -> StoreFuture<'_, Vec<ObservedServer>>;

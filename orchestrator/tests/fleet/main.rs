@@ -13,4 +13,5 @@ mod pooler;
 mod restored_shard;
 mod restored_store;
 mod stage;
+mod standbys;
 mod throttle;

@@ -3,6 +3,7 @@
 use super::{at, register, seeded};
 use crate::fixture::{keys, mapping};
 use orchestrator::store::{AuditLine, AuditRecord, NewShard, ShardUpdate, Store, StoreError};
+use plans::fleet::StandbySlot;
 use plans::id::{MapName, MapVersion};
 use plans::identity::DatabaseIdentity;
 use plans::inspection::inventory::ObservedServer;
@@ -11,6 +12,7 @@ use std::collections::BTreeMap;
 
 contract!(
     shards_are_numbered_once,
+    slots_of_standbys_are_recorded_once,
     a_shard_is_changed_as_a_whole,
     a_shard_in_force_stays,
     a_shard_of_an_unfinished_migration_stays,
@@ -45,6 +47,26 @@ async fn a_server_is_remembered_as_it_was_seen_last(store: &dyn Store) {
         let [shard] = store.shards().await.unwrap().try_into().unwrap();
         assert_eq!(shard.identity.as_ref(), Some(&seen.server));
         assert_eq!(shard.is_standby(), standby);
+    }
+}
+
+async fn slots_of_standbys_are_recorded_once(store: &dyn Store) {
+    let slot = |slot: &str, standby: &str| StandbySlot {
+        slot: slot.to_owned(),
+        standby: standby.into(),
+        source: "a".into(),
+    };
+    let (first, second) = (slot("s1", "b"), slot("s2", "b"));
+    store.add_standby_slot(&second).await.unwrap();
+    store.add_standby_slot(&first).await.unwrap();
+    let error = store.add_standby_slot(&slot("s1", "c")).await.unwrap_err();
+    assert_eq!(error.to_string(), "standby slot s1 exists already");
+    let recorded = store.standby_slots().await.unwrap();
+    assert_eq!(recorded, [first, second.clone()]);
+    for _ in 0..2 {
+        store.remove_standby_slot("s1").await.unwrap();
+        let recorded = store.standby_slots().await.unwrap();
+        assert_eq!(recorded, std::slice::from_ref(&second));
     }
 }
 

@@ -10,6 +10,7 @@ use orchestrator::store::{
     AccessStore, AgentProcess, AuditRecord, CleanupRecord, HookCursor, LeaderStore, NewShard,
     SettingsRecord, ShardUpdate, Store, StoreError, Term,
 };
+use plans::fleet::StandbySlot;
 use plans::id::{MapVersion, MigrationId};
 use plans::identity::DatabaseIdentity;
 use plans::inspection::inventory::ObservedServer;
@@ -31,6 +32,7 @@ const OTHERS: &[&str] = &[
     "wait_for_remote_change",
     "shard",
     "shards",
+    "standby_slots",
     "maps",
     "map",
     "map_at",
@@ -152,6 +154,8 @@ async fn write_fleet(store: &dyn Store, method: &str) -> Result<(), StoreError> 
             store.update_shard(&update).await.map(drop)
         }
         "remove_shard" => store.remove_shard(&"spare".into()).await,
+        "add_standby_slot" => store.add_standby_slot(&standby_slot("s1")).await,
+        "remove_standby_slot" => store.remove_standby_slot("s1").await,
         "create_map" => {
             let other = ShardMap {
                 name: "other".into(),
@@ -199,6 +203,14 @@ async fn write_fleet(store: &dyn Store, method: &str) -> Result<(), StoreError> 
         other => {
             panic!("store method {other} is new: say here how it writes, or that it does not")
         }
+    }
+}
+
+fn standby_slot(slot: &str) -> StandbySlot {
+    StandbySlot {
+        slot: slot.to_owned(),
+        standby: "b".into(),
+        source: "a".into(),
     }
 }
 

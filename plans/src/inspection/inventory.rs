@@ -143,6 +143,11 @@ pub enum ObjectOwner {
     /// A running inspection uses it.
     #[serde(rename = "live_look")]
     LiveProbe,
+    /// It is the physical slot of a standby that `standby create` creates or has created.
+    Standby {
+        /// True if a server streams from it, or a session is creating the standby.
+        in_use: bool,
+    },
     /// It belongs to no single migration.
     Shared,
 }

@@ -59,6 +59,11 @@ pub struct SweepInput {
     pub owners: BTreeMap<MapName, ShardName>,
     /// The random id of this control store.
     pub incarnation: String,
+    /// For each slot that this control store recorded before `standby create` created it: the shard that streams from it,
+    /// or is going to.
+    pub standby_slots: BTreeMap<String, ShardName>,
+    /// The registered shards that are standbys.
+    pub standbys: BTreeSet<ShardName>,
 }
 
 /// The sweeps of an agent on one shard, in this order.
@@ -90,6 +95,11 @@ pub enum Sweep {
     /// Removes publications that measurements of the load left.
     #[serde(rename = "looks")]
     Probes,
+    /// Drops physical slots from which no standby streams any more.
+    StandbySlots {
+        /// The names of the slots.
+        slots: Vec<String>,
+    },
 }
 
 /// How a migration's register and guards are removed.

@@ -1,7 +1,7 @@
 //! Finds the objects that belong to Shardwright by name and form, and those that only have a similar name.
 
 use connect::Connected;
-use plans::names::DDL_PREFIX;
+use plans::names::{DDL_PREFIX, STANDBY_SLOT_PREFIX};
 
 use crate::shard::{dual_write, identity};
 
@@ -65,16 +65,19 @@ async fn find_slots(
 ) -> Result<(), tokio_postgres::Error> {
     let rows = client
         .query(
-            "select slot_name::text, coalesce(plugin::text, slot_type) = 'pgoutput', temporary
+            "select slot_name::text, coalesce(plugin::text, slot_type) = 'pgoutput', temporary,
+                    slot_type = 'physical' and pg_catalog.starts_with(slot_name::text, $2),
+                    active or exists (select from pg_catalog.pg_stat_activity where application_name = slot_name)
              from pg_catalog.pg_replication_slots
              where pg_catalog.starts_with(slot_name::text, $1)
                and coalesce(database = pg_catalog.current_database(), true) order by 1",
-            &[&REPLICATION_PREFIX],
+            &[&REPLICATION_PREFIX, &STANDBY_SLOT_PREFIX],
         )
         .await?;
     for row in rows {
         let (name, has_our_form, temporary): (String, bool, bool) =
             (row.get(0), row.get(1), row.get(2));
+        let (is_standbys, in_use) = (row.get(3), row.get(4));
         let is_comparison_suffix = |end: &str| temporary && end.starts_with("cmp_");
         let id = migration_in(&name, REPLICATION_PREFIX, |end| {
             is_stream_suffix(end) || is_comparison_suffix(end)
@@ -87,6 +90,10 @@ async fn find_slots(
                 None,
                 ObjectOwner::Migration(id),
             ),
+            None if is_standbys => {
+                let whose = ObjectOwner::Standby { in_use };
+                add_object(found, ObjectKind::Slot, name, None, whose);
+            }
             // The server drops a temporary slot when its session ends.
             None if temporary => {
                 add_object(found, ObjectKind::Slot, name, None, ObjectOwner::LiveProbe)
@@ -94,7 +101,7 @@ async fn find_slots(
             None => add_similar(
                 found,
                 format!("slot {name}"),
-                "no logical slot of pgoutput with the name of a migration",
+                "no logical slot of pgoutput with the name of a migration, and no physical slot of a standby",
             ),
         }
     }

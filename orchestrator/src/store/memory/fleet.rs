@@ -9,9 +9,11 @@ use crate::store::{
     StoreError, StoreFuture,
 };
 use chrono::Utc;
+use plans::fleet::StandbySlot;
 use plans::id::{MapName, MapVersion, MigrationId, ShardName};
 use plans::inspection::inventory::ObservedServer;
 use plans::shard_map::ShardMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 impl MemoryState {
@@ -232,6 +234,27 @@ impl ShardStore for MemoryStore {
 
     fn remove_shard<'a>(&'a self, name: &'a ShardName) -> StoreFuture<'a, ()> {
         self.write(|state| state.remove_shard(name))
+    }
+
+    fn add_standby_slot<'a>(&'a self, slot: &'a StandbySlot) -> StoreFuture<'a, ()> {
+        self.write(|state| match state.standby_slots.entry(slot.slot.clone()) {
+            Entry::Occupied(_) => Err(exists_error("standby slot", &slot.slot)),
+            Entry::Vacant(free) => {
+                free.insert(slot.clone());
+                Ok(())
+            }
+        })
+    }
+
+    fn standby_slots(&self) -> StoreFuture<'_, Vec<StandbySlot>> {
+        self.run(|state| Ok(state.standby_slots.values().cloned().collect()))
+    }
+
+    fn remove_standby_slot<'a>(&'a self, slot: &'a str) -> StoreFuture<'a, ()> {
+        self.write(|state| {
+            state.standby_slots.remove(slot);
+            Ok(())
+        })
     }
 
     fn servers(&self) -> StoreFuture<'_, Vec<ObservedServer>> {

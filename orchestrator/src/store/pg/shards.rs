@@ -5,6 +5,7 @@ use super::rows::{exists_error, missing_error};
 use super::servers::identity;
 use crate::store::{NewShard, ShardRecord, ShardStore, ShardUpdate, StoreError, StoreFuture};
 use chrono::{DateTime, Utc};
+use plans::fleet::StandbySlot;
 use plans::id::{MapName, MigrationId, ShardName};
 use plans::identity::DatabaseIdentity;
 use plans::inspection::inventory::ObservedServer;
@@ -147,6 +148,46 @@ impl PgStore {
     }
 }
 
+impl PgStore {
+    async fn insert_standby_slot(&self, slot: &StandbySlot) -> Result<(), StoreError> {
+        let mut transaction = self.begin().await?;
+        let done = sqlx::query(
+            "insert into standby_slot (slot, standby, source) values ($1, $2, $3) on conflict do nothing",
+        )
+        .bind(&slot.slot)
+        .bind(slot.standby.as_str())
+        .bind(slot.source.as_str())
+        .execute(&mut *transaction)
+        .await?;
+        if done.rows_affected() == 0 {
+            return Err(exists_error("standby slot", &slot.slot));
+        }
+        Ok(transaction.commit().await?)
+    }
+
+    async fn select_standby_slots(&self) -> Result<Vec<StandbySlot>, StoreError> {
+        let rows: Vec<(String, String, String)> =
+            sqlx::query_as("select slot, standby, source from standby_slot order by slot")
+                .fetch_all(&self.pool)
+                .await?;
+        let slots = rows.into_iter().map(|(slot, standby, source)| StandbySlot {
+            slot,
+            standby: ShardName(standby),
+            source: ShardName(source),
+        });
+        Ok(slots.collect())
+    }
+
+    async fn delete_standby_slot(&self, slot: &str) -> Result<(), StoreError> {
+        let mut transaction = self.begin().await?;
+        sqlx::query("delete from standby_slot where slot = $1")
+            .bind(slot)
+            .execute(&mut *transaction)
+            .await?;
+        Ok(transaction.commit().await?)
+    }
+}
+
 impl ShardStore for PgStore {
     fn add_shard<'a>(&'a self, new: &'a NewShard) -> StoreFuture<'a, ShardRecord> {
         Box::pin(self.insert_shard(new))
@@ -166,6 +207,18 @@ impl ShardStore for PgStore {
 
     fn remove_shard<'a>(&'a self, name: &'a ShardName) -> StoreFuture<'a, ()> {
         Box::pin(self.retire_shard(name))
+    }
+
+    fn add_standby_slot<'a>(&'a self, slot: &'a StandbySlot) -> StoreFuture<'a, ()> {
+        Box::pin(self.insert_standby_slot(slot))
+    }
+
+    fn standby_slots(&self) -> StoreFuture<'_, Vec<StandbySlot>> {
+        Box::pin(self.select_standby_slots())
+    }
+
+    fn remove_standby_slot<'a>(&'a self, slot: &'a str) -> StoreFuture<'a, ()> {
+        Box::pin(self.delete_standby_slot(slot))
     }
 
     fn servers(&self) -> StoreFuture<'_, Vec<ObservedServer>> {

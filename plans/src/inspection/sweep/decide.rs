@@ -7,6 +7,7 @@ use super::{Guards, Leftover, Sweep, SweepInput, SweepVerdict};
 use crate::id::{MapName, MigrationId, ShardName};
 use crate::key_set::KeySet;
 use crate::names::released_keys_function;
+use crate::sql::quote_literal;
 use std::collections::BTreeSet;
 
 mod never_open;
@@ -139,6 +140,7 @@ fn decide_shard(
         .iter()
         .map(|released| (released, shard.decide_released_keys(input, released)))
         .collect();
+    let mut unused_slots = Vec::new();
     for object in &inventory.objects {
         match &object.whose {
             ObjectOwner::Migration(id) if input.unfinished.contains(id) => {
@@ -160,8 +162,19 @@ fn decide_shard(
             ObjectOwner::LiveProbe => {
                 shard.add(object, SweepVerdict::Keep, "a running inspection uses it");
             }
+            ObjectOwner::Standby { in_use } => {
+                let (verdict, why) = decide_standby_slot(input, &object.name, *in_use);
+                shard.add(object, verdict, &why);
+                if verdict == SweepVerdict::Remove {
+                    unused_slots.push(object.name.clone());
+                }
+            }
             ObjectOwner::Shared => shard.add(object, SweepVerdict::Keep, SHARED),
         }
+    }
+    if !unused_slots.is_empty() {
+        let slots = unused_slots;
+        shard.sweeps.push(Sweep::StandbySlots { slots });
     }
     let mut objects = inventory.objects.iter();
     if objects.any(|object| object.whose == ObjectOwner::Probe) {
@@ -189,9 +202,36 @@ fn migrations_to_sweep<'a>(
         | ObjectOwner::ReleasedKeys
         | ObjectOwner::Probe
         | ObjectOwner::LiveProbe
+        | ObjectOwner::Standby { .. }
         | ObjectOwner::Shared => None,
     });
     ids.collect()
+}
+
+/// Decides about the physical slot of a standby. A standby whose slot is dropped may have to be created again, so only a
+/// slot of this control store is removed.
+fn decide_standby_slot(input: &SweepInput, slot: &str, in_use: bool) -> (SweepVerdict, String) {
+    match input.standby_slots.get(slot) {
+        _ if in_use => (
+            SweepVerdict::Keep,
+            "a standby streams from it, or is being created".to_owned(),
+        ),
+        Some(standby) if input.standbys.contains(standby) => (
+            SweepVerdict::Keep,
+            format!("shard {standby} is a standby and streams from it, although not at the moment"),
+        ),
+        Some(standby) => (
+            SweepVerdict::Remove,
+            format!("it retains log for shard {standby}, which is no registered standby"),
+        ),
+        None => (
+            SweepVerdict::Decide,
+            format!(
+                "another control store may have recorded it: if no standby needs it, `select pg_drop_replication_slot({})`",
+                quote_literal(slot)
+            ),
+        ),
+    }
 }
 
 const NOT_NEEDED: &str = "no unfinished migration needs it, and it refuses no writes";

@@ -97,7 +97,9 @@ fn decisions(
     let (leftovers, mut sweeps) = decide_sweeps(input, inventories).remove(0);
     let guards = match sweeps.pop() {
         Some(Sweep::Migration { guards, .. }) => guards,
-        Some(Sweep::ReleasedKeys { .. } | Sweep::Probes) | None => None,
+        Some(Sweep::ReleasedKeys { .. } | Sweep::Probes | Sweep::StandbySlots { .. }) | None => {
+            None
+        }
     };
     (leftovers[0].verdict, leftovers[1].verdict, guards)
 }
@@ -303,4 +305,45 @@ fn a_standby_name_of_a_migration_in_another_database_is_left_to_the_operator() {
             .all(|left| left.verdict == SweepVerdict::Decide)
     );
     assert_eq!(sweeps, []);
+}
+
+#[test]
+fn the_slot_of_a_standby_goes_only_if_this_store_recorded_it_and_nothing_needs_it() {
+    let slot = |name: &str, in_use| Object {
+        kind: ObjectKind::Slot,
+        name: name.to_owned(),
+        on: None,
+        whose: ObjectOwner::Standby { in_use },
+    };
+    let observed = Inventory {
+        objects: vec![
+            slot("streams", true),
+            slot("registered", false),
+            slot("unused", false),
+            slot("of_others", false),
+        ],
+        moves: Vec::new(),
+        ..inventory("a", "source", None, 0)
+    };
+    let recorded = [("streams", "x"), ("registered", "b"), ("unused", "c")];
+    let recorded = recorded.map(|(slot, shard)| (slot.to_owned(), ShardName::from(shard)));
+    let input = SweepInput {
+        standby_slots: BTreeMap::from(recorded),
+        standbys: BTreeSet::from([ShardName::from("b")]),
+        ..own_store()
+    };
+    let [(leftovers, sweeps)] = decide_sweeps(&input, &[observed]).try_into().unwrap();
+    let verdicts: Vec<_> = leftovers.iter().map(|left| left.verdict).collect();
+    let (keep, remove, decide) = (
+        SweepVerdict::Keep,
+        SweepVerdict::Remove,
+        SweepVerdict::Decide,
+    );
+    assert_eq!(verdicts, [keep, keep, remove, decide]);
+    assert_eq!(
+        sweeps,
+        [Sweep::StandbySlots {
+            slots: vec!["unused".to_owned()]
+        }]
+    );
 }
