@@ -14,6 +14,9 @@ use crate::error::{StepError, WithIntent};
 
 /// The maximum number of chunks if each chunk reads a large part of the table.
 const MAX_SCANNED_CHUNKS: usize = 8;
+/// How many times as many rows a chunk has then. Both shards read the whole table once for each chunk, and the rows that
+/// do not move with it, so few chunks of many rows cost less.
+const SCANNED_CHUNK_FACTOR: f64 = 16.0;
 /// One of this many blocks is sampled, to estimate the number of moving rows and to choose the bounds of the chunks.
 const SAMPLE_DIVISOR: i64 = 64;
 /// The minimum number of sampled blocks.
@@ -116,11 +119,11 @@ pub(crate) async fn cut_into_chunks(
 ) -> Result<Vec<ChunkScope>, StepError> {
     let ordered_count = ordered_columns(moving);
     let sample = sample_keys(session, moving, ordered_count).await?;
-    let chunk_count = (sample.rows / f64::from(rows_per_chunk)).ceil().max(1.0) as usize;
+    let chunks_of = |rows: f64| (sample.rows / rows).ceil().max(1.0) as usize;
     let chunk_count = if sample.is_clustered {
-        chunk_count
+        chunks_of(f64::from(rows_per_chunk))
     } else {
-        chunk_count.min(MAX_SCANNED_CHUNKS)
+        chunks_of(f64::from(rows_per_chunk) * SCANNED_CHUNK_FACTOR).min(MAX_SCANNED_CHUNKS)
     };
     if chunk_count == 1 {
         return Ok(vec![ChunkScope::Whole]);
