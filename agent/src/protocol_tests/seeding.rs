@@ -3,6 +3,7 @@
 
 mod endings;
 mod failures;
+mod hanging;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -25,7 +25,7 @@ async fn objects(session: &Connected) -> i64 {
 
 /// Checks that a client can write every key, and that no object of Shardwright is left, except the schema with the id
 /// of a registered database.
-async fn assert_clean(database: &Database, schemas: i64) {
+pub(super) async fn assert_clean(database: &Database, schemas: i64) {
     let session = database.session().await;
     assert_eq!(objects(&session).await, schemas);
     for key in [50, 150] {
