@@ -81,6 +81,16 @@ pub(crate) fn whole_request() -> String {
     "operation: move\nmap: bench\nmoves: [{source: a, target: b}]\n".to_owned()
 }
 
+/// Writes how long each step has taken that is done.
+pub(crate) fn print_steps(shown: &Value) {
+    for step in shown["steps"].as_array().into_iter().flatten() {
+        let kind = step["kind"].as_str().unwrap_or_default();
+        if let Ok(seconds) = seconds(shown, kind) {
+            eprintln!("  {kind}: {seconds:.3}");
+        }
+    }
+}
+
 /// Submits a request and waits until the migration waits for the approval of its cutover. Returns the migration's id
 /// and the durations.
 pub(crate) fn copy_and_verify(
