@@ -18,3 +18,10 @@ matrix_bin() { # MAJOR
         fi
     done
 }
+
+# The folder that has pg_basebackup of the newest version and no other program, or nothing.
+matrix_backup_bin() {
+    local dir
+    dir=$(matrix_folder)/backup/bin
+    if [[ -x $dir/pg_basebackup ]]; then echo "$dir"; fi
+}
