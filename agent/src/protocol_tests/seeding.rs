@@ -28,6 +28,7 @@ use crate::migration::context::StepContext;
 use crate::shard::guard::clone;
 use crate::shard::identity;
 use crate::shard::register::Register;
+use crate::shard::seed::{self, SeedRecord};
 use crate::steps;
 
 const ROWS: &str = "\
@@ -112,6 +113,24 @@ impl SeedBench {
         clone::create(&ours, &self.bench.token, &map, &self.bench.tables)
             .await
             .expect("a clone guard");
+    }
+
+    /// Binds the source as the step `promote` does.
+    async fn bind(&self) -> SeedRecord {
+        let context = self.context(StepKind::Promote).await;
+        let ours = self.bench.ours(&self.bench.source).await;
+        let bound = steps::bind_source(&context, &ours, None).await;
+        bound.expect("bound")
+    }
+
+    /// Binds the source, and records that the promotion is requested.
+    async fn request(&self) -> SeedRecord {
+        let record = self.bind().await;
+        let ours = self.bench.ours(&self.bench.source).await;
+        seed::set_requested(&ours, &self.bench.token, true)
+            .await
+            .expect("recorded");
+        record
     }
 
     async fn register(&self, database: &Database) -> Register {
@@ -273,11 +292,7 @@ async fn a_paused_replay_is_refused_and_the_source_is_released() {
 async fn a_bound_source_takes_writes_and_its_promoted_copy_refuses_all_keys() {
     let seed = SeedBench::new("seededbound").await;
     seed.guard_source().await;
-    let context = seed.context(StepKind::Promote).await;
-    let ours = seed.bench.ours(&seed.bench.source).await;
-    steps::bind_source(&context, &ours, None)
-        .await
-        .expect("bound");
+    seed.bind().await;
     let app = seed.bench.source.session().await;
     for key in [50, 150] {
         let insert = format!("insert into public.item values ({key}, 9, 'on the source')");

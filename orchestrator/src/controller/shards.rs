@@ -41,14 +41,7 @@ impl Controller {
         actor: &str,
     ) -> Result<ShardRecord, ControlError> {
         check_new_shard(new)?;
-        if self.inner.store.shard(&new.name).await?.is_some() {
-            let name = new.name.to_string();
-            return Err(StoreError::Exists {
-                what: "shard",
-                name,
-            }
-            .into());
-        }
+        self.refuse_known_shard(&new.name).await?;
         let found = self.identify_new(new).await?;
         let mut shard = self.inner.store.add_shard(new).await?;
         if let Some(found) = found {
@@ -64,6 +57,18 @@ impl Controller {
         .await?;
         self.announce();
         Ok(shard)
+    }
+
+    /// Fails if a shard has this name.
+    pub(super) async fn refuse_known_shard(&self, name: &ShardName) -> Result<(), ControlError> {
+        match self.inner.store.shard(name).await? {
+            None => Ok(()),
+            Some(known) => Err(StoreError::Exists {
+                what: "shard",
+                name: known.name.to_string(),
+            }
+            .into()),
+        }
     }
 
     /// Changes the properties of a shard.

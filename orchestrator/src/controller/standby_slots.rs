@@ -5,7 +5,6 @@
 
 use super::shards::{check_name, invalid_error};
 use super::{ControlError, Controller};
-use crate::store::StoreError;
 use plans::fleet::{NewStandby, StandbySlot};
 use plans::inspection::inventory::{Inventory, ObjectKind};
 use plans::inspection::sweep::SweepInput;
@@ -23,14 +22,7 @@ impl Controller {
         actor: &str,
     ) -> Result<StandbySlot, ControlError> {
         check_name("shard", new.name.as_str())?;
-        if self.inner.store.shard(&new.name).await?.is_some() {
-            let name = new.name.to_string();
-            return Err(StoreError::Exists {
-                what: "shard",
-                name,
-            }
-            .into());
-        }
+        self.refuse_known_shard(&new.name).await?;
         let source = self.shard(&new.source).await?;
         if source.is_standby() {
             return Err(invalid_error(&format!(

@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use super::{Database, SeedBench, until};
 use crate::shard::seed;
-use crate::steps;
 
 /// The number of objects of Shardwright in a database.
 const OBJECTS: &str = "
@@ -45,11 +44,7 @@ fn notes(output: &Value) -> String {
 async fn an_abort_before_the_promotion_leaves_a_standby() {
     let mut seed = SeedBench::new("seedaborted").await;
     seed.open_capture().await;
-    let ours = seed.bench.ours(&seed.bench.source).await;
-    let context = seed.context(StepKind::Promote).await;
-    steps::bind_source(&context, &ours, None)
-        .await
-        .expect("bound");
+    seed.bind().await;
     let output = seed.run(StepKind::Unwind).await.expect("unwound");
     assert_eq!(output["leftovers"], serde_json::json!([]));
     assert_eq!(notes(&output), "null");
@@ -65,13 +60,7 @@ async fn an_abort_before_the_promotion_leaves_a_standby() {
 async fn an_abort_completes_a_requested_promotion_before_it_releases_the_source() {
     let mut seed = SeedBench::new("seedlate").await;
     seed.open_capture().await;
-    let ours = seed.bench.ours(&seed.bench.source).await;
-    let context = seed.context(StepKind::Promote).await;
-    let bound = steps::bind_source(&context, &ours, None).await;
-    bound.expect("bound");
-    seed::set_requested(&ours, &seed.bench.token, true)
-        .await
-        .expect("recorded");
+    seed.request().await;
     let output = seed.run(StepKind::Unwind).await.expect("unwound");
     assert!(notes(&output).contains("was promoted"), "{output}");
     assert_clean(&seed.bench.source, 1).await;
@@ -98,14 +87,7 @@ async fn an_abort_after_the_promotion_leaves_a_server_with_all_rows_and_without_
 async fn an_abort_between_promotion_and_conversion_removes_the_copies() {
     let mut seed = SeedBench::new("seedbetween").await;
     seed.open_capture().await;
-    let ours = seed.bench.ours(&seed.bench.source).await;
-    let context = seed.context(StepKind::Promote).await;
-    let record = steps::bind_source(&context, &ours, None)
-        .await
-        .expect("bound");
-    seed::set_requested(&ours, &seed.bench.token, true)
-        .await
-        .expect("recorded");
+    let record = seed.request().await;
     let standby = seed.bench.target.session().await;
     until("the standby has the record", || async {
         let found = seed::read(&standby, &seed.bench.token).await.expect("read");
@@ -127,13 +109,8 @@ async fn an_abort_between_promotion_and_conversion_removes_the_copies() {
 async fn an_abort_does_not_touch_a_standby_that_took_the_place_of_the_source() {
     let mut seed = SeedBench::new("seedsuccessor").await;
     seed.open_capture().await;
-    let ours = seed.bench.ours(&seed.bench.source).await;
     let context = seed.context(StepKind::Promote).await;
-    let bound = steps::bind_source(&context, &ours, None).await;
-    let record = bound.expect("bound");
-    seed::set_requested(&ours, &seed.bench.token, true)
-        .await
-        .expect("recorded");
+    let record = seed.request().await;
     let app = seed.bench.source.session().await;
     let released = "insert into shardwright.away values ('other', '{}', 1)";
     app.batch_execute(released).await.expect("planted");

@@ -19,9 +19,7 @@ async fn the_next_agent_releases_a_source_that_no_promotion_needs() {
     seed.open_capture().await;
     let context = seed.context(StepKind::Promote).await;
     let ours = seed.bench.ours(&seed.bench.source).await;
-    steps::bind_source(&context, &ours, None)
-        .await
-        .expect("bound");
+    seed.bind().await;
     assert_eq!(seed.register(&seed.bench.source).await, Register::Bound(1));
     steps::unbind_unless_requested(&context)
         .await
@@ -30,9 +28,7 @@ async fn the_next_agent_releases_a_source_that_no_promotion_needs() {
     let record = seed::read(&ours, &seed.bench.token).await.expect("read");
     assert_eq!(record, None);
     // An agent that died between the two writes of a release left the register bound and no record.
-    steps::bind_source(&context, &ours, None)
-        .await
-        .expect("bound");
+    seed.bind().await;
     seed::delete(&ours, &seed.bench.token)
         .await
         .expect("deleted");
@@ -48,13 +44,7 @@ async fn a_requested_promotion_keeps_the_source_bound_and_is_completed_by_the_ne
     let mut seed = SeedBench::new("seededrequested").await;
     seed.open_capture().await;
     let context = seed.context(StepKind::Promote).await;
-    let ours = seed.bench.ours(&seed.bench.source).await;
-    let record = steps::bind_source(&context, &ours, None)
-        .await
-        .expect("bound");
-    seed::set_requested(&ours, &seed.bench.token, true)
-        .await
-        .expect("recorded");
+    let record = seed.request().await;
     steps::unbind_unless_requested(&context)
         .await
         .expect("kept");
@@ -99,14 +89,7 @@ async fn a_take_over_needs_no_session_on_a_server_that_was_promoted_meanwhile() 
 async fn a_failover_of_a_bound_source_closes_it_until_the_next_agent() {
     let mut seed = SeedBench::new("seededfailover").await;
     seed.open_capture().await;
-    let context = seed.context(StepKind::Promote).await;
-    let ours = seed.bench.ours(&seed.bench.source).await;
-    steps::bind_source(&context, &ours, None)
-        .await
-        .expect("bound");
-    seed::set_requested(&ours, &seed.bench.token, true)
-        .await
-        .expect("recorded");
+    seed.request().await;
     let standby = seed.bench.target.session().await;
     until("the standby has the record", || async {
         let found = seed::read(&standby, &seed.bench.token).await.expect("read");
@@ -150,14 +133,7 @@ async fn a_standby_that_was_promoted_before_it_had_the_record_is_refused() {
         standby.query_one(read, &[]).await.expect("read").get(0)
     })
     .await;
-    let context = seed.context(StepKind::Promote).await;
-    let ours = seed.bench.ours(&seed.bench.source).await;
-    steps::bind_source(&context, &ours, None)
-        .await
-        .expect("bound");
-    seed::set_requested(&ours, &seed.bench.token, true)
-        .await
-        .expect("recorded");
+    seed.request().await;
     let cluster = seed.bench.target.cluster.clone();
     tokio::task::spawn_blocking(move || cluster.promote())
         .await

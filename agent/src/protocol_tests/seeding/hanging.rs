@@ -81,12 +81,7 @@ async fn a_promotion_that_does_not_end_blocks_no_write_of_the_source_and_ends_la
     let ours = seed.bench.ours(&seed.bench.source).await;
     let sequence = "create sequence public.n start 5000";
     ours.batch_execute(sequence).await.expect("created");
-    let context = seed.context(StepKind::Promote).await;
-    let record = steps::bind_source(&context, &ours, None).await;
-    let record = record.expect("bound");
-    seed::set_requested(&ours, &seed.bench.token, true)
-        .await
-        .expect("recorded");
+    let record = seed.request().await;
     let standby = seed.bench.target.session().await;
     until("the standby has the request", || async {
         let found = seed::read(&standby, &seed.bench.token).await.expect("read");
