@@ -201,7 +201,7 @@ mod tests {
         );
         assert_eq!(
             line(Some(100 * mib), 101 * mib),
-            "base backup: 101.0 MiB of 100.0 MiB (100 %), 10.1 MiB/s, about 0 s left"
+            "base backup: 101.0 MiB of 100.0 MiB (100 %), 10.0 MiB/s, about 0 s left"
         );
     }
 }

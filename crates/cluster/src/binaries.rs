@@ -63,14 +63,21 @@ impl Binaries {
         Self::search(DUMP, Some(major))
     }
 
-    /// Finds `pg_basebackup` for a server of version `major`: that of the same version, or else a newer one, which can
-    /// copy older servers.
+    /// Finds `pg_basebackup` of version `major`.
     ///
     /// # Errors
     /// [`ClusterError::BinariesMissing`] lists the searched folders.
     pub fn for_backup(major: u32) -> Result<Self, ClusterError> {
-        let same = Self::search(BACKUP, Some(major));
-        same.or_else(|missing| match Self::search(BACKUP, None) {
+        Self::search(BACKUP, Some(major))
+    }
+
+    /// Finds `pg_basebackup` of version `major` or, if there is none, a newer one. A newer one copies an older server, but
+    /// the connection that it writes for the standby has parameters that the older server does not know.
+    ///
+    /// # Errors
+    /// Those of [`Binaries::for_backup`].
+    pub(crate) fn for_backup_without_connection(major: u32) -> Result<Self, ClusterError> {
+        Self::for_backup(major).or_else(|missing| match Self::search(BACKUP, None) {
             Ok(newest) if newest.major > major => Ok(newest),
             Ok(_) | Err(_) => Err(missing),
         })

@@ -42,33 +42,60 @@ impl Cluster {
         slot: Option<&str>,
         options: Options,
     ) -> Result<Self, ClusterError> {
-        let file = self.password_file();
-        let password = std::fs::read_to_string(&file).map_err(ClusterError::io("read", &file))?;
-        let from = format!(
-            "host={} port={} user={SUPERUSER} application_name={name}",
-            self.host(),
-            self.port()
-        );
+        let password = self.password()?;
+        let from = self.connection(name);
         Self::create_with(options, |standby| {
             standby.write_files_beside_data(&password)?;
             let incomplete = standby.dir.join("data.begun");
-            let program = Binaries::for_backup(standby.binaries.major())?.path("pg_basebackup");
+            let programs = Binaries::for_backup_without_connection(standby.binaries.major())?;
+            let program = programs.path("pg_basebackup");
             let mut command = standby.account.command(&program, &standby.dir);
             command.env("PGPASSWORD", &password);
-            command
-                .arg("--dbname")
-                .arg(from)
-                .arg("--pgdata")
-                .arg(&incomplete);
-            command.args(["--write-recovery-conf", "--wal-method", "stream"]);
+            command.arg("--dbname").arg(&from);
+            command.arg("--pgdata").arg(&incomplete);
+            command.args(["--wal-method", "stream"]);
             command.args(["--checkpoint", "fast", "--no-sync"]);
             if let Some(slot) = slot {
                 command.args(["--create-slot", "--slot", slot]);
             }
             standby.run_to_success("pg_basebackup", command)?;
-            std::fs::rename(&incomplete, standby.data())
-                .map_err(ClusterError::io("rename", &incomplete))
+            let from = format!("{from} password={password}");
+            standby.become_standby(&incomplete, &from, slot)
         })
+    }
+
+    fn password(&self) -> Result<String, ClusterError> {
+        let file = self.password_file();
+        let text = std::fs::read_to_string(&file).map_err(ClusterError::io("read", &file))?;
+        Ok(text.trim().to_owned())
+    }
+
+    /// Returns the connection string by which the standby `name` connects to this server, without the password.
+    fn connection(&self, name: &str) -> String {
+        let (host, port) = (self.host(), self.port());
+        format!("host={host} port={port} user={SUPERUSER} application_name={name}")
+    }
+
+    /// Makes a copy of a server's files the data of this standby.
+    fn become_standby(
+        &self,
+        copy: &Path,
+        from: &str,
+        slot: Option<&str>,
+    ) -> Result<(), ClusterError> {
+        let slot = slot.map_or_else(String::new, |slot| format!("primary_slot_name = '{slot}'\n"));
+        for (name, text) in [
+            (
+                "postgresql.auto.conf",
+                format!("primary_conninfo = '{from}'\n{slot}"),
+            ),
+            ("standby.signal", String::new()),
+        ] {
+            let path = copy.join(name);
+            std::fs::write(&path, text).map_err(ClusterError::io("write", &path))?;
+            self.account.make_owner_of(&path)?;
+        }
+        std::fs::rename(copy, self.data()).map_err(ClusterError::io("rename", copy))
     }
 
     /// Does the same as [`Cluster::standby`] for this stopped server, by a copy of its files. It is for installations
@@ -78,33 +105,16 @@ impl Cluster {
     /// # Errors
     /// Those of [`Cluster::create`], or the error of `cp`.
     pub fn standby_by_files(&self, name: &str, options: Options) -> Result<Self, ClusterError> {
-        let file = self.password_file();
-        let password = std::fs::read_to_string(&file).map_err(ClusterError::io("read", &file))?;
-        let from = format!(
-            "host={} port={} user={SUPERUSER} dbname={SUPERUSER} application_name={name} password={}",
-            self.host(),
-            self.port(),
-            password.trim()
-        );
+        let password = self.password()?;
+        let from = self.connection(name);
         Self::create_with(options, |standby| {
             standby.write_files_beside_data(&password)?;
             let incomplete = standby.dir.join("data.begun");
             let mut command = standby.account.command(Path::new("cp"), &standby.dir);
             command.arg("--archive").arg(self.data()).arg(&incomplete);
             standby.run_to_success("cp", command)?;
-            for (name, text) in [
-                (
-                    "postgresql.auto.conf",
-                    format!("primary_conninfo = '{from}'\n"),
-                ),
-                ("standby.signal", String::new()),
-            ] {
-                let path = incomplete.join(name);
-                std::fs::write(&path, text).map_err(ClusterError::io("write", &path))?;
-                standby.account.make_owner_of(&path)?;
-            }
-            std::fs::rename(&incomplete, standby.data())
-                .map_err(ClusterError::io("rename", &incomplete))
+            let from = format!("{from} dbname={SUPERUSER} password={password}");
+            standby.become_standby(&incomplete, &from, None)
         })
     }
 
