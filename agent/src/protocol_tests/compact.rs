@@ -69,7 +69,7 @@ async fn is_written_by_its_rows(name: &str, more: &str) {
     assert_eq!(bench.assert_equal().await, 40);
     // A batch that keeps every change contains at most 4,000 of them, so five batches would write each row.
     let written = counted(&there).await;
-    let most = 40 * (4 + i64::try_from(by_age).expect("a short time"));
+    let most = 40 * (5 + i64::try_from(by_age).expect("a short time"));
     assert!(
         written < most,
         "{written} rows written, fewer than {most} expected"

@@ -83,7 +83,9 @@ impl Cluster {
         from: &str,
         slot: Option<&str>,
     ) -> Result<(), ClusterError> {
-        let slot = slot.map_or_else(String::new, |slot| format!("primary_slot_name = '{slot}'\n"));
+        let slot = slot.map_or_else(String::new, |slot| {
+            format!("primary_slot_name = '{slot}'\n")
+        });
         for (name, text) in [
             (
                 "postgresql.auto.conf",

@@ -1,6 +1,7 @@
 //! The result of each remedy: the finding no longer exists, and no other finding replaces it.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::process::Stdio;
 
 use futures::stream::{self, StreamExt};
@@ -39,7 +40,14 @@ async fn written(database: &Database, findings: &[Finding]) -> Script {
 
 /// Runs a script with psql, as an operator does. Returns the output of psql if it fails.
 async fn psql(database: &Database, script: &str) -> Result<(), String> {
-    let mut psql = Command::new(database.cluster.binaries().path("psql"));
+    // Some installations have servers only. Any version of psql runs the script.
+    let own = database.cluster.binaries().path("psql");
+    let program = if own.is_file() {
+        own
+    } else {
+        PathBuf::from("psql")
+    };
+    let mut psql = Command::new(program);
     for (name, value) in database.dsn().resolve().expect("resolved").variables() {
         psql.envs(value.map(|value| (name, value)));
     }
