@@ -136,8 +136,8 @@ struct StandbyArgs {
     /// Shell command that starts the new server and waits for it, instead of pg_ctl.
     #[arg(long, value_name = "COMMAND")]
     start_command: Option<String>,
-    /// The greatest rate of the copy, for example 100M (bytes per second).
-    #[arg(long, value_name = "RATE")]
+    /// The greatest rate of the copy per second: kilobytes, or with M megabytes, for example 100M.
+    #[arg(long, value_name = "RATE", value_parser = rate)]
     max_rate: Option<String>,
 }
 
@@ -163,6 +163,18 @@ impl StandbyArgs {
     }
 }
 
+/// Parses a rate as pg_basebackup does.
+fn rate(text: &str) -> Result<String, String> {
+    let number = text.trim_end_matches(['k', 'M']);
+    let is_rate = text.len() <= number.len() + 1 && number.parse::<f64>().is_ok_and(|n| n > 0.0);
+    match is_rate {
+        true => Ok(text.to_owned()),
+        false => {
+            Err("expected a number of kilobytes, or one with k or M, for example 100M".to_owned())
+        }
+    }
+}
+
 /// Parses a setting of a server.
 fn setting(text: &str) -> Result<(String, String), String> {
     let is_name = |name: &str| {
@@ -171,6 +183,9 @@ fn setting(text: &str) -> Result<(String, String), String> {
     };
     let parts = text.split_once('=').filter(|(name, _)| is_name(name));
     let (name, value) = parts.ok_or("expected NAME=VALUE, for example shared_buffers=4GB")?;
+    if value.contains(char::is_control) {
+        return Err("the value contains control characters".to_owned());
+    }
     Ok((name.to_owned(), value.to_owned()))
 }
 

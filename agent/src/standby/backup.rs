@@ -1,15 +1,16 @@
 //! The copy of the source by `pg_basebackup`.
 
 use std::convert::Infallible;
+use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use cluster::Binaries;
 use connect::Connected;
 use plans::render::bytes;
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use tokio::io::AsyncReadExt;
 use tokio::process::{Child, Command};
+use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 
 use super::directory::DataDirectory;
 use super::source::Source;
@@ -34,10 +35,9 @@ pub(super) async fn run(
     source: &Source,
     session: &Connected,
     slot: &str,
-    directory: &DataDirectory,
-    max_rate: Option<&str>,
+    command: BackupCommand<'_>,
 ) -> Result<(), StandbyError> {
-    let mut child = spawn(source, slot, directory, max_rate)?;
+    let mut child = command.spawn(source, slot)?;
     let mut stderr = child.stderr.take();
     let read = async {
         let mut messages = String::new();
@@ -61,25 +61,36 @@ pub(super) async fn run(
         progress("the copy is complete");
         return Ok(());
     }
+    let hint = if messages.contains("pg_hba.conf") {
+        HINT
+    } else {
+        ""
+    };
     Err(StandbyError::new(
         format!(
             "shard {}: pg_basebackup failed ({status}): {}",
             source.name,
             messages.trim()
         ),
-        HINT,
+        hint,
     ))
 }
 
-/// Waits until a user or the service manager ends this program.
-async fn interrupted() {
-    use tokio::signal::unix::{SignalKind, signal};
-    match signal(SignalKind::terminate()) {
-        Ok(mut terminate) => tokio::select! {
-            _ = terminate.recv() => {}
-            _ = tokio::signal::ctrl_c() => {}
-        },
-        Err(_) => drop(tokio::signal::ctrl_c().await),
+/// Waits until a user, a closed terminal or the service manager ends this program. From the first call on, these signals
+/// end nothing else.
+pub(super) async fn interrupted() {
+    let [mut terminate, mut hang_up] =
+        [SignalKind::terminate(), SignalKind::hangup()].map(|kind| signal(kind).ok());
+    let wait = |signal: Option<Signals>| async move {
+        match signal {
+            Some(mut signal) => drop(signal.recv().await),
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        () = wait(terminate.take()) => {}
+        () = wait(hang_up.take()) => {}
+        _ = tokio::signal::ctrl_c() => {}
     }
 }
 
@@ -101,45 +112,43 @@ async fn end(child: &mut Child) {
     }
 }
 
-/// Starts `pg_basebackup` as the leader of a process group.
-fn spawn(
-    source: &Source,
-    slot: &str,
-    directory: &DataDirectory,
-    max_rate: Option<&str>,
-) -> Result<Child, StandbyError> {
-    let program = Binaries::for_backup(source.major)
-        .map_err(|error| StandbyError::new(error.to_string(), error.hint().unwrap_or_default()))?
-        .path("pg_basebackup");
-    let resolved = source
-        .dsn
-        .resolve()
-        .map_err(|error| StandbyError::new(error.to_string(), error.hint().unwrap_or_default()))?;
-    let mut command = Command::new(&program);
-    for (name, value) in resolved.variables() {
-        match value {
-            Some(value) => command.env(name, value),
-            None => command.env_remove(name),
-        };
+/// How `pg_basebackup` is started.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BackupCommand<'a> {
+    pub(super) program: &'a Path,
+    pub(super) directory: &'a DataDirectory,
+    pub(super) max_rate: Option<&'a str>,
+}
+
+impl BackupCommand<'_> {
+    /// Starts `pg_basebackup` as the leader of a process group.
+    fn spawn(self, source: &Source, slot: &str) -> Result<Child, StandbyError> {
+        let resolved = source.dsn.resolve().map_err(|error| {
+            StandbyError::new(error.to_string(), error.hint().unwrap_or_default())
+        })?;
+        let mut command = Command::new(self.program);
+        for (name, value) in resolved.variables() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        command
+            .env("PGAPPNAME", slot)
+            .env("LC_ALL", "C")
+            .arg("--pgdata")
+            .arg(self.directory.path())
+            .args(["--slot", slot, "--write-recovery-conf", "--no-password"])
+            .args(["--wal-method", "stream", "--checkpoint", "fast"])
+            .args(self.max_rate.map(|rate| format!("--max-rate={rate}")))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .kill_on_drop(true);
+        let action = format!("start {}", self.program.display());
+        command.spawn().map_err(StandbyError::io(&action, ""))
     }
-    command
-        .env("PGAPPNAME", slot)
-        .env("LC_ALL", "C")
-        .arg("--pgdata")
-        .arg(directory.path())
-        .args(["--slot", slot, "--write-recovery-conf", "--no-password"])
-        .args(["--wal-method", "stream", "--checkpoint", "fast"])
-        .args(max_rate.map(|rate| format!("--max-rate={rate}")))
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .process_group(0)
-        .kill_on_drop(true);
-    let started = command.spawn();
-    started.map_err(StandbyError::io(
-        &format!("start {}", program.display()),
-        "",
-    ))
 }
 
 /// Writes lines about the progress until it is dropped.

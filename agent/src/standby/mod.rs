@@ -1,7 +1,8 @@
 //! Creates a physical standby of a shard on this machine, and registers it as a shard, for a move that is seeded from it.
 //!
 //! Order:
-//! 1. Checks that create nothing: the data directory, the names, the programs, the disk, the source.
+//! 1. Checks that create nothing: the data directory, the names, the source, the disk, the programs, and that no server
+//!    answers at the connection string yet. Then the directory is locked.
 //! 2. The controller records a physical replication slot, and the slot is created on the source. While a session with
 //!    the slot's name exists there, `cleanup` keeps the slot.
 //! 3. `pg_basebackup` copies the server into the data directory.
@@ -24,7 +25,8 @@ use plans::fleet::NewStandby;
 use plans::id::ShardName;
 
 use crate::controller::Controller;
-use directory::DataDirectory;
+use backup::BackupCommand;
+use directory::{DataDirectory, FreeDirectory};
 pub use error::StandbyError;
 use server::StandbyServer;
 use source::Source;
@@ -53,7 +55,7 @@ pub struct NewStandbyServer {
 /// # Errors
 /// [`StandbyError`]. Its hint says what exists afterwards.
 pub async fn create(new: &NewStandbyServer, controller: &Controller) -> Result<(), StandbyError> {
-    let directory = DataDirectory::check(&new.data_dir)?;
+    let free = FreeDirectory::check(&new.data_dir)?;
     let dsn = parse_dsn(&new.dsn)?;
     if controller.shard(&new.name).await?.is_some() {
         return Err(StandbyError::new(
@@ -68,37 +70,25 @@ pub async fn create(new: &NewStandbyServer, controller: &Controller) -> Result<(
             "`shardwright shard list` shows the registered shards",
         )
     })?;
-    let source = Source::open(&registered).await?;
-    directory.check_space(source.bytes)?;
-    let server = StandbyServer::of(new, &dsn, source.major)?;
-    let record = NewStandby {
-        name: new.name.clone(),
-        source: new.source.clone(),
+    let source = Source::open(&registered, new).await?;
+    free.check_space(source.bytes)?;
+    let server = StandbyServer::of(new, &dsn, &source).await?;
+    let directory = free.claim()?;
+    let slot = match copy(new, controller, &source, &server, &directory).await {
+        Ok(slot) => slot,
+        Err((error, slot)) => return Err(undo(error, &source, slot.as_deref(), &directory).await),
     };
-    let slot = controller.record_standby_slot(&record).await?.slot;
-    let session = source.create_slot(&slot).await?;
-    let rate = new.max_rate.as_deref();
-    let copied = backup::run(&source, &session, &slot, &directory, rate).await;
-    let prepared = copied.and_then(|()| server.prepare(&directory));
-    if let Err(error) = prepared {
-        return Err(undo(error, &source, &slot, &directory).await);
+    server.prepare(&directory, &slot)?;
+    // From the copy on, this process catches the signals that end it.
+    tokio::select! {
+        started = server.start_and_wait(&directory, &source, &slot) => started?,
+        () = backup::interrupted() => return Err(server.stays("the command was interrupted", &slot)),
     }
-    server.start(&directory).await?;
-    server
-        .wait_until_it_streams(&source, &session, &slot)
-        .await?;
-    controller
-        .add_shard(&new.name, &new.dsn)
-        .await
-        .map_err(|error| {
-            StandbyError::new(
-                format!("the standby runs and streams, but it is not registered: {error}"),
-                format!(
-                    "register it: `shardwright shard add {} --dsn '{}'`",
-                    new.name, new.dsn
-                ),
-            )
-        })?;
+    let added = controller.add_shard(&new.name, &new.dsn).await;
+    added.map_err(|error| {
+        let why = format!("the standby streams, but it is not registered: {error}");
+        server.stays(&why, &slot)
+    })?;
     progress(&format!(
         "shard {} is registered; `shardwright plan split MAP --source {} --into … --seed standby` promotes it",
         new.name, new.source
@@ -106,23 +96,54 @@ pub async fn create(new: &NewStandbyServer, controller: &Controller) -> Result<(
     Ok(())
 }
 
+/// Creates the slot and copies the server. Returns the slot; after an error the slot that may exist.
+async fn copy(
+    new: &NewStandbyServer,
+    controller: &Controller,
+    source: &Source,
+    server: &StandbyServer<'_>,
+    directory: &DataDirectory,
+) -> Result<String, (StandbyError, Option<String>)> {
+    let record = NewStandby {
+        name: new.name.clone(),
+        source: new.source.clone(),
+    };
+    let recorded = controller.record_standby_slot(&record).await;
+    let slot = recorded.map_err(|error| (error.into(), None))?.slot;
+    let command = BackupCommand {
+        program: &server.pg_basebackup,
+        directory,
+        max_rate: new.max_rate.as_deref(),
+    };
+    let copied = match source.create_slot(&slot).await {
+        Ok(session) => backup::run(source, &session, &slot, command).await,
+        Err(error) => Err(error),
+    };
+    match copied {
+        Ok(()) => Ok(slot),
+        Err(error) => Err((error, Some(slot))),
+    }
+}
+
 /// Removes the slot and the copied files. Returns the error, with a hint what could not be removed.
 async fn undo(
     error: StandbyError,
     source: &Source,
-    slot: &str,
+    slot: Option<&str>,
     directory: &DataDirectory,
 ) -> StandbyError {
     let mut left = Vec::new();
-    if let Err(why) = directory.empty() {
+    if let Err(why) = directory.remove_copy() {
         left.push(format!(
             "the copied files in {} ({why})",
             directory.path().display()
         ));
     }
-    if let Err(why) = source.drop_slot(slot).await {
+    if let Some(slot) = slot
+        && let Err(why) = source.drop_slot(slot).await
+    {
         left.push(format!(
-            "replication slot {slot} on shard {}, which `shardwright cleanup` finds ({why})",
+            "replication slot {slot} on shard {}, which `shardwright cleanup --apply` drops ({why})",
             source.name
         ));
     }

@@ -1,19 +1,18 @@
-//! The new server: its settings, its start, and its stream.
+//! The new server: its programs, its settings, its start, and its stream.
 
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use cluster::Binaries;
-use connect::{Connected, Dsn, Session, connect};
+use cluster::{Binaries, ClusterError};
+use connect::{Connected, Dsn};
 use plans::render::bytes;
-use plans::sql::quote_literal;
 use tokio::process::Command;
 
 use super::backup::INTERVAL;
 use super::directory::DataDirectory;
-use super::source::Source;
+use super::source::{Source, open_session};
 use super::{NewStandbyServer, StandbyError, progress};
 use crate::error::WithIntent;
 use crate::shard::identity;
@@ -22,178 +21,284 @@ use crate::shard::identity;
 const SETTINGS: &str = "postgresql.auto.conf";
 /// The file of settings that a server needs in its data directory, unless its command names another one.
 const CONFIGURATION: &str = "postgresql.conf";
+/// Settings that the command sets itself.
+const OWN_SETTINGS: [&str; 4] = [
+    "port",
+    "primary_conninfo",
+    "primary_slot_name",
+    "data_directory",
+];
 /// The server's own messages until it opens its log.
 const START_LOG: &str = "start.log";
 /// How long `pg_ctl` waits until the server is consistent, in seconds.
 const START_LIMIT: &str = "3600";
 /// How long the server may take until it streams.
 const STREAM_LIMIT: Duration = Duration::from_secs(300);
-/// Whether the standby uses the slot, and how far the source is ahead of what the standby has received.
+/// The slot from which a standby streams.
+const OWN_SLOT: &str = "select pg_catalog.current_setting('primary_slot_name')";
+/// Whether the standby uses the slot, whether the slot has lost log, and how far the source is ahead of what the standby
+/// has received.
 const SLOT_STATE: &str = "
-    select active, coalesce(pg_catalog.pg_wal_lsn_diff(pg_catalog.pg_current_wal_lsn(), restart_lsn), 0)::bigint
+    select active, wal_status = 'lost',
+           coalesce(pg_catalog.pg_wal_lsn_diff(pg_catalog.pg_current_wal_lsn(), restart_lsn), 0)::bigint
     from pg_catalog.pg_replication_slots where slot_name = $1";
 
-/// How the server is started and reached.
+/// How the server is created, started and reached.
 #[derive(Debug)]
 pub(super) struct StandbyServer<'a> {
     new: &'a NewStandbyServer,
     dsn: &'a Dsn,
-    port: String,
+    port: u16,
+    pub(super) pg_basebackup: PathBuf,
     /// `pg_ctl`; `None`: the user's command starts the server.
     pg_ctl: Option<PathBuf>,
 }
 
 impl<'a> StandbyServer<'a> {
-    /// Finds what the start needs.
-    pub(super) fn of(
+    /// Checks the connection string and the settings, and finds the programs.
+    pub(super) async fn of(
         new: &'a NewStandbyServer,
         dsn: &'a Dsn,
-        major: u32,
+        source: &Source,
     ) -> Result<Self, StandbyError> {
-        let (_, port, _) = dsn.place().ok_or_else(|| {
-            StandbyError::new(
-                "the connection string of the standby names no host",
-                "name the host and port by which agents reach the new server",
-            )
-        })?;
-        let pg_ctl = match &new.start_command {
-            Some(_) => None,
-            None => Some(
-                Binaries::find(Some(major))
-                    .map_err(|error| {
-                        StandbyError::new(
-                            error.to_string(),
-                            "install the server programs of the source's version, or give --start-command",
-                        )
-                    })?
-                    .path("pg_ctl"),
-            ),
-        };
+        let is_own =
+            |(name, _): &&(String, String)| OWN_SETTINGS.contains(&&name.to_lowercase()[..]);
+        if let Some((name, _)) = new.settings.iter().find(is_own) {
+            return Err(StandbyError::new(
+                format!("--set {name}: the command sets it itself"),
+                "the port of the server is that of --dsn",
+            ));
+        }
         // A secret that cannot be read is found before the copy.
-        dsn.resolve().map_err(|error| {
+        let resolved = dsn.resolve().map_err(|error| {
             StandbyError::new(
                 format!("the connection string of the standby: {error}"),
                 error.hint().unwrap_or_default(),
             )
         })?;
-        Ok(Self {
+        let [host] = &resolved.hosts[..] else {
+            return Err(StandbyError::new(
+                "the connection string of the standby names several hosts",
+                "name the one host of the new server",
+            ));
+        };
+        let database = source.dsn.resolve().map(|source| source.dbname);
+        if database.is_ok_and(|database| database != resolved.dbname) {
+            return Err(StandbyError::new(
+                format!(
+                    "the connection string of the standby leads to database {}, and not to that of shard {}",
+                    resolved.dbname, source.name
+                ),
+                "name the same database: a standby has all databases of its source",
+            ));
+        }
+        let missing = |error: ClusterError| {
+            StandbyError::new(error.to_string(), error.hint().unwrap_or_default())
+        };
+        let pg_ctl = match &new.start_command {
+            Some(_) => None,
+            None => Some(
+                Binaries::find(Some(source.major))
+                    .map_err(missing)?
+                    .path("pg_ctl"),
+            ),
+        };
+        let backup = Binaries::for_backup(source.major).map_err(missing)?;
+        let server = Self {
             new,
             dsn,
-            port,
+            port: host.port,
+            pg_basebackup: backup.path("pg_basebackup"),
             pg_ctl,
-        })
+        };
+        server.refuse_running_server().await?;
+        Ok(server)
+    }
+
+    /// Fails if a server answers at the connection string: the new one does not exist yet.
+    async fn refuse_running_server(&self) -> Result<(), StandbyError> {
+        match self.session().await {
+            Err(_) => Ok(()),
+            Ok(_) => Err(StandbyError::new(
+                format!("a server answers at {} already", self.dsn.server()),
+                "name a host and port at which only the new server will be",
+            )),
+        }
+    }
+
+    async fn session(&self) -> Result<Connected, StandbyError> {
+        open_session(self.dsn, self.new.name.as_str(), "shardwright standby").await
     }
 
     /// Writes the settings of the standby.
-    pub(super) fn prepare(&self, directory: &DataDirectory) -> Result<(), StandbyError> {
+    pub(super) fn prepare(
+        &self,
+        directory: &DataDirectory,
+        slot: &str,
+    ) -> Result<(), StandbyError> {
         let configuration = directory.path().join(CONFIGURATION);
         if self.pg_ctl.is_some() && !configuration.exists() {
-            return Err(StandbyError::new(
-                format!(
-                    "the copy has no {CONFIGURATION}: the source keeps its configuration outside of its data directory"
-                ),
-                "create the configuration of the new server where its packages expect it, and give --start-command, for example `pg_ctlcluster 15 shard_b start`",
-            ));
+            let why = format!(
+                "the copy has no {CONFIGURATION}: the source keeps its configuration outside of its data directory"
+            );
+            return Err(self.stays(&why, slot));
         }
         let path = directory.path().join(SETTINGS);
-        let port = ("port".to_owned(), self.port.clone());
+        let port = ("port".to_owned(), self.port.to_string());
         let settings = std::iter::once(&port).chain(&self.new.settings);
         let lines: String = settings
-            .map(|(name, value)| format!("{name} = {}\n", quote_literal(value)))
+            .map(|(name, value)| format!("{name} = {}\n", quote_setting(value)))
             .collect();
-        let action = format!("write {}", path.display());
         let file = std::fs::OpenOptions::new().append(true).open(&path);
-        file.and_then(|mut file| file.write_all(lines.as_bytes()))
-            .map_err(StandbyError::io(&action, ""))
+        let written = file.and_then(|mut file| file.write_all(lines.as_bytes()));
+        written.map_err(|error| {
+            self.stays(
+                &format!("could not write {}: {error}", path.display()),
+                slot,
+            )
+        })
+    }
+
+    /// Starts the server, and waits until it streams from the slot.
+    pub(super) async fn start_and_wait(
+        &self,
+        directory: &DataDirectory,
+        source: &Source,
+        slot: &str,
+    ) -> Result<(), StandbyError> {
+        // The session that created the slot may have been lost during the copy.
+        let session = source.session(slot).await;
+        self.start(directory, slot).await?;
+        self.wait_until_it_streams(source, session.ok(), slot)
+            .await?;
+        self.check_identity(source, slot).await
     }
 
     /// Starts the server, and waits until it is consistent.
-    pub(super) async fn start(&self, directory: &DataDirectory) -> Result<(), StandbyError> {
+    async fn start(&self, directory: &DataDirectory, slot: &str) -> Result<(), StandbyError> {
         progress("starting the standby");
         let log = directory.path().join(START_LOG);
-        let mut command = match (&self.pg_ctl, &self.new.start_command) {
+        let (mut command, log) = match (&self.pg_ctl, &self.new.start_command) {
             (Some(pg_ctl), _) => {
                 let mut command = Command::new(pg_ctl);
                 command.arg("--pgdata").arg(directory.path());
                 command.arg("--log").arg(&log);
                 command.args(["--wait", "--timeout", START_LIMIT, "--silent", "start"]);
-                command
+                (command, log.display().to_string())
             }
             (None, text) => {
                 let mut command = Command::new("sh");
                 command.arg("-c").arg(text.as_deref().unwrap_or_default());
-                command
+                (command, "the server's log".to_owned())
             }
         };
-        // The server inherits what is not closed.
         command.stdin(Stdio::null()).stdout(Stdio::null());
-        let status = command.status().await;
-        let status = status.map_err(StandbyError::io("start the server", ""))?;
-        if status.success() {
-            return Ok(());
-        }
-        Err(StandbyError::new(
-            format!("the standby did not start ({status})"),
-            format!(
-                "{} or the server's log has the reason; the copy is complete and stays: start the server, then `shardwright shard add {} --dsn '{}'`",
-                log.display(),
-                self.new.name,
-                self.new.dsn
-            ),
-        ))
+        let why = match command.status().await {
+            Ok(status) if status.success() => return Ok(()),
+            Ok(status) => format!("the start of the standby failed ({status}); see {log}"),
+            Err(error) => format!("could not run the start of the standby: {error}"),
+        };
+        Err(self.stays(&why, slot))
     }
 
-    /// Waits until the standby streams from the slot, and checks that it is a standby of this source.
-    pub(super) async fn wait_until_it_streams(
+    /// Waits until a standby streams from the slot.
+    async fn wait_until_it_streams(
         &self,
         source: &Source,
-        session: &Connected,
+        mut session: Option<Connected>,
         slot: &str,
     ) -> Result<(), StandbyError> {
         let began = Instant::now();
         while began.elapsed() < STREAM_LIMIT {
-            let state = session.query_opt(SLOT_STATE, &[&slot]).await;
-            let state = state.at(format_args!("shard {}: observing the slot", source.name))?;
-            if let Some(row) = state.filter(|row| row.get(0)) {
-                progress(&format!(
-                    "the standby streams; it is {} behind",
-                    bytes(row.get(1))
-                ));
-                return self.check_identity(source).await;
+            let known = match session.take() {
+                Some(session) => Some(session),
+                None => source.session(slot).await.ok(),
+            };
+            // A lost session is opened again.
+            if let Some(known) = known
+                && let Ok(state) = known.query_opt(SLOT_STATE, &[&slot]).await
+            {
+                match state.map(|row| (row.get(0), row.get::<_, Option<bool>>(1), row.get(2))) {
+                    Some((true, _, behind)) => {
+                        progress(&format!(
+                            "the standby streams; it is {} behind",
+                            bytes(behind)
+                        ));
+                        return Ok(());
+                    }
+                    Some((_, Some(true), _)) | None => {
+                        return Err(StandbyError::new(
+                            format!(
+                                "replication slot {slot} of shard {} has lost log",
+                                source.name
+                            ),
+                            "stop the server, remove its files, and create the standby again; max_slot_wal_keep_size of the source limits the log of a slot",
+                        ));
+                    }
+                    Some(_) => session = Some(known),
+                }
             }
             tokio::time::sleep(INTERVAL).await;
         }
-        Err(self.stays(format!(
-            "the standby does not stream from replication slot {slot} of shard {}",
+        let why = format!(
+            "no server streams from replication slot {slot} of shard {} after {STREAM_LIMIT:?}",
             source.name
-        )))
+        );
+        Err(self.stays(&why, slot))
     }
 
-    /// Checks that the connection string leads to a standby of the source.
-    async fn check_identity(&self, source: &Source) -> Result<(), StandbyError> {
-        let session = Session::named("shardwright standby").on(format!("shard {}", self.new.name));
-        let session = connect(self.dsn, &session).await;
-        let session = session.map_err(|error| self.stays(error.to_string()))?;
-        let found = identity::read(&session).await;
-        let found = found.at(format_args!("shard {}: identifying it", self.new.name))?;
-        if found.standby && found.system == source.identity.system {
+    /// Checks that the connection string leads to the new standby, and to no other one.
+    async fn check_identity(&self, source: &Source, slot: &str) -> Result<(), StandbyError> {
+        let stays = |error: StandbyError| self.stays(&error.to_string(), slot);
+        let session = self.session().await.map_err(stays)?;
+        let action = format!("shard {}: identifying it", self.new.name);
+        let failed = |error: crate::error::StepError| self.stays(&error.to_string(), slot);
+        let found = identity::read(&session).await.at(&action).map_err(failed)?;
+        let own_slot = session.query_one(OWN_SLOT, &[]).await;
+        let own_slot = own_slot.at(&action).map_err(failed)?;
+        let is_new = own_slot.get::<_, Option<&str>>(0) == Some(slot);
+        let (system, database) = (&source.identity.system, &source.identity.database);
+        if found.standby && is_new && (&found.system, &found.database) == (system, database) {
             return Ok(());
         }
-        Err(self.stays(format!(
-            "{} is no standby of shard {}",
+        let why = format!(
+            "{} is not the new standby, or not the database of shard {}",
             self.dsn.server(),
             source.name
-        )))
+        );
+        Err(self.stays(&why, slot))
     }
 
-    /// Returns an error after which the server and its slot stay.
-    fn stays(&self, why: String) -> StandbyError {
+    /// Returns an error after which the copy and its slot stay.
+    pub(super) fn stays(&self, why: &str, slot: &str) -> StandbyError {
+        let Self { new, .. } = self;
         StandbyError::new(
             why,
             format!(
-                "the server runs and keeps its slot: correct the cause, then `shardwright shard add {} --dsn '{}'`; to give it up, stop the server, remove its files, and run `shardwright cleanup`",
-                self.new.name, self.new.dsn
+                "the copy in {} is complete and stays, with replication slot {slot} on shard {}, which `cleanup --apply` drops while no server streams from it. \
+                 Correct the cause, start the server if it does not run, then `shardwright shard add {} --dsn '{}'`. \
+                 To give it up: stop the server, remove its files, then `shardwright cleanup --apply`",
+                new.data_dir.display(),
+                new.source,
+                new.name,
+                new.dsn
             ),
         )
+    }
+}
+
+/// Returns a value as a string of a file of settings, in which a backslash begins an escape.
+fn quote_setting(value: &str) -> String {
+    format!("'{}'", value.replace('\\', "\\\\").replace('\'', "''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_is_quoted_as_a_file_of_settings_requires() {
+        assert_eq!(quote_setting("4GB"), "'4GB'");
+        assert_eq!(quote_setting(r"cp '%p' C:\x"), r"'cp ''%p'' C:\\x'");
     }
 }

@@ -9,6 +9,7 @@ use super::dispatch::shard_ref;
 use super::reconcile::{WORK, store_older};
 use super::seeding::is_copy;
 use super::shards::invalid_error;
+use super::standby_slots::needed_slots;
 use super::{ControlError, Controller, clock};
 use crate::store::ShardRecord;
 use plans::fleet::ShardRef;
@@ -91,6 +92,8 @@ impl Controller {
             }
         }
         let mut report = CleanupReport::default();
+        // Read before the inspection: a slot that is recorded later may not exist yet.
+        let recorded = self.inner.store.standby_slots().await?;
         let mut inventories: Vec<Inventory> = Vec::new();
         let mut reached: Vec<ShardRef> = Vec::new();
         for shard in &shards {
@@ -129,7 +132,8 @@ impl Controller {
             self.audit(actor, "fleet.swept", "fleet".to_owned(), data)
                 .await?;
             self.sweep(tasks, &mut report).await;
-            self.forget_dropped_slots(&input, &inventories).await?;
+            self.forget_dropped_slots(&recorded, &input, &inventories)
+                .await?;
         }
         Ok(report)
     }
@@ -196,12 +200,14 @@ impl Controller {
         let unfinished_ids = unfinished
             .iter()
             .map(|snapshot| snapshot.migration.id.clone());
-        let slots = self.inner.store.standby_slots().await?.into_iter();
-        let shards = self.inner.store.shards().await?.into_iter();
-        let standbys = shards.filter(ShardRecord::is_standby);
+        let slots = self.inner.store.standby_slots().await?;
+        let shards = self.inner.store.shards().await?;
         Ok(SweepInput {
-            standby_slots: slots.map(|slot| (slot.slot, slot.standby)).collect(),
-            standbys: standbys.map(|shard| shard.name).collect(),
+            needed_slots: needed_slots(&slots, &shards),
+            standby_slots: slots
+                .into_iter()
+                .map(|slot| (slot.slot, slot.standby))
+                .collect(),
             unfinished: unfinished_ids.collect(),
             maps: self.inner.store.maps().await?,
             owners: request.owners.clone(),

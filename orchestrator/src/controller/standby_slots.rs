@@ -5,11 +5,13 @@
 
 use super::shards::{check_name, invalid_error};
 use super::{ControlError, Controller};
+use crate::store::ShardRecord;
 use plans::fleet::{NewStandby, StandbySlot};
 use plans::inspection::inventory::{Inventory, ObjectKind};
 use plans::inspection::sweep::SweepInput;
 use plans::names::STANDBY_SLOT_PREFIX;
 use serde_json::json;
+use std::collections::BTreeSet;
 
 impl Controller {
     /// Records the slot of a standby that is to be created, under a new name.
@@ -47,14 +49,15 @@ impl Controller {
         Ok(slot)
     }
 
-    /// Removes the records of slots that do not exist any more on the shards in `inventories`, and whose standbys are not
-    /// registered.
+    /// Removes the records of those slots that do not exist any more on the shards in `inventories`, and that no registered
+    /// standby needs. The records must have been read before the inventories.
     pub(super) async fn forget_dropped_slots(
         &self,
+        recorded: &[StandbySlot],
         input: &SweepInput,
         inventories: &[Inventory],
     ) -> Result<(), ControlError> {
-        for recorded in self.inner.store.standby_slots().await? {
+        for recorded in recorded {
             let exists_on = |inventory: &Inventory| {
                 let mut objects = inventory.objects.iter();
                 objects.any(|it| it.kind == ObjectKind::Slot && it.name == recorded.slot)
@@ -62,10 +65,20 @@ impl Controller {
             let mut inventories = inventories.iter();
             let source = inventories.find(|inventory| inventory.shard == recorded.source);
             let is_dropped = source.is_some_and(|source| !exists_on(source));
-            if is_dropped && !input.standbys.contains(&recorded.standby) {
+            if is_dropped && !input.needed_slots.contains(&recorded.slot) {
                 self.inner.store.remove_standby_slot(&recorded.slot).await?;
             }
         }
         Ok(())
     }
+}
+
+/// Returns the slots from which registered standbys stream: that of the last attempt to create each of them.
+pub(super) fn needed_slots(slots: &[StandbySlot], shards: &[ShardRecord]) -> BTreeSet<String> {
+    let standbys = shards.iter().filter(|shard| shard.is_standby());
+    let last = standbys.filter_map(|shard| {
+        let mut attempts = slots.iter().filter(|slot| slot.standby == shard.name);
+        attempts.next_back()
+    });
+    last.map(|slot| slot.slot.clone()).collect()
 }

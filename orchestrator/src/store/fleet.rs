@@ -188,7 +188,7 @@ pub trait ShardStore: Send + Sync + std::fmt::Debug {
     /// Fails with [`StoreError::Exists`](super::StoreError::Exists) if a record of this slot exists.
     fn add_standby_slot<'a>(&'a self, slot: &'a StandbySlot) -> StoreFuture<'a, ()>;
 
-    /// Returns the recorded slots of standbys, ordered by their names.
+    /// Returns the recorded slots of standbys, in the order in which they were recorded.
     fn standby_slots(&self) -> StoreFuture<'_, Vec<StandbySlot>>;
 
     /// Removes the record of a slot that does not exist any more. Does nothing if there is no such record.

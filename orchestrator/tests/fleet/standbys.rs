@@ -20,6 +20,7 @@ struct Machine<'a> {
     stage: &'a Stage,
     folder: PathBuf,
     name: &'static str,
+    database: &'static str,
     port: u16,
 }
 
@@ -33,6 +34,7 @@ impl<'a> Machine<'a> {
             stage,
             folder,
             name,
+            database: "app",
             port: cluster::free_port().unwrap(),
         };
         let (user, group) = machine.account();
@@ -68,7 +70,7 @@ impl<'a> Machine<'a> {
         command.args(["standby", "create", self.name, "--source", "a"]);
         command
             .arg("--dsn")
-            .arg(self.stage.a.dsn_by(self.port, "app", "postgres"));
+            .arg(self.stage.a.dsn_by(self.port, self.database, "postgres"));
         command.arg("--data-dir").arg(self.data());
         command.arg("--controller").arg(self.stage.url());
         command.arg("--token-file").arg(self.folder.join("token"));
@@ -201,8 +203,7 @@ async fn an_interrupted_creation_leaves_nothing_and_a_killed_one_a_recorded_slot
     assert_eq!(child.wait().await.unwrap().code(), Some(1), "{text}");
     assert!(text.contains("nothing is left"), "{text}");
     assert_eq!(count(&stage.a, SLOTS).await, 0);
-    let rest = std::fs::read_dir(machine.data()).unwrap().count();
-    assert_eq!(rest, 0);
+    assert!(!machine.data().exists());
     // What nothing can undo. The copy ends when its session ends.
     machine.begin().await.kill().await.unwrap();
     sql(&stage.a, "app", END_OF_COPY).await;
@@ -211,26 +212,49 @@ async fn an_interrupted_creation_leaves_nothing_and_a_killed_one_a_recorded_slot
             decisions(&stage, &[]).await == [json!("remove")]
         })
         .await;
+    let (_, text) = machine.create(&[]).await;
+    assert!(text.contains("is not empty"), "{text}");
+    std::fs::remove_dir_all(machine.data()).unwrap();
+    // The next attempt has a slot of its own, and the first one is not needed.
     let names = "select slot_name::text from pg_replication_slots where slot_type = 'physical'";
     let row = session(&stage.a, "app").await.query_one(names, &[]).await;
     let name: String = row.unwrap().get(0);
+    let (status, text) = machine.create(&[]).await;
+    assert!(status.success(), "{text}");
     let other = "select pg_create_physical_replication_slot('shardwright_standby_of_another')";
     sql(&stage.a, "app", other).await;
-    let both = decisions(&stage, &["--apply", "--yes"]).await;
-    assert_eq!(both, [json!("remove"), json!("decide")]);
-    assert_eq!(count(&stage.a, SLOTS).await, 1);
+    let mut all = decisions(&stage, &["--apply", "--yes"]).await;
+    all.sort_by_key(Value::to_string);
+    assert_eq!(all, [json!("decide"), json!("keep"), json!("remove")]);
+    assert_eq!(count(&stage.a, SLOTS).await, 2);
     // The record went with the slot: what has its name now was created by someone else.
     decisions(&stage, &["--apply", "--yes"]).await;
     let again = format!("select pg_create_physical_replication_slot('{name}')");
     sql(&stage.a, "app", &again).await;
-    let both = decisions(&stage, &["--apply", "--yes"]).await;
-    assert_eq!(both, [json!("decide"), json!("decide")]);
+    let mut all = decisions(&stage, &["--apply", "--yes"]).await;
+    all.sort_by_key(Value::to_string);
+    assert_eq!(all, [json!("decide"), json!("decide"), json!("keep")]);
 }
 
 #[tokio::test]
 async fn what_can_be_known_is_refused_before_anything_is_created() {
     let stage = Stage::new("standby_refused").await;
-    let machine = Machine::new(&stage, "c");
+    let mut machine = Machine::new(&stage, "c");
+    let free = std::mem::replace(&mut machine.port, stage.a.port());
+    let (_, text) = machine.create(&[]).await;
+    assert!(text.contains("answers at"), "{text}");
+    machine.port = free;
+    machine.database = "postgres";
+    let (_, text) = machine.create(&[]).await;
+    assert!(text.contains("leads to database postgres"), "{text}");
+    machine.database = "app";
+    for (option, expected) in [
+        ("no_such=1", "no setting no_such"),
+        ("port=1", "sets it itself"),
+    ] {
+        let (_, text) = machine.create(&["--set", option]).await;
+        assert!(text.contains(expected), "{text}");
+    }
     let refused = |options: &'static [&'static str]| {
         let machine = &machine;
         async move {
@@ -240,7 +264,12 @@ async fn what_can_be_known_is_refused_before_anything_is_created() {
         }
     };
     let file = machine.data().join("of_others");
+    assert!(!machine.data().exists());
     std::fs::create_dir(machine.data()).unwrap();
+    let text = refused(&[]).await;
+    assert!(text.contains("another account owns"), "{text}");
+    let (user, group) = machine.account();
+    std::os::unix::fs::chown(machine.data(), Some(user), Some(group)).unwrap();
     std::fs::write(&file, "").unwrap();
     let text = refused(&[]).await;
     assert!(text.contains("is not empty"), "{text}");

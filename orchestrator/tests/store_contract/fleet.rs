@@ -56,17 +56,17 @@ async fn slots_of_standbys_are_recorded_once(store: &dyn Store) {
         standby: standby.into(),
         source: "a".into(),
     };
-    let (first, second) = (slot("s1", "b"), slot("s2", "b"));
-    store.add_standby_slot(&second).await.unwrap();
+    let (first, second) = (slot("s2", "b"), slot("s1", "b"));
     store.add_standby_slot(&first).await.unwrap();
+    store.add_standby_slot(&second).await.unwrap();
     let error = store.add_standby_slot(&slot("s1", "c")).await.unwrap_err();
     assert_eq!(error.to_string(), "standby slot s1 exists already");
     let recorded = store.standby_slots().await.unwrap();
-    assert_eq!(recorded, [first, second.clone()]);
+    assert_eq!(recorded, [first.clone(), second]);
     for _ in 0..2 {
         store.remove_standby_slot("s1").await.unwrap();
         let recorded = store.standby_slots().await.unwrap();
-        assert_eq!(recorded, std::slice::from_ref(&second));
+        assert_eq!(recorded, std::slice::from_ref(&first));
     }
 }
 

@@ -62,8 +62,8 @@ pub struct SweepInput {
     /// For each slot that this control store recorded before `standby create` created it: the shard that streams from it,
     /// or is going to.
     pub standby_slots: BTreeMap<String, ShardName>,
-    /// The registered shards that are standbys.
-    pub standbys: BTreeSet<ShardName>,
+    /// Of these the slots from which registered standbys stream.
+    pub needed_slots: BTreeSet<String>,
 }
 
 /// The sweeps of an agent on one shard, in this order.

@@ -13,7 +13,6 @@ use plans::fleet::StandbySlot;
 use plans::id::{MapName, MapVersion, MigrationId, ShardName};
 use plans::inspection::inventory::ObservedServer;
 use plans::shard_map::ShardMap;
-use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 impl MemoryState {
@@ -237,22 +236,26 @@ impl ShardStore for MemoryStore {
     }
 
     fn add_standby_slot<'a>(&'a self, slot: &'a StandbySlot) -> StoreFuture<'a, ()> {
-        self.write(|state| match state.standby_slots.entry(slot.slot.clone()) {
-            Entry::Occupied(_) => Err(exists_error("standby slot", &slot.slot)),
-            Entry::Vacant(free) => {
-                free.insert(slot.clone());
-                Ok(())
+        self.write(|state| {
+            if state
+                .standby_slots
+                .iter()
+                .any(|known| known.slot == slot.slot)
+            {
+                return Err(exists_error("standby slot", &slot.slot));
             }
+            state.standby_slots.push(slot.clone());
+            Ok(())
         })
     }
 
     fn standby_slots(&self) -> StoreFuture<'_, Vec<StandbySlot>> {
-        self.run(|state| Ok(state.standby_slots.values().cloned().collect()))
+        self.run(|state| Ok(state.standby_slots.clone()))
     }
 
     fn remove_standby_slot<'a>(&'a self, slot: &'a str) -> StoreFuture<'a, ()> {
         self.write(|state| {
-            state.standby_slots.remove(slot);
+            state.standby_slots.retain(|known| known.slot != slot);
             Ok(())
         })
     }

@@ -35,8 +35,8 @@ pub(super) struct MemoryState {
     /// Commands with an idempotency key, with the time at which each began.
     pub(super) keyed_commands: BTreeMap<SecretDigest, (DateTime<Utc>, EarlierCommand)>,
     pub(super) servers: BTreeMap<i32, ObservedServer>,
-    /// The recorded slots of standbys by their names.
-    pub(super) standby_slots: BTreeMap<String, StandbySlot>,
+    /// The recorded slots of standbys, oldest first.
+    pub(super) standby_slots: Vec<StandbySlot>,
     /// For each hook and migration: the number of the last event of which the hook was notified, and the revision.
     pub(super) hooks: BTreeMap<String, BTreeMap<MigrationId, (i64, i64)>>,
     /// Sealed migrations with their maps, which are locked too.

@@ -166,10 +166,11 @@ impl PgStore {
     }
 
     async fn select_standby_slots(&self) -> Result<Vec<StandbySlot>, StoreError> {
-        let rows: Vec<(String, String, String)> =
-            sqlx::query_as("select slot, standby, source from standby_slot order by slot")
-                .fetch_all(&self.pool)
-                .await?;
+        let rows: Vec<(String, String, String)> = sqlx::query_as(
+            "select slot, standby, source from standby_slot order by created_at, slot",
+        )
+        .fetch_all(&self.pool)
+        .await?;
         let slots = rows.into_iter().map(|(slot, standby, source)| StandbySlot {
             slot,
             standby: ShardName(standby),

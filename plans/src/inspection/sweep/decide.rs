@@ -216,13 +216,15 @@ fn decide_standby_slot(input: &SweepInput, slot: &str, in_use: bool) -> (SweepVe
             SweepVerdict::Keep,
             "a standby streams from it, or is being created".to_owned(),
         ),
-        Some(standby) if input.standbys.contains(standby) => (
+        Some(standby) if input.needed_slots.contains(slot) => (
             SweepVerdict::Keep,
             format!("shard {standby} is a standby and streams from it, although not at the moment"),
         ),
         Some(standby) => (
             SweepVerdict::Remove,
-            format!("it retains log for shard {standby}, which is no registered standby"),
+            format!(
+                "it retains log for shard {standby}, which is no registered standby or streams from another slot"
+            ),
         ),
         None => (
             SweepVerdict::Decide,

@@ -329,7 +329,7 @@ fn the_slot_of_a_standby_goes_only_if_this_store_recorded_it_and_nothing_needs_i
     let recorded = recorded.map(|(slot, shard)| (slot.to_owned(), ShardName::from(shard)));
     let input = SweepInput {
         standby_slots: BTreeMap::from(recorded),
-        standbys: BTreeSet::from([ShardName::from("b")]),
+        needed_slots: BTreeSet::from(["registered".to_owned()]),
         ..own_store()
     };
     let [(leftovers, sweeps)] = decide_sweeps(&input, &[observed]).try_into().unwrap();
