@@ -79,7 +79,7 @@ pub(super) async fn run(
 /// Waits until a user, a closed terminal or the service manager ends this program. From the first call on, these signals
 /// end nothing else.
 pub(super) async fn interrupted() {
-    let [mut terminate, mut hang_up] =
+    let [terminate, hang_up] =
         [SignalKind::terminate(), SignalKind::hangup()].map(|kind| signal(kind).ok());
     let wait = |signal: Option<Signals>| async move {
         match signal {
@@ -88,8 +88,8 @@ pub(super) async fn interrupted() {
         }
     };
     tokio::select! {
-        () = wait(terminate.take()) => {}
-        () = wait(hang_up.take()) => {}
+        () = wait(terminate) => {}
+        () = wait(hang_up) => {}
         _ = tokio::signal::ctrl_c() => {}
     }
 }
