@@ -133,6 +133,15 @@ impl SeedBench {
         record
     }
 
+    /// Promotes the standby as an operator or a cluster manager does.
+    async fn promote_by_hand(&self) {
+        let cluster = self.bench.target.cluster.clone();
+        tokio::task::spawn_blocking(move || cluster.promote())
+            .await
+            .expect("joined")
+            .expect("promoted");
+    }
+
     async fn register(&self, database: &Database) -> Register {
         let session = database.session().await;
         Register::from_value(self.bench.register(&session).await)
@@ -311,11 +320,7 @@ async fn a_bound_source_takes_writes_and_its_promoted_copy_refuses_all_keys() {
             == 2
     })
     .await;
-    let cluster = seed.bench.target.cluster.clone();
-    tokio::task::spawn_blocking(move || cluster.promote())
-        .await
-        .expect("joined")
-        .expect("promoted");
+    seed.promote_by_hand().await;
     for key in [50, 150] {
         let insert = format!("insert into public.item values ({key}, 10, 'on the copy')");
         assert_eq!(state(standby.batch_execute(&insert).await), "SM002");

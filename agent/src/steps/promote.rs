@@ -37,6 +37,7 @@ use super::cutover::gate::check_identity;
 use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
 use crate::shard::database::Shard;
+use crate::shard::epoch::EpochToken;
 use crate::shard::seed::{self, SeedRecord};
 use crate::shard::standby_slot::{self, SlotState};
 use standby::SeededTarget;
@@ -79,7 +80,7 @@ pub(super) async fn run(context: &StepContext) -> Result<Promoted, StepError> {
     let converted = conversion::run(context, &target, &record, switch_point).await?;
     fail_point::hit("promote.converted").await?;
     binding::wait_for_standbys(context, &session).await?;
-    let unused_slot = drop_slot(&session, record.slot.as_deref()).await?;
+    let unused_slot = drop_slot(&session, &context.token(), record.slot.as_deref()).await?;
     Ok(Promoted {
         unused_slot,
         ..converted
@@ -88,7 +89,11 @@ pub(super) async fn run(context: &StepContext) -> Result<Promoted, StepError> {
 
 /// Drops the slot from which the standby streamed, if `standby create` created it: it would retain log without limit.
 /// Returns the slot if it stays for its owner.
-async fn drop_slot(source: &Connected, slot: Option<&str>) -> Result<Option<String>, StepError> {
+pub(super) async fn drop_slot(
+    source: &Connected,
+    token: &EpochToken,
+    slot: Option<&str>,
+) -> Result<Option<String>, StepError> {
     let Some(slot) = slot else {
         return Ok(None);
     };
@@ -96,7 +101,9 @@ async fn drop_slot(source: &Connected, slot: Option<&str>) -> Result<Option<Stri
         return Ok(Some(slot.to_owned()));
     }
     let what = format!("shard {}: dropping replication slot {slot}", source.name());
-    let state = standby_slot::drop_unused(source, slot).await.at(what)?;
+    let state = standby_slot::drop_unused_as_owner(source, token, slot)
+        .await
+        .at(what)?;
     Ok((state == SlotState::InUse).then(|| slot.to_owned()))
 }
 

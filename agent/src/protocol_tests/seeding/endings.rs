@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::{Database, SeedBench, until};
 use crate::shard::seed;
+use crate::steps;
 
 /// The number of objects of Shardwright in a database.
 const OBJECTS: &str = "
@@ -87,18 +88,23 @@ async fn an_abort_after_the_promotion_leaves_a_server_with_all_rows_and_without_
 async fn an_abort_between_promotion_and_conversion_removes_the_copies() {
     let mut seed = SeedBench::new("seedbetween").await;
     seed.open_capture().await;
-    let record = seed.request().await;
+    let ours = seed.bench.ours(&seed.bench.source).await;
+    let slot = "shardwright_standby_between";
+    let create = format!("select pg_create_physical_replication_slot('{slot}', true)");
+    ours.batch_execute(&create).await.expect("created");
+    let context = seed.context(StepKind::Promote).await;
+    let bound = steps::bind_source(&context, &ours, Some(slot.to_owned())).await;
+    let record = bound.expect("bound");
+    seed::set_requested(&ours, &seed.bench.token, true)
+        .await
+        .expect("recorded");
     let standby = seed.bench.target.session().await;
     until("the standby has the record", || async {
         let found = seed::read(&standby, &seed.bench.token).await.expect("read");
         found.is_some_and(|found| found.id == record.id)
     })
     .await;
-    let cluster = seed.bench.target.cluster.clone();
-    tokio::task::spawn_blocking(move || cluster.promote())
-        .await
-        .expect("joined")
-        .expect("promoted");
+    seed.promote_by_hand().await;
     let output = seed.run(StepKind::Unwind).await.expect("unwound");
     assert_eq!(output["leftovers"], serde_json::json!([]));
     assert_clean(&seed.bench.source, 1).await;
@@ -122,11 +128,7 @@ async fn an_abort_does_not_touch_a_standby_that_took_the_place_of_the_source() {
             && standby.query_one(read, &[]).await.expect("read").get(0)
     })
     .await;
-    let cluster = seed.bench.target.cluster.clone();
-    tokio::task::spawn_blocking(move || cluster.promote())
-        .await
-        .expect("joined")
-        .expect("promoted");
+    seed.promote_by_hand().await;
     // Both connection strings lead to the new primary.
     seed.outputs.insert(
         plans::id::StepId::from(StepKind::Preflight.name()),

@@ -56,11 +56,7 @@ async fn a_requested_promotion_keeps_the_source_bound_and_is_completed_by_the_ne
     })
     .await;
     // The request takes effect after the agent that made it has ended.
-    let cluster = seed.bench.target.cluster.clone();
-    tokio::task::spawn_blocking(move || cluster.promote())
-        .await
-        .expect("joined")
-        .expect("promoted");
+    seed.promote_by_hand().await;
     let promoted = seed.run(StepKind::Promote).await.expect("completed");
     assert_eq!(promoted["target"]["id"], record.id.to_string());
     assert_eq!(seed.register(&seed.bench.source).await, Register::Open);
@@ -97,11 +93,7 @@ async fn a_failover_of_a_bound_source_closes_it_until_the_next_agent() {
     })
     .await;
     // Another standby takes the place of the source: here, the only one.
-    let cluster = seed.bench.target.cluster.clone();
-    tokio::task::spawn_blocking(move || cluster.promote())
-        .await
-        .expect("joined")
-        .expect("promoted");
+    seed.promote_by_hand().await;
     seed.bench.source = seed.bench.target.clone();
     let app = seed.bench.source.session().await;
     let insert = "insert into public.item values (50, 10, 'after the failover')";
@@ -134,11 +126,7 @@ async fn a_standby_that_was_promoted_before_it_had_the_record_is_refused() {
     })
     .await;
     seed.request().await;
-    let cluster = seed.bench.target.cluster.clone();
-    tokio::task::spawn_blocking(move || cluster.promote())
-        .await
-        .expect("joined")
-        .expect("promoted");
+    seed.promote_by_hand().await;
     assert_eq!(code(seed.run(StepKind::Promote).await), "seed.promoted");
 }
 

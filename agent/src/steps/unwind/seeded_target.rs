@@ -14,7 +14,7 @@ use crate::shard::seed::{self, SeedRecord};
 use crate::shard::{epoch, identity, sidecar_schema};
 use crate::steps::promote::conversion::remove_other_migrations;
 use crate::steps::promote::standby::{SeededTarget, observe};
-use crate::steps::promote::{request_promotion, slow_error};
+use crate::steps::promote::{drop_slot, request_promotion, slow_error};
 use plans::names::Direction;
 
 /// Removes what the migration has on the target, before it is removed from the source. A standby receives the removal
@@ -49,6 +49,8 @@ pub(super) async fn remove(
          Create it again with pg_rewind or pg_basebackup before it is used for another plan",
         context.dispatch.source.name
     ));
+    let dropped = drop_slot(source, &context.token_for_cleanup(), record.slot.as_deref()).await;
+    removal.record_outcome(source.name(), "replication slot of the standby", dropped)?;
     let session = take_over(context, &shard).await;
     let Some(session) = removal.record_shard_outcome(&shard.name, session)? else {
         return Ok(false);
