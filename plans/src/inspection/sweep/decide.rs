@@ -7,10 +7,10 @@ use super::{Guards, Leftover, Sweep, SweepInput, SweepVerdict};
 use crate::id::{MapName, MigrationId, ShardName};
 use crate::key_set::KeySet;
 use crate::names::released_keys_function;
-use crate::sql::quote_literal;
 use std::collections::BTreeSet;
 
 mod never_open;
+mod standby_slot;
 
 /// The decision about one migration's register, guards and rows.
 struct MoveVerdict {
@@ -163,7 +163,7 @@ fn decide_shard(
                 shard.add(object, SweepVerdict::Keep, "a running inspection uses it");
             }
             ObjectOwner::Standby { in_use } => {
-                let (verdict, why) = decide_standby_slot(input, &object.name, *in_use);
+                let (verdict, why) = standby_slot::decide(input, &object.name, *in_use);
                 shard.add(object, verdict, &why);
                 if verdict == SweepVerdict::Remove {
                     unused_slots.push(object.name.clone());
@@ -206,34 +206,6 @@ fn migrations_to_sweep<'a>(
         | ObjectOwner::Shared => None,
     });
     ids.collect()
-}
-
-/// Decides about the physical slot of a standby. A standby whose slot is dropped may have to be created again, so only a
-/// slot of this control store is removed.
-fn decide_standby_slot(input: &SweepInput, slot: &str, in_use: bool) -> (SweepVerdict, String) {
-    match input.standby_slots.get(slot) {
-        _ if in_use => (
-            SweepVerdict::Keep,
-            "a standby streams from it, or is being created".to_owned(),
-        ),
-        Some(standby) if input.needed_slots.contains(slot) => (
-            SweepVerdict::Keep,
-            format!("shard {standby} is a standby and streams from it, although not at the moment"),
-        ),
-        Some(standby) => (
-            SweepVerdict::Remove,
-            format!(
-                "it retains log for shard {standby}, which is no registered standby or streams from another slot"
-            ),
-        ),
-        None => (
-            SweepVerdict::Decide,
-            format!(
-                "another control store may have recorded it: if no standby needs it, `select pg_drop_replication_slot({})`",
-                quote_literal(slot)
-            ),
-        ),
-    }
 }
 
 const NOT_NEEDED: &str = "no unfinished migration needs it, and it refuses no writes";
