@@ -52,6 +52,7 @@ mod publication;
 mod receivers;
 mod recovery;
 mod register;
+mod resync;
 mod reverse;
 mod schema;
 mod schema_compare;

@@ -22,10 +22,12 @@ pub(crate) use dirty::{DirtyPage, delete_dirty_entries, dirty_page, dirty_relati
 pub(crate) use record::{ChunkRecord, ComparisonRecords, RunTotals, TableStorage};
 pub(crate) use repair::{RepairValues, delete_rows, insert_rows, read_rows};
 pub(crate) use report::read_report;
-pub(crate) use row_differences::{RowDifferences, find_differences, hashes_by_key, read_keys};
+pub(crate) use row_differences::{
+    RowDifferences, differing_groups, differing_keys, find_differences, hashes_by_key, read_keys,
+};
 
 use plans::key_set::KeySet;
-use plans::sql::quote_ident;
+use plans::sql::{quote_ident, quote_literal};
 use plans::table::MovingTable;
 
 /// The moving rows of one table.
@@ -111,6 +113,19 @@ impl<'a> MovingRows<'a> {
         format!(
             "pg_catalog.json_build_array({})::pg_catalog.text",
             parts.join(", ")
+        )
+    }
+
+    /// Returns the condition on a row `t` that it is the row of one of these keys. The session must be one for lookups.
+    pub(crate) fn key_condition(&self, keys: &[String]) -> String {
+        let keys: Vec<String> = keys.iter().map(|key| quote_literal(key)).collect();
+        format!(
+            "t.ctid = any (array(
+               with given as materialized (
+                 select pg_catalog.unnest(array[{keys}]::pg_catalog.text[]) as shardwright_text)
+               select t.ctid from given {join}))",
+            keys = keys.join(", "),
+            join = self.join_parameter_keys(),
         )
     }
 

@@ -42,12 +42,8 @@ pub(crate) async fn find_differences(
     scope: &ChunkScope,
     max_named: usize,
 ) -> Result<RowDifferences, StepError> {
-    let (upstream_digests, downstream_digests) = tokio::try_join!(
-        class_digests(upstream, moving, scope),
-        class_digests(downstream, moving, scope)
-    )?;
     let mut found = RowDifferences::default();
-    for group in differing_classes(&upstream_digests, &downstream_digests, ROWS_AT_ONCE) {
+    for group in differing_groups(upstream, downstream, moving, scope).await? {
         let (upstream_rows, downstream_rows) = tokio::try_join!(
             hashes(upstream, moving, scope, &group),
             hashes(downstream, moving, scope, &group)
@@ -60,6 +56,59 @@ pub(crate) async fn find_differences(
     }
     found.named.sort_by(|a, b| a.key.cmp(&b.key));
     Ok(found)
+}
+
+/// Returns the groups of sub-chunks in which the two shards differ.
+pub(crate) async fn differing_groups(
+    upstream: &Connected,
+    downstream: &Connected,
+    moving: &MovingRows<'_>,
+    scope: &ChunkScope,
+) -> Result<Vec<Vec<i64>>, StepError> {
+    let (upstream_digests, downstream_digests) = tokio::try_join!(
+        class_digests(upstream, moving, scope),
+        class_digests(downstream, moving, scope)
+    )?;
+    Ok(differing_classes(
+        &upstream_digests,
+        &downstream_digests,
+        ROWS_AT_ONCE,
+    ))
+}
+
+/// The keys of the rows in which the two shards differ.
+#[derive(Debug, Default)]
+pub(crate) struct DifferingKeys {
+    /// The rows of the downstream shard for which the upstream shard has no equal row.
+    pub(crate) outdated: Vec<String>,
+    /// The rows of the upstream shard for which the downstream shard has no equal row.
+    pub(crate) missing: Vec<String>,
+}
+
+/// Finds the keys of all rows that differ in one of the groups that [`differing_groups`] returned.
+pub(crate) async fn differing_keys(
+    upstream: &Connected,
+    downstream: &Connected,
+    moving: &MovingRows<'_>,
+    scope: &ChunkScope,
+    group: &[i64],
+) -> Result<DifferingKeys, StepError> {
+    let (upstream_rows, downstream_rows) = tokio::try_join!(
+        hashes(upstream, moving, scope, group),
+        hashes(downstream, moving, scope, group)
+    )?;
+    Ok(DifferingKeys {
+        outdated: keys_only_in(&downstream_rows, &upstream_rows),
+        missing: keys_only_in(&upstream_rows, &downstream_rows),
+    })
+}
+
+/// Returns the keys of `rows` for which `others` has no row with the same hash.
+fn keys_only_in(rows: &BTreeMap<String, String>, others: &BTreeMap<String, String>) -> Vec<String> {
+    let unequal = rows
+        .iter()
+        .filter(|(key, hash)| others.get(*key) != Some(*hash));
+    unequal.map(|(key, _)| key.clone()).collect()
 }
 
 /// Counts the differing rows and records the keys of missing and extra rows. Returns the keys of changed rows whose

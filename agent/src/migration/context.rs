@@ -8,16 +8,16 @@ use std::time::Duration;
 use connect::Connected;
 use plans::failure::StepCode;
 use plans::fleet::ShardRef;
-use plans::id::{MapVersion, StepId};
+use plans::id::{Epoch, MapVersion, StepId};
 use plans::identity::DatabaseIdentity;
 use plans::inspection::inventory::About;
 use plans::names::Direction;
 use plans::request::{Mode, Seed};
 use plans::sql::quote_literal;
 use plans::step::StepKind;
+use plans::step::copy::Copied;
 use plans::step::create_target::TargetCreated;
 use plans::step::open_capture::CaptureOpened;
-use plans::step::preflight::Preflighted;
 use plans::step::promote::Promoted;
 use plans::table::MovingTable;
 use plans::throttle::Hours;
@@ -70,22 +70,31 @@ impl StepContext {
         }
     }
 
-    /// Returns the source of the move.
+    /// Returns the source of the move. If a standby was promoted in its place since the shard was registered, sessions
+    /// must be on the promoted server, and not on the one before it.
     pub(crate) fn source(&self) -> Result<Shard, StepError> {
-        Shard::new(
-            &self.dispatch.source,
-            &self.dispatch.migration,
-            self.dispatch.epoch,
-        )
+        let opened = self.output::<CaptureOpened>(StepKind::OpenCapture);
+        let recorded = opened.ok().and_then(|opened| opened.source);
+        self.source_as(later(self.dispatch.source.identity.clone(), recorded))
+    }
+
+    /// Returns the source, whose sessions must be in the database `identity`; `None`: in any database.
+    pub(crate) fn source_as(&self, identity: Option<DatabaseIdentity>) -> Result<Shard, StepError> {
+        let reference = ShardRef {
+            identity,
+            ..self.dispatch.source.clone()
+        };
+        Shard::new(&reference, &self.dispatch.migration, self.dispatch.epoch)
     }
 
     /// Returns the target of the move.
     pub(crate) fn target(&self) -> Result<Shard, StepError> {
-        let promoted = self.output::<Promoted>(StepKind::Promote);
-        match promoted {
-            Ok(promoted) => self.target_as(Some(promoted.target)),
-            Err(_) => self.target_as(self.dispatch.target.identity.clone()),
+        if let Ok(promoted) = self.output::<Promoted>(StepKind::Promote) {
+            return self.target_as(Some(promoted.target));
         }
+        let copied = self.output::<Copied>(StepKind::Copy);
+        let recorded = copied.ok().and_then(|copied| copied.target);
+        self.target_as(later(self.dispatch.target.identity.clone(), recorded))
     }
 
     /// Returns the target, whose sessions must be in the database `identity`; `None`: in any database.
@@ -105,21 +114,6 @@ impl StepContext {
     /// Returns whether the target is a standby of the source that the migration has not promoted and closed yet.
     pub(crate) fn awaits_promotion(&self) -> bool {
         self.is_seeded() && !self.is_done(StepKind::Promote)
-    }
-
-    /// Returns the servers of source and target as they must be until the migration ends (I10): system identifier and
-    /// timeline.
-    pub(crate) fn known_servers(&self) -> Result<(DatabaseIdentity, DatabaseIdentity), StepError> {
-        let preflight: Preflighted = self.output(StepKind::Preflight)?;
-        let target = match self.output::<Promoted>(StepKind::Promote) {
-            Ok(promoted) => DatabaseIdentity {
-                system: promoted.target.system,
-                timeline: promoted.target.timeline,
-                ..DatabaseIdentity::default()
-            },
-            Err(_) => preflight.target,
-        };
-        Ok((preflight.source, target))
     }
 
     /// Returns the proof of epoch (I7) for writes before the flip.
@@ -317,12 +311,14 @@ impl StepContext {
     /// Returns the folder for captured changes that cannot be applied yet. Only the forward stream has one. After the
     /// flip, the WAL of the target retains the changes, because a rollback must not depend on the disk of one agent.
     pub(crate) fn spool(&self) -> SpoolLocation {
+        let opened = self.output::<CaptureOpened>(StepKind::OpenCapture);
         SpoolLocation::new(
             &self.session.spools,
             &self.dispatch.migration,
             Direction::Forward,
             self.dispatch.epoch,
         )
+        .of_slot_since(opened.map_or(Epoch(0), |opened| opened.epoch))
     }
 
     /// Returns whether the stream must record the key of each change as dirty, for the comparison in the cutover. It
@@ -382,6 +378,17 @@ impl StepContext {
             None => std::future::pending().await,
         }
     }
+}
+
+/// Returns the identity that the sessions of a shard check: that of its registration, or the one that a step has
+/// recorded, if a standby was promoted in between. A shard without a registered identity stays without one.
+fn later(
+    registered: Option<DatabaseIdentity>,
+    recorded: Option<DatabaseIdentity>,
+) -> Option<DatabaseIdentity> {
+    let registered = registered?;
+    let promoted = recorded.filter(|recorded| recorded.timeline > registered.timeline);
+    Some(promoted.unwrap_or(registered))
 }
 
 /// Returns the output of a completed step, as [`StepContext::output`] does.

@@ -2,5 +2,6 @@
 
 pub(crate) mod context;
 pub(crate) mod load_monitor;
+pub(crate) mod servers;
 pub(crate) mod session;
 pub(crate) mod wait_monitor;

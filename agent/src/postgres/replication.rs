@@ -161,19 +161,32 @@ impl ReplicationSession {
         &mut self,
         timeline: u32,
     ) -> Result<Option<(u32, Lsn)>, ReplicationError> {
-        const INTENT: &str = "read the history of the timeline";
+        let history = self.timeline_history(timeline).await?;
+        match history.last() {
+            Some(parent) => Ok(Some(*parent)),
+            None if timeline == 1 => Ok(None),
+            None => Err(ReplicationError::malformed(&self.server, HISTORY_INTENT)),
+        }
+    }
+
+    /// Reads the timelines before `timeline`, the oldest first, each with the position at which the next one branched
+    /// off. Timeline 1 has none.
+    ///
+    /// # Errors
+    /// Returns [`ReplicationError`] if the query fails.
+    pub(crate) async fn timeline_history(
+        &mut self,
+        timeline: u32,
+    ) -> Result<Vec<(u32, Lsn)>, ReplicationError> {
         if timeline == 1 {
-            return Ok(None);
+            return Ok(Vec::new());
         }
         let command = format!("TIMELINE_HISTORY {timeline}");
         let rows = self.connection.query(&command).await;
-        let rows = rows.map_err(|error| error.during(&self.server, INTENT))?;
-        let row = one_row(rows, &self.server, INTENT)?;
+        let rows = rows.map_err(|error| error.during(&self.server, HISTORY_INTENT))?;
+        let row = one_row(rows, &self.server, HISTORY_INTENT)?;
         let history = column(&row, 1).unwrap_or_default();
-        let parent = history.lines().rev().find_map(parse_history_line);
-        parent
-            .map(Some)
-            .ok_or_else(|| ReplicationError::malformed(&self.server, INTENT))
+        Ok(history.lines().filter_map(parse_history_line).collect())
     }
 
     /// Creates a logical slot for pgoutput. The publication must exist.
@@ -310,6 +323,9 @@ fn column(row: &TextRow, at: usize) -> Option<&str> {
         .as_deref()
         .and_then(|bytes| str::from_utf8(bytes).ok())
 }
+
+/// What the agent does when it reads the history of a timeline, for errors.
+const HISTORY_INTENT: &str = "read the history of the timeline";
 
 /// Parses a line of a timeline history: the timeline, the switch point and the reason, separated by tabs. Returns `None`
 /// for a comment or an empty line.

@@ -50,6 +50,38 @@ fn thirds() -> [KeySet; 3] {
     [keys(80, 99), keys(99, 102), keys(102, 120)]
 }
 
+/// Creates the publication, the slot with its snapshot, and the first progress row, as the step `open_capture` does.
+pub(super) async fn capture_with_snapshot(bench: &Bench, context: &StepContext) {
+    let session = bench.ours(&bench.source).await;
+    let filtered: Vec<String> = bench
+        .tables
+        .iter()
+        .map(|table| format!("{} where {}", table.table.sql(), bench.predicate()))
+        .collect();
+    publication::create(&session, &bench.token, FORWARD, &filtered)
+        .await
+        .expect("published");
+    let options = SlotOptions {
+        temporary: false,
+        export: true,
+        failover: false,
+    };
+    let mut replication = ReplicationSession::open(&bench.source.dsn(), "test")
+        .await
+        .expect("opened");
+    let slot = bench.token.migration.slot(FORWARD);
+    let made = replication.create_slot(&slot, options).await;
+    let made = made.expect("a slot");
+    let exported = made.snapshot.expect("exported");
+    let source = context.source().expect("the source");
+    steps::record_slot_snapshot(context, &source, &exported)
+        .await
+        .expect("recorded");
+    bench
+        .set_progress(&bench.target, FORWARD, made.consistent_point)
+        .await;
+}
+
 impl Move {
     /// Creates a move. Its capture is open, and no row is copied.
     async fn begin(source: &Database, operation: &str, number: usize, keys: KeySet) -> Self {
@@ -66,36 +98,8 @@ impl Move {
             context,
             _spools: spools,
         };
-        made.capture().await;
+        capture_with_snapshot(&made.bench, &made.context).await;
         made
-    }
-
-    /// Creates the publication, the slot with its snapshot, and the first progress row.
-    async fn capture(&self) {
-        let bench = &self.bench;
-        let session = bench.ours(&bench.source).await;
-        let filtered = [format!("public.item where {}", bench.predicate())];
-        publication::create(&session, &bench.token, FORWARD, &filtered)
-            .await
-            .expect("published");
-        let options = SlotOptions {
-            temporary: false,
-            export: true,
-            failover: false,
-        };
-        let mut replication = ReplicationSession::open(&bench.source.dsn(), "test")
-            .await
-            .expect("opened");
-        let slot = bench.token.migration.slot(FORWARD);
-        let made = replication.create_slot(&slot, options).await;
-        let made = made.expect("a slot");
-        let exported = made.snapshot.expect("exported");
-        steps::record_slot_snapshot(&self.context, &exported)
-            .await
-            .expect("recorded");
-        bench
-            .set_progress(&bench.target, FORWARD, made.consistent_point)
-            .await;
     }
 
     fn comes(&self) {

@@ -67,6 +67,11 @@ create table if not exists shardwright.snapshot (
 );
 comment on table shardwright.snapshot is 'snapshots of the source that the copy was made with; 0 is the slot''s own';
 comment on column shardwright.snapshot.barrier is 'all that the snapshot saw was durable before this position of the source';
+create table if not exists shardwright.capture (
+    migration text primary key,
+    timeline int not null
+);
+comment on table shardwright.capture is 'target: the timeline of the source to which the progress of the forward stream belongs';
 create table if not exists shardwright.chunk (
     migration text not null,
     ordinal int not null,
@@ -85,6 +90,30 @@ create table if not exists shardwright.chunk (
     bytes bigint not null default 0,
     primary key (migration, ordinal)
 );
+create table if not exists shardwright.resync (
+    migration text not null,
+    run int not null,
+    relation text not null,
+    ordinal int not null,
+    part text not null,
+    compared boolean not null default false,
+    done boolean not null default false,
+    rows bigint not null default 0,
+    deleted bigint not null default 0,
+    copied bigint not null default 0,
+    bytes bigint not null default 0,
+    primary key (migration, run, relation, ordinal)
+);
+comment on table shardwright.resync is 'target: parts of tables that were compared with the source because changes after their copy were lost';
+create table if not exists shardwright.resync_keys (
+    migration text not null,
+    relation text not null,
+    ordinal int not null,
+    id bigint generated always as identity,
+    keys text[] not null,
+    primary key (migration, relation, id)
+);
+comment on table shardwright.resync_keys is 'rows that the agent has to copy again, by primary key, without their values';
 create table if not exists shardwright.progress (
     migration text not null,
     direction text not null,
@@ -262,10 +291,13 @@ pub(crate) fn tables() -> impl Iterator<Item = &'static str> {
 }
 
 /// The tables with the records of a migration's copy.
-const COPY_TABLES: [&str; 9] = [
+const COPY_TABLES: [&str; 12] = [
     "created",
+    "capture",
     "chunk",
     "snapshot",
+    "resync",
+    "resync_keys",
     "progress",
     "dirty",
     "verification",

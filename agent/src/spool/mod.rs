@@ -35,6 +35,8 @@ pub(crate) use writer::SpoolWriter;
 pub(crate) struct SpoolLocation {
     folder: PathBuf,
     epoch: Epoch,
+    /// The epoch in which the slot was created. Segments of earlier epochs have changes of an earlier slot.
+    since: Epoch,
 }
 
 impl SpoolLocation {
@@ -48,7 +50,19 @@ impl SpoolLocation {
         Self {
             folder: root.join(format!("{migration}-{direction}")),
             epoch,
+            since: Epoch(0),
         }
+    }
+
+    /// Returns the location without the segments of epochs before `since`, in which the slot was created.
+    pub(crate) fn of_slot_since(self, since: Epoch) -> Self {
+        Self { since, ..self }
+    }
+
+    /// Returns whether the file may have changes of the current slot.
+    fn is_of_slot(&self, path: &Path) -> bool {
+        let first = OsString::from(format!("{:020}-", self.since.0));
+        path.file_name().is_some_and(|name| *name >= *first)
     }
 
     fn segment(&self, number: u64) -> PathBuf {

@@ -38,7 +38,9 @@ pub(super) async fn read_segments(
 ) -> Result<Vec<SpoolSegment>, StepError> {
     let what = location.intent("reading");
     let mut found = Vec::new();
-    for path in segment_paths(location).await? {
+    let mut paths = segment_paths(location).await?;
+    paths.retain(|path| location.is_of_slot(path));
+    for path in paths {
         if let Some(segment) = measure_segment(&path).await.at(&what)? {
             found.push(segment);
         }

@@ -1,7 +1,11 @@
 //! Opens capture on the source: creates the guards, the publication, the slot with its snapshot, and the progress row.
 //!
 //! The publication must exist before the slot; otherwise the stream can never start (E11). A second run drops the slot
-//! and creates it again: no row was copied with the first slot yet, or the copy is no longer valid.
+//! and creates it again; the step `copy` then compares the rows that were copied with the first slot. There is one
+//! exception: if a standby of the source was promoted that has the slot and every change that the agent has seen, the
+//! stream continues there.
+
+mod continuation;
 
 use connect::Connected;
 use std::time::Duration;
@@ -17,13 +21,13 @@ use crate::controller::CleanupRecord;
 use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
 use crate::postgres::lsn::Lsn;
-use crate::postgres::replication::{CreatedSlot, ReplicationSession, SlotOptions};
+use crate::postgres::replication::{CreatedSlot, IDENTIFY, ReplicationSession, SlotOptions};
 use crate::postgres::standbys;
 use crate::shard::apply_progress::{self, ApplyProgress};
 use crate::shard::database::Shard;
 use crate::shard::guard::{cascade, clone};
 use crate::shard::register::Register;
-use crate::shard::{epoch, publication, snapshot};
+use crate::shard::{epoch, identity, publication, snapshot};
 
 /// Time limit for the creation of a slot, which waits until every running transaction has ended.
 const SLOT_TIMEOUT: Duration = Duration::from_secs(120);
@@ -50,6 +54,17 @@ pub(super) async fn run(context: &StepContext) -> Result<CaptureOpened, StepErro
         cascade::create(&session, &token, context.guarded_rows(), false).await?;
     }
     context.session.stop_stream().await;
+    let server = identity::read(&session).await.at(format_args!(
+        "shard {}: identifying the server",
+        source.name
+    ))?;
+    // The other sessions must be on this server, and not on one before it.
+    let source = context.source_as(Some(server.clone()))?;
+    if !context.is_seeded()
+        && let Some(opened) = continuation::continue_stream(context, &session, &server).await?
+    {
+        return Ok(opened);
+    }
     drop_slot(&session, context, Direction::Forward).await?;
     // The spool contains changes that an earlier slot captured; they belong to an earlier copy.
     context.spool().remove().await?;
@@ -66,7 +81,13 @@ pub(super) async fn run(context: &StepContext) -> Result<CaptureOpened, StepErro
     snapshot::end_holders(&session, id).await?;
     // The progress of a seeded target begins at its switch point, which the step `promote` finds.
     if !context.is_seeded() {
-        copy::record_slot_snapshot(context, slot.snapshot.as_deref().unwrap_or_default()).await?;
+        copy::empty_partly_copied_units(context).await?;
+        copy::record_slot_snapshot(
+            context,
+            &source,
+            slot.snapshot.as_deref().unwrap_or_default(),
+        )
+        .await?;
     }
     drop(slot_session);
     if !context.is_seeded() {
@@ -75,6 +96,9 @@ pub(super) async fn run(context: &StepContext) -> Result<CaptureOpened, StepErro
     }
     Ok(CaptureOpened {
         consistent_point: slot.consistent_point.to_string(),
+        source: Some(server),
+        continued_from: None,
+        epoch: dispatch.epoch,
         cascades: context.is_seeded() && cascades,
     })
 }
@@ -144,6 +168,17 @@ pub(super) async fn create_slot(
         .at(&what)?;
     let export =
         direction == Direction::Forward && is_opening_capture(context) && !context.is_seeded();
+    // A snapshot or a position of another server would not belong to this slot (I10).
+    let (found, expected) = (
+        session.identify_system().await.at(&what)?,
+        client.query_one(IDENTIFY, &[]).await.at(&what)?,
+    );
+    if (found.system_id.to_string(), found.timeline) != identity_of(&expected) {
+        return Err(StepError::passing(
+            StepCode::ServerPromoted,
+            format!("{what}: two sessions are on different servers"),
+        ));
+    }
     let options = SlotOptions {
         temporary: false,
         export,
@@ -159,6 +194,15 @@ pub(super) async fn create_slot(
             ),
         )),
     }
+}
+
+/// Returns the system identifier and the timeline from a row of [`IDENTIFY`].
+fn identity_of(row: &tokio_postgres::Row) -> (String, u32) {
+    let timeline: String = row.get(1);
+    (
+        row.get(0),
+        u32::from_str_radix(&timeline, 16).unwrap_or_default(),
+    )
 }
 
 fn is_opening_capture(context: &StepContext) -> bool {

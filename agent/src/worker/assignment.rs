@@ -20,6 +20,7 @@ use crate::controller::Controller;
 use crate::error::StepError;
 use crate::migration::context::StepContext;
 use crate::migration::load_monitor;
+use crate::migration::servers;
 use crate::migration::session::MigrationSession;
 use crate::migration::wait_monitor;
 use crate::shard::dual_write::OwnershipProof;
@@ -184,6 +185,10 @@ async fn run_once(context: StepContext, id: StepId, kind: StepKind) {
         if !steps::takes_over_each_shard(kind) {
             take_over(&context).await?;
         }
+        // A cutover first recovers an interrupted attempt.
+        if kind != StepKind::Cutover {
+            servers::check(&context, kind).await?;
+        }
         run_step(&context, kind).await
     }
     .await;
@@ -191,14 +196,18 @@ async fn run_once(context: StepContext, id: StepId, kind: StepKind) {
         context.session.set_expected_participant(None);
     }
     let outcome = match outcome {
+        Err(StepError::Failed(failure)) => Err(servers::explain(&context, kind, failure).await),
+        outcome => outcome,
+    };
+    let outcome = match outcome {
         Ok(output) => Outcome::Done { output },
         Err(StepError::Failed(failure))
-            if requires_new_copy(&failure, kind) && !context.is_seeded() =>
+            if has_lost_changes(&failure, kind) && !context.is_seeded() =>
         {
-            tracing::warn!(step = %kind, code = %failure.code, "{}: the copy begins again", failure.message);
+            tracing::warn!(step = %kind, code = %failure.code, "{}: the copied rows are compared again", failure.message);
             context.session.stop_stream().await;
             Outcome::Rewind {
-                to: StepKind::CreateTarget,
+                to: StepKind::OpenCapture,
                 failure,
             }
         }
@@ -238,8 +247,9 @@ async fn run_once(context: StepContext, id: StepId, kind: StepKind) {
     report_until_received(&context.controller, &report).await;
 }
 
-/// Returns whether a new copy fixes the failure: before the flip, a new copy replaces changes that a slot lost.
-fn requires_new_copy(failure: &Failure, kind: StepKind) -> bool {
+/// Returns whether captured changes are lost, so that a new slot and a comparison of the copied rows replace them. This
+/// is possible before the flip.
+fn has_lost_changes(failure: &Failure, kind: StepKind) -> bool {
     let slot_codes = [StepCode::SlotMissing, StepCode::SlotLost, StepCode::SlotGap];
     failure.has_code_of(&slot_codes)
         && matches!(

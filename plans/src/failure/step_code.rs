@@ -248,6 +248,8 @@ step_codes! {
         "Another migration uses the standby.";
     ServerChanged = "server.changed", NEVER,
         "The shard is another server than at the beginning of the migration, or was promoted to another timeline.";
+    ServerPromoted = "server.promoted", NEVER,
+        "A standby of the shard was promoted and has taken its place. Before the flip the agent compares the copied rows with a new source, and continues.";
     ShardDsn = "shard.dsn", NEVER,
         "The connection string of a shard cannot be used.";
     ShardOtherDatabase = "shard.other_database", GROWING,

@@ -2,11 +2,11 @@
 
 use connect::Connected;
 
-use super::units;
+use super::snapshots;
 use crate::error::StepError;
 use crate::migration::context::StepContext;
 
-/// Outside of the permitted hours: waits for them, unless a unit is partly copied. Before the wait it ends the sessions
+/// Outside of the permitted hours: waits for them, unless a unit is partly copied or a table partly resynchronized. Before the wait it ends the sessions
 /// that hold the snapshot, which would prevent VACUUM on the source for the whole time. The copy then continues with a
 /// new snapshot.
 pub(super) async fn wait_for_hours(
@@ -16,7 +16,7 @@ pub(super) async fn wait_for_hours(
     let Some(hours) = context.session.throttle.hours_to_wait_for() else {
         return Ok(());
     };
-    if !units::begun_units(context, target).await?.is_empty() {
+    if snapshots::has_unfinished_units(context, target).await? {
         return Ok(());
     }
     if context.is_online() {

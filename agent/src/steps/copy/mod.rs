@@ -17,6 +17,7 @@ mod chunk;
 mod hours;
 mod progress;
 mod reader;
+mod resync;
 mod shared_chunks;
 mod snapshots;
 mod units;
@@ -27,6 +28,7 @@ use std::sync::{Arc, Mutex};
 
 use connect::Connected;
 use plans::failure::{Failure, RetryClass, StepCode};
+use plans::identity::DatabaseIdentity;
 use plans::step::StepKind;
 use plans::step::copy::Copied;
 use plans::throttle::MAX_STREAMS;
@@ -36,14 +38,16 @@ use tokio_util::sync::CancellationToken;
 use super::build_indexes;
 use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
-use crate::shard::snapshot;
 use crate::shard::user_code::CodeProver;
+use crate::shard::{identity, snapshot};
 use crate::shared_scan::calls::BoardMembership;
 use crate::shared_scan::participants::{ArrivedParticipant, SharedScan};
 use chunk::ChunkOutcome;
 use progress::CopyProgress;
 use reader::CopyReader;
+use resync::ResyncEnd;
 use shared_chunks::CopyMethod;
+pub(super) use snapshots::empty_partly_copied_units;
 #[cfg(test)]
 pub(crate) use snapshots::empty_unfinished_units;
 pub(crate) use snapshots::hold_newest_snapshot;
@@ -111,6 +115,7 @@ impl ChunkQueue {
 pub(super) async fn run(context: &StepContext) -> Result<Copied, StepError> {
     let target = context.target()?;
     let session = target.session("copy").await?;
+    let server = identify(&session).await?;
     if context.is_online() {
         context.ensure_capture().await?;
     }
@@ -141,7 +146,12 @@ pub(super) async fn run(context: &StepContext) -> Result<Copied, StepError> {
     if context.is_online() {
         end_holders(context).await?;
     }
-    copy_result(context, &session, seconds).await
+    copy_result(context, &session, seconds, server).await
+}
+
+async fn identify(session: &Connected) -> Result<DatabaseIdentity, StepError> {
+    let what = format!("shard {}: identifying the server", session.name());
+    identity::read(session).await.at(what)
 }
 
 /// Ends the sessions that hold the copy's snapshot, also those of an earlier agent.
@@ -173,8 +183,8 @@ async fn wait_for_participants<'a>(
     is_shared.then(|| arrived.scan())
 }
 
-/// Copies the chunks that may be copied with the current snapshot. Returns how many chunks are left for a later
-/// snapshot.
+/// Resynchronizes the tables and copies the chunks that the current snapshot permits. Returns how many tables and chunks
+/// are left for a later snapshot.
 async fn copy_with_one_snapshot(
     context: &StepContext,
     target: &Connected,
@@ -182,6 +192,11 @@ async fn copy_with_one_snapshot(
 ) -> Result<usize, StepError> {
     hours::wait_for_hours(context, target).await?;
     let current = snapshots::current_snapshot(context, target, shared_scan).await?;
+    if let Some(current) = &current
+        && resync::run(context, target, current).await? == ResyncEnd::NeedsLaterSnapshot
+    {
+        return snapshots::count_remaining(context, target).await;
+    }
     let remaining = units::remaining_chunks(context, target).await?;
     if remaining.is_empty() {
         return Ok(0);
@@ -219,7 +234,7 @@ async fn copy_with_one_snapshot(
     }
     let streams = (0..MAX_STREAMS).map(|own| run_stream(shared.clone(), own, number));
     futures::future::try_join_all(streams).await?;
-    Ok(units::remaining_chunks(context, target).await?.len())
+    snapshots::count_remaining(context, target).await
 }
 
 /// Runs the COPY stream with the number `own` (from 0) whenever the throttle permits more than `own` streams.
@@ -319,6 +334,7 @@ async fn copy_result(
     context: &StepContext,
     session: &Connected,
     seconds: f64,
+    server: DatabaseIdentity,
 ) -> Result<Copied, StepError> {
     let shard = session.name();
     let row = session
@@ -342,6 +358,8 @@ async fn copy_result(
         units: row.get(4),
         snapshots: row.get(5),
         seconds,
+        target: Some(server),
+        resync: resync::totals(context, session).await?,
     })
 }
 

@@ -16,16 +16,16 @@ use plans::id::{AttemptNo, MigrationId};
 use tokio::time::Instant;
 use tokio_postgres::error::SqlState;
 
-use super::units;
+use super::{resync, units};
 use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
 use crate::postgres::copy_stream::CopyExtent;
 use crate::postgres::lsn::Lsn;
 use crate::postgres::visibility::TxSnapshot;
 use crate::shard::database::Shard;
-use crate::shard::epoch;
 use crate::shard::marker::{Marker, MarkerKind};
 use crate::shard::snapshot::{self, SnapshotHolders};
+use crate::shard::{epoch, identity};
 use crate::shared_scan::participants::{SharedScan, SharedSnapshot};
 
 /// Time limit for the wait for commits of chunks that are still in progress.
@@ -34,6 +34,17 @@ const COMMIT_TIMEOUT: Duration = Duration::from_secs(60);
 const DOMINANCE_TIMEOUT: Duration = Duration::from_secs(60);
 /// The pause between two of these attempts.
 const SNAPSHOT_RETRY_INTERVAL: Duration = Duration::from_millis(20);
+
+/// Deletes what is known of an earlier slot. Its stream has ended, and this slot does not send the changes after that
+/// snapshot. So rows that were copied with an earlier slot have no snapshot, and the copy compares them with the source.
+const FORGET_EARLIER_SLOT: [&str; 5] = [
+    "delete from shardwright.snapshot where migration = $1",
+    "update shardwright.chunk set snapshot = null where migration = $1",
+    "delete from shardwright.resync where migration = $1 and not done",
+    "delete from shardwright.resync_keys where migration = $1",
+    // A position of a second lane that is ahead of the progress would make the stream skip changes (ADR 39).
+    "delete from shardwright.progress where migration = $1 and pg_catalog.starts_with(direction, 'forward')",
+];
 
 /// The snapshot that the copy uses now.
 pub(super) struct CurrentSnapshot {
@@ -51,29 +62,39 @@ struct RecordedSnapshot {
     age: Duration,
 }
 
-/// Records the slot's snapshot as number 0, and deletes the snapshots of an earlier slot.
+/// Records the slot's snapshot as number 0, and deletes the snapshots of an earlier slot. Rows that were copied before
+/// stay, and the copy will compare them.
 ///
-/// Imports the snapshot and starts its holders. `exported` is the name of the snapshot; its session must exist until
-/// the function returns.
+/// Imports the snapshot of `source` and starts its holders. `exported` is the name of the snapshot; its session must
+/// exist until the function returns.
 pub(crate) async fn record_slot_snapshot(
     context: &StepContext,
+    source: &Shard,
     exported: &str,
 ) -> Result<(), StepError> {
-    let source = context.source()?;
     let id = context.dispatch.migration.as_str();
     let session = source.session("snapshot").await?;
-    let text = import_and_read(&session, exported, &source).await?;
-    let barrier = commit_barrier(context, &source).await?;
-    let holders = SnapshotHolders::start(&source, id, exported).await?;
+    let what = format!("shard {}: identifying the server", source.name);
+    let timeline = identity::read(&session).await.at(what)?.timeline;
+    let text = import_and_read(&session, exported, source).await?;
+    let barrier = commit_barrier(context, source).await?;
+    let holders = SnapshotHolders::start(source, id, exported).await?;
     *context.session.snapshot_holders.lock().await = Some(holders);
     let target = context.target()?;
     let target_session = target.session("snapshot").await?;
     let what = format!("shard {}: recording the snapshot", target.name);
     epoch::begin(&target_session, &context.token_for_cleanup()).await?;
-    for table in ["snapshot", "chunk"] {
-        let sql = format!("delete from shardwright.{table} where migration = $1");
-        target_session.execute(&sql, &[&id]).await.at(&what)?;
+    for sql in FORGET_EARLIER_SLOT {
+        target_session.execute(sql, &[&id]).await.at(&what)?;
     }
+    target_session
+        .execute(
+            "insert into shardwright.capture (migration, timeline) values ($1, $2)
+             on conflict (migration) do update set timeline = excluded.timeline",
+            &[&id, &timeline],
+        )
+        .await
+        .at(&what)?;
     insert_snapshot(
         &target_session,
         &context.dispatch.migration,
@@ -102,7 +123,7 @@ pub(super) async fn current_snapshot(
     }
     let newest = newest_snapshot(context, target).await?;
     let limit = Duration::from_secs(context.dispatch.options.snapshot_age_s.into());
-    let has_unfinished_units = !units::begun_units(context, target).await?.is_empty();
+    let has_unfinished_units = has_unfinished_units(context, target).await?;
     let is_young = newest.age < limit;
     let replaces_slot_snapshot =
         shared_scan.is_some() && newest.number == 0 && !has_unfinished_units;
@@ -116,10 +137,11 @@ pub(super) async fn current_snapshot(
             begin_until: Instant::now() + limit.saturating_sub(newest.age),
         }));
     }
-    if units::remaining_chunks(context, target).await?.is_empty() {
+    if count_remaining(context, target).await? == 0 {
         return Ok(None);
     }
     empty_unfinished_units(context, target).await?;
+    resync::restart(context, target).await?;
     let number = newest.number + 1;
     let text = take_snapshot(context, target, &newest, shared_scan).await?;
     Ok(Some(CurrentSnapshot {
@@ -127,6 +149,24 @@ pub(super) async fn current_snapshot(
         text,
         begin_until: Instant::now() + limit,
     }))
+}
+
+/// Returns the number of chunks that are to be copied, and of tables that are to be resynchronized.
+pub(super) async fn count_remaining(
+    context: &StepContext,
+    target: &Connected,
+) -> Result<usize, StepError> {
+    let chunks = units::remaining_chunks(context, target).await?.len();
+    Ok(chunks + resync::tables_left(context, target).await?.len())
+}
+
+/// Returns whether a unit is partly copied, or a table partly resynchronized: these continue with the same snapshot.
+pub(super) async fn has_unfinished_units(
+    context: &StepContext,
+    target: &Connected,
+) -> Result<bool, StepError> {
+    Ok(!units::begun_units(context, target).await?.is_empty()
+        || resync::has_begun(context, target).await?)
 }
 
 /// After a take-over: starts holders for the newest snapshot of a running copy, if it can still be imported.
@@ -374,6 +414,13 @@ async fn insert_snapshot(
             &[&migration.0, &number, &text, &barrier],
         )
         .await
+}
+
+/// Before a new slot is recorded: deletes the copied rows of units that are partly copied. These units begin again with
+/// a snapshot of the new slot.
+pub(crate) async fn empty_partly_copied_units(context: &StepContext) -> Result<(), StepError> {
+    let target = context.target()?.session("snapshot").await?;
+    empty_unfinished_units(context, &target).await
 }
 
 /// Deletes the copied rows of units that are partly copied. Called when the snapshot of these units is lost.
