@@ -38,6 +38,13 @@ pub struct SystemIdentity {
     pub timeline: u32,
 }
 
+impl SystemIdentity {
+    /// Returns whether this server has the log of `before` up to a position at which a standby was promoted.
+    fn is_promotion_of(self, before: Self) -> bool {
+        self.system_id == before.system_id && self.timeline > before.timeline
+    }
+}
+
 /// Reads the [`SystemIdentity`] of a primary by SQL: the system identifier as text, the timeline in hexadecimal.
 pub(crate) const IDENTIFY: &str = "select system_identifier::text, \
     pg_catalog.substring(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()), 1, 8) \

@@ -250,8 +250,13 @@ async fn run_once(context: StepContext, id: StepId, kind: StepKind) {
 /// Returns whether captured changes are lost, so that a new slot and a comparison of the copied rows replace them. This
 /// is possible before the flip.
 fn has_lost_changes(failure: &Failure, kind: StepKind) -> bool {
-    let slot_codes = [StepCode::SlotMissing, StepCode::SlotLost, StepCode::SlotGap];
-    failure.has_code_of(&slot_codes)
+    let codes = [
+        StepCode::ServerPromoted,
+        StepCode::SlotMissing,
+        StepCode::SlotLost,
+        StepCode::SlotGap,
+    ];
+    failure.has_code_of(&codes)
         && matches!(
             kind,
             StepKind::Copy

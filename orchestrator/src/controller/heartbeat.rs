@@ -3,7 +3,7 @@
 //!
 //! A heartbeat does not write to the rows of migrations, because a cutover may hold a lock on one.
 
-use super::{CallerTokenName, ControlError, Controller, LeaseProof, clock, delta, seeding};
+use super::{CallerTokenName, ControlError, Controller, LeaseProof, clock, delta, rewind, seeding};
 use crate::access::SecretDigest;
 use crate::store::{AgentProcess, FigureReading, OwnerBeat, Registered, Snapshot};
 use chrono::{DateTime, TimeDelta, Utc};
@@ -242,7 +242,8 @@ impl Controller {
         }
     }
 
-    /// Lets the migration fail if its stream has failed with a failure that is not retried.
+    /// Lets the migration fail if its stream has failed with a failure that is not retried. If captured changes are lost
+    /// before the flip, the migration returns to the step that opens the capture instead.
     async fn fail_with_stream(
         &self,
         snapshot: &Snapshot,
@@ -251,14 +252,28 @@ impl Controller {
         if holding.epoch != snapshot.migration.epoch || snapshot.migration.needs_new_epoch {
             return Ok(());
         }
-        let failure = holding.stream.as_ref().and_then(|s| s.failure.as_ref());
+        let Some(stream) = &holding.stream else {
+            return Ok(());
+        };
+        let failure = stream.failure.as_ref();
         let Some(failure) = failure.filter(|failure| failure.retry == RetryClass::None) else {
             return Ok(());
         };
+        let settings = &self.inner.settings;
         let revision = snapshot.migration.revision;
         let failed = self.change(&holding.migration, "controller", |draft| {
             let m = &draft.snapshot().migration;
-            if m.revision == revision && is_active(m.state) {
+            if m.revision != revision || !is_active(m.state) {
+                return Ok(());
+            }
+            if !seeding::has_lost_changes(draft, failure)
+                && rewind::must_capture_again(draft, stream, failure)
+            {
+                // The step that runs reports it too, and where the migration continues.
+                if m.state == MigrationState::Waiting {
+                    rewind::capture_again(draft, failure, settings)?;
+                }
+            } else {
                 match seeding::has_lost_changes(draft, failure) {
                     true => draft.fail(&seeding::without_copy(draft, failure))?,
                     false => draft.fail(failure)?,

@@ -41,6 +41,7 @@ mod planning;
 pub mod queue;
 mod reconcile;
 mod recover;
+mod rewind;
 #[cfg(test)]
 mod samples;
 mod seeding;

@@ -189,7 +189,12 @@ pub(super) fn promoted(snapshot: &Snapshot) -> Option<Promoted> {
 /// the rows again.
 pub(super) fn has_lost_changes(draft: &MigrationDraft, failure: &Failure) -> bool {
     let m = &draft.snapshot().migration;
-    let codes = [StepCode::SlotMissing, StepCode::SlotLost, StepCode::SlotGap];
+    let codes = [
+        StepCode::ServerPromoted,
+        StepCode::SlotMissing,
+        StepCode::SlotLost,
+        StepCode::SlotGap,
+    ];
     m.plan.options.seed == Seed::Standby
         && m.state != MigrationState::Unwinding
         && matches!(m.ownership, Ownership::Ready | Ownership::Fencing)

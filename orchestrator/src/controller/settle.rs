@@ -8,7 +8,7 @@ use super::leftovers::leftovers;
 use super::queue::StartGate;
 use super::{
     CallerTokenName, ControlError, Controller, LeaseProof, clock, cutover, delta, fail_points,
-    seeding, ways,
+    rewind, seeding, ways,
 };
 use crate::store::{HoldEnd, Snapshot, Step};
 use plans::failure::{Failure, RetryClass, StepCode};
@@ -212,7 +212,7 @@ fn apply_report(
             apply_failure(draft, &step, &last, settings)?;
         }
         Outcome::Failed { failure } => apply_failure(draft, &step, failure, settings)?,
-        Outcome::Rewind { to, failure } => apply_rewind(draft, &step, *to, failure, settings)?,
+        Outcome::Rewind { to, failure } => rewind::apply(draft, &step, *to, failure, settings)?,
     }
     Ok(true)
 }
@@ -249,7 +249,7 @@ fn check_ownership(
 }
 
 /// Applies the failure of a step: schedules the next try after a pause, or lets the migration fail.
-fn apply_failure(
+pub(super) fn apply_failure(
     draft: &mut MigrationDraft,
     step: &Step,
     failure: &Failure,
@@ -281,7 +281,7 @@ fn apply_failure(
 
 /// Returns the pause before the next try of the step; `None` if the controller does not try it again. `attempt` is the
 /// number of tries so far.
-fn pause_after(
+pub(super) fn pause_after(
     draft: &MigrationDraft,
     step: &Step,
     attempt: u32,
@@ -315,57 +315,4 @@ fn may_be_closed(step: StepKind, ownership: Ownership) -> bool {
         Ownership::RollbackFencing | Ownership::RolledBack
     );
     (step == StepKind::Cutover && forward) || (step == StepKind::Rollback && back)
-}
-
-/// Repeats all steps from `to` up to this step, after a pause. If the flip has happened, if `to` was tried too often, or
-/// if the migration has no such step, the step fails instead.
-fn apply_rewind(
-    draft: &mut MigrationDraft,
-    step: &Step,
-    to: StepKind,
-    failure: &Failure,
-    settings: &super::ControllerSettings,
-) -> Result<(), ControlError> {
-    let m = &draft.snapshot().migration;
-    let possible = matches!(m.ownership, Ownership::Ready | Ownership::Fencing)
-        && matches!(m.state, MigrationState::Running | MigrationState::Paused);
-    let target = draft.snapshot().step_of(to).cloned();
-    if possible && target.is_none() {
-        let last = seeding::without_copy(draft, failure);
-        return apply_failure(draft, step, &last, settings);
-    }
-    let target = target.filter(|target| possible && target.ordinal <= step.ordinal);
-    let Some(target) = target else {
-        return apply_failure(draft, step, failure, settings);
-    };
-    let again = Failure {
-        retry: RetryClass::Exponential,
-        ..failure.clone()
-    };
-    let Some(pause) = pause_after(draft, &target, target.attempt, &again, settings) else {
-        let last = Failure {
-            retry: RetryClass::None,
-            ..failure.clone()
-        };
-        return apply_failure(draft, step, &last, settings);
-    };
-    let span = target.ordinal..=step.ordinal;
-    let steps = draft.snapshot().steps.iter();
-    let back: Vec<StepId> = steps
-        .filter(|row| span.contains(&row.ordinal) && row.state != StepState::Skipped)
-        .map(|row| row.id.clone())
-        .collect();
-    let next_at = draft.now + delta(pause);
-    for id in back {
-        let data = json!({ "to": to, "failure": failure });
-        let row = draft.apply_to_step(&id, StepEvent::Rewound, data)?;
-        if id == target.id {
-            row.next_at = Some(next_at);
-            row.failure = Some(failure.clone());
-        } else {
-            row.attempt = 0;
-        }
-    }
-    draft.migration().needs_new_epoch = true;
-    Ok(())
 }

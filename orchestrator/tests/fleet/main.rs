@@ -8,6 +8,7 @@ mod applications;
 mod cascades;
 mod cleanup;
 mod exchanged;
+mod failover;
 mod logs;
 mod pooler;
 mod restored_shard;

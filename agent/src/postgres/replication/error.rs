@@ -196,6 +196,9 @@ impl ReplicationError {
             Self::SlotMissing { .. } => StepCode::SlotMissing,
             Self::SlotLost { .. } => StepCode::SlotLost,
             Self::Gap { .. } => StepCode::SlotGap,
+            Self::SystemChanged {
+                expected, found, ..
+            } if found.is_promotion_of(*expected) => StepCode::ServerPromoted,
             Self::SystemChanged { .. } => StepCode::ServerChanged,
             Self::Connect(_)
             | Self::InvalidName { .. }

@@ -25,9 +25,10 @@ const COMPARE_AGAIN: [StepCode; 2] = [StepCode::SchemaDrift, StepCode::GuardChan
 const MAX_LAG_MS: i64 = 30_000;
 
 /// Failures of the reverse stream after which a rollback is impossible.
-const STREAM_IS_LOST: [StepCode; 6] = [
+const STREAM_IS_LOST: [StepCode; 7] = [
     StepCode::PublicationChanged,
     StepCode::ServerChanged,
+    StepCode::ServerPromoted,
     StepCode::SlotMissing,
     StepCode::SlotLost,
     StepCode::SlotGap,

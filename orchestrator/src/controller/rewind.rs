@@ -1,0 +1,115 @@
+//! The return of a migration to an earlier step whose result was lost.
+
+use super::draft::MigrationDraft;
+use super::settle::{apply_failure, pause_after};
+use super::{ControlError, ControllerSettings, delta, seeding};
+use crate::store::Step;
+use plans::failure::{Failure, RetryClass, StepCode};
+use plans::id::StepId;
+use plans::names::Direction;
+use plans::state::cutover::Ownership;
+use plans::state::migration::{MigrationEvent, MigrationState};
+use plans::state::step::{StepEvent, StepState};
+use plans::step::StepKind;
+use plans::wire::StreamStatus;
+use serde_json::json;
+
+/// Failures of the forward stream after which the agent captures with a new slot, or on a promoted server, and compares
+/// the copied rows.
+const CAPTURE_AGAIN: [StepCode; 4] = [
+    StepCode::ServerPromoted,
+    StepCode::SlotGap,
+    StepCode::SlotLost,
+    StepCode::SlotMissing,
+];
+
+/// Repeats all steps from `to` up to this step, after a pause. If the flip has happened, if `to` was tried too often, or
+/// if the migration has no such step, the step fails instead.
+pub(super) fn apply(
+    draft: &mut MigrationDraft,
+    step: &Step,
+    to: StepKind,
+    failure: &Failure,
+    settings: &ControllerSettings,
+) -> Result<(), ControlError> {
+    let m = &draft.snapshot().migration;
+    let possible = matches!(m.ownership, Ownership::Ready | Ownership::Fencing)
+        && matches!(m.state, MigrationState::Running | MigrationState::Paused);
+    let target = draft.snapshot().step_of(to).cloned();
+    if possible && target.is_none() {
+        let last = seeding::without_copy(draft, failure);
+        return apply_failure(draft, step, &last, settings);
+    }
+    let target = target.filter(|target| possible && target.ordinal <= step.ordinal);
+    let Some(target) = target else {
+        return apply_failure(draft, step, failure, settings);
+    };
+    let again = Failure {
+        retry: RetryClass::Exponential,
+        ..failure.clone()
+    };
+    let Some(pause) = pause_after(draft, &target, target.attempt, &again, settings) else {
+        let last = Failure {
+            retry: RetryClass::None,
+            ..failure.clone()
+        };
+        return apply_failure(draft, step, &last, settings);
+    };
+    let span = target.ordinal..=step.ordinal;
+    let steps = draft.snapshot().steps.iter();
+    let back: Vec<StepId> = steps
+        .filter(|row| span.contains(&row.ordinal) && row.state != StepState::Skipped)
+        .map(|row| row.id.clone())
+        .collect();
+    let next_at = draft.now + delta(pause);
+    for id in back {
+        let data = json!({ "to": to, "failure": failure });
+        let row = draft.apply_to_step(&id, StepEvent::Rewound, data)?;
+        if id == target.id {
+            row.next_at = Some(next_at);
+            row.failure = Some(failure.clone());
+        } else {
+            row.attempt = 0;
+        }
+    }
+    draft.migration().needs_new_epoch = true;
+    Ok(())
+}
+
+/// Returns whether the agent must capture again after this failure of a stream: it is the forward stream before the
+/// flip.
+pub(super) fn must_capture_again(
+    draft: &MigrationDraft,
+    stream: &StreamStatus,
+    failure: &Failure,
+) -> bool {
+    let m = &draft.snapshot().migration;
+    stream.direction == Direction::Forward
+        && matches!(m.ownership, Ownership::Ready | Ownership::Fencing)
+        && failure.has_code_of(&CAPTURE_AGAIN)
+        && draft.snapshot().step_of(StepKind::OpenCapture).is_some()
+}
+
+/// The stream of a migration that waits has failed: returns to the step that opens the capture. The steps after it run
+/// again, and the migration waits again afterwards.
+pub(super) fn capture_again(
+    draft: &mut MigrationDraft,
+    failure: &Failure,
+    settings: &ControllerSettings,
+) -> Result<(), ControlError> {
+    let mut steps = draft.snapshot().steps.iter();
+    let next = steps.find(|step| step.state == StepState::Pending).cloned();
+    let opening = draft.snapshot().step_of(StepKind::OpenCapture).cloned();
+    let again = Failure {
+        retry: RetryClass::Exponential,
+        ..failure.clone()
+    };
+    let may_repeat = opening
+        .filter(|opening| pause_after(draft, opening, opening.attempt, &again, settings).is_some());
+    let (Some(next), Some(_)) = (next, may_repeat) else {
+        draft.fail(failure)?;
+        return Ok(());
+    };
+    draft.apply_to_migration(MigrationEvent::Cleared, json!({ "failure": failure }))?;
+    apply(draft, &next, StepKind::OpenCapture, failure, settings)
+}

@@ -1,0 +1,71 @@
+//! A standby is promoted in the place of a shard's server while the keys are moving: the migration goes on by itself.
+
+use crate::stage::{Stage, copy, count, refuses, restore, session, start, write};
+
+/// The rows that the application has written in the test. A promotion of a standby that lacked them loses them.
+const WRITTEN: &str = "select count(*) from public.orders where note = 'w'";
+const MOVING: &str = "select count(*) from public.orders where tenant_id >= 500";
+
+async fn until_written(stage: &Stage, rows: i64) {
+    stage
+        .until("the target has the application's rows", || async {
+            count(&stage.b, WRITTEN).await == rows
+        })
+        .await;
+}
+
+/// The application can write and the keys can move: nothing is left of the failover.
+async fn cut_over(stage: &Stage, id: &str) {
+    stage.until_state(id, "waiting").await;
+    write(&stage.a).await.unwrap();
+    stage.cut_over(id).await;
+    assert!(refuses(&stage.a).await);
+    write(&stage.b).await.unwrap();
+    assert_eq!(count(&stage.b, MOVING).await, 2004 + 2, "2 written rows");
+    stage.ok(&format!("finish {id} --yes")).await;
+    stage.until_state(id, "completed").await;
+}
+
+/// How often a step has run.
+async fn attempts(stage: &Stage, id: &str, step: &str) -> u64 {
+    let view = stage.json(&["show", id, "-o", "json"]).await;
+    let steps = view["steps"].as_array().cloned().unwrap_or_default();
+    let row = steps.iter().find(|row| row["kind"] == step).unwrap();
+    row["attempt"].as_u64().unwrap()
+}
+
+#[tokio::test]
+async fn rows_that_a_failover_of_the_source_lost_are_not_on_the_target() {
+    let stage = Stage::new("failover-source").await;
+    let id = stage.ready_to_cut_over().await;
+    let standby = copy(&stage.a).await;
+    start(&stage.a).await;
+    for _ in 0..3 {
+        write(&stage.a).await.unwrap();
+    }
+    until_written(&stage, 3).await;
+    restore(&stage.a, standby, true).await;
+    until_written(&stage, 0).await;
+    cut_over(&stage, &id).await;
+    assert_eq!(attempts(&stage, &id, "create_target").await, 1);
+}
+
+#[tokio::test]
+async fn a_target_that_lost_changes_in_a_failover_gets_them_again() {
+    let stage = Stage::new("failover-target").await;
+    let id = stage.ready_to_cut_over().await;
+    let standby = copy(&stage.b).await;
+    start(&stage.b).await;
+    write(&stage.a).await.unwrap();
+    until_written(&stage, 1).await;
+    restore(&stage.b, standby, true).await;
+    write(&stage.a).await.unwrap();
+    until_written(&stage, 2).await;
+    let app = session(&stage.a, "app").await;
+    app.batch_execute("delete from public.orders where note = 'w'")
+        .await
+        .unwrap();
+    until_written(&stage, 0).await;
+    cut_over(&stage, &id).await;
+    assert_eq!(attempts(&stage, &id, "create_target").await, 1);
+}
