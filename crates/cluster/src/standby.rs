@@ -70,10 +70,13 @@ impl Cluster {
         Ok(text.trim().to_owned())
     }
 
-    /// Returns the connection string by which the standby `name` connects to this server, without the password.
+    /// Returns the connection string by which the standby `name` connects to this server, without the password. It names
+    /// a database, as a standby that synchronizes slots needs.
     fn connection(&self, name: &str) -> String {
         let (host, port) = (self.host(), self.port());
-        format!("host={host} port={port} user={SUPERUSER} application_name={name}")
+        format!(
+            "host={host} port={port} dbname={SUPERUSER} user={SUPERUSER} application_name={name}"
+        )
     }
 
     /// Makes a copy of a server's files the data of this standby.
@@ -101,8 +104,7 @@ impl Cluster {
     }
 
     /// Does the same as [`Cluster::standby`] for this stopped server, by a copy of its files. It is for installations
-    /// whose `pg_basebackup` is older than the server, and therefore cannot copy it. The standby's connection names a
-    /// database, as a standby that synchronizes slots needs.
+    /// whose `pg_basebackup` is older than the server, and therefore cannot copy it.
     ///
     /// # Errors
     /// Those of [`Cluster::create`], or the error of `cp`.
@@ -115,7 +117,7 @@ impl Cluster {
             let mut command = standby.account.command(Path::new("cp"), &standby.dir);
             command.arg("--archive").arg(self.data()).arg(&incomplete);
             standby.run_to_success("cp", command)?;
-            let from = format!("{from} dbname={SUPERUSER} password={password}");
+            let from = format!("{from} password={password}");
             standby.become_standby(&incomplete, &from, None)
         })
     }

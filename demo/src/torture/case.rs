@@ -119,6 +119,11 @@ impl FaultCase {
 }
 
 impl FaultCase {
+    /// Returns the permitted outcome.
+    pub(super) fn expected(&self) -> ExpectedOutcome {
+        self.fault.expected_at(&self.place)
+    }
+
     /// Returns whether the fault restores the source to a state before the flip.
     pub(super) fn restores_source(&self) -> bool {
         (self.fault, self.component) == (Fault::Restored, Process::Source)
@@ -127,9 +132,9 @@ impl FaultCase {
     /// Returns whether the fault permits only one path: it can be detected only before the flip, or it makes a rollback
     /// impossible.
     fn permits_only_forward(&self, leg: PathLeg) -> bool {
-        let prevents_rollback = self.fault == Fault::Failover || self.restores_source();
-        prevents_rollback
-            || leg == PathLeg::Before && self.fault.expected() != ExpectedOutcome::Ends
+        let fails_over_later = self.fault.promotes_standby() && leg == PathLeg::Flipped;
+        let prevents_rollback = fails_over_later || self.restores_source();
+        prevents_rollback || leg == PathLeg::Before && self.expected() != ExpectedOutcome::Ends
     }
 }
 
@@ -155,6 +160,7 @@ impl FaultCase {
                 | Fault::ForeignWrite
                 | Fault::LongWriter
                 | Fault::Failover
+                | Fault::LaggingFailover
                 | Fault::Restored
                 | Fault::Prepared
                 | Fault::SwappedDsn

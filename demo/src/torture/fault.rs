@@ -30,6 +30,9 @@ pub(super) enum Fault {
     LongWriter,
     /// SIGKILL to the server. Its synchronous standby is promoted and gets its address.
     Failover,
+    /// The same with an asynchronous standby, which lacks the changes of the last seconds. On a source, these are rows
+    /// with moving keys that were acknowledged: PostgreSQL loses them, so the target must not have them.
+    LaggingFailover,
     /// The control store is restored to an earlier state, and the lost flips are added from the shards; or the source
     /// is restored to a state before the flip, and must be closed again.
     Restored,
@@ -87,13 +90,36 @@ const CAPTURE_PLACES: &[&str] = &[
 ];
 /// The places after rows were copied and before they are compared.
 const COPIED_PLACES: &[&str] = &["controller.copy.settled", "build_indexes.built_one"];
-/// The places at which the server that fails has slots, or rows that the stream has applied.
+/// The places before the flip at which the servers have objects of the migration.
 const FAILOVER_PLACES: &[&str] = &[
+    "open_capture.slot_created",
+    "capture.spooled",
+    "copy.chunk_copied",
     "copy.half",
+    "copy.built_key",
     "controller.copy.settled",
     "catch_up.batch_applied",
+    "build_indexes.built_one",
     "verify.compared",
-    "hold.started",
+    "open_reverse.slot_created",
+    "controller.open_reverse.settled",
+    "controller.cutover.claimed",
+    "cutover.fenced",
+    "cutover.before_check",
+    "cutover.before_seal",
+    "cutover.sealed",
+];
+/// Those of them at which no write is refused, so that a standby may lag for some time.
+const LAGGING_PLACES: &[&str] = &[
+    "copy.chunk_copied",
+    "copy.half",
+    "copy.built_key",
+    "controller.copy.settled",
+    "catch_up.batch_applied",
+    "build_indexes.built_one",
+    "verify.compared",
+    "open_reverse.slot_created",
+    "controller.open_reverse.settled",
 ];
 /// The places followed by a comparison, an approval or a fence.
 const BEFORE_FENCE_PLACES: &[&str] = &[
@@ -165,7 +191,7 @@ const OWNED_PLACES: &[&str] = &[
     "rollback.fenced",
 ];
 
-const TABLE: [FaultRow; 19] = [
+const TABLE: [FaultRow; 21] = [
     row(Fault::Kill, "kill", ANY, &[], ExpectedOutcome::Ends),
     row(Fault::Stop, "stop", ANY, &[], ExpectedOutcome::Ends),
     row(Fault::Cut, "cut", ANY, &[], ExpectedOutcome::Ends),
@@ -211,7 +237,21 @@ const TABLE: [FaultRow; 19] = [
         "failover",
         SHARDS,
         FAILOVER_PLACES,
+        ExpectedOutcome::Ends,
+    ),
+    row(
+        Fault::Failover,
+        "failover",
+        SHARDS,
+        &["hold.started"],
         ExpectedOutcome::EndsOrAborted,
+    ),
+    row(
+        Fault::LaggingFailover,
+        "lagging-failover",
+        SHARDS,
+        LAGGING_PLACES,
+        ExpectedOutcome::Ends,
     ),
     row(
         Fault::Restored,
@@ -312,15 +352,29 @@ impl Fault {
         self.row().map_or("", |row| row.name)
     }
 
-    pub(super) fn expected(self) -> ExpectedOutcome {
-        self.row().map_or(ExpectedOutcome::Ends, |row| row.expected)
+    /// Returns the permitted outcome of the fault at a place.
+    pub(super) fn expected_at(self, place: &FaultPlace) -> ExpectedOutcome {
+        let mut rows = TABLE.iter().filter(|row| row.fault == self);
+        let is_of_place = |row: &&FaultRow| row.places.contains(&place.name.as_str());
+        let row = rows.clone().find(is_of_place).or_else(|| rows.next());
+        row.map_or(ExpectedOutcome::Ends, |row| row.expected)
+    }
+
+    /// Returns whether a standby of the affected server is promoted in its place.
+    pub(super) fn promotes_standby(self) -> bool {
+        matches!(self, Self::Failover | Self::LaggingFailover)
     }
 
     /// Returns whether an offline migration can have the fault: it has no slots, and its keys are read-only.
     pub(super) fn is_possible_offline(self) -> bool {
         !matches!(
             self,
-            Self::SlotDropped | Self::SlotLost | Self::LongWriter | Self::Prepared | Self::Failover
+            Self::SlotDropped
+                | Self::SlotLost
+                | Self::LongWriter
+                | Self::Prepared
+                | Self::Failover
+                | Self::LaggingFailover
         )
     }
 

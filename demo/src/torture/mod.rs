@@ -10,6 +10,7 @@ mod backup;
 mod case;
 mod check;
 mod equality;
+mod failover;
 mod fault;
 mod follow;
 mod missing_equipment;
@@ -171,8 +172,7 @@ impl<'s> InjectionSession<'s> {
             // fail too.
             if is_plain {
                 // A failover or a restore of the source replaces a server.
-                let has_same_servers =
-                    case.fault != fault::Fault::Failover && !case.restores_source();
+                let has_same_servers = !case.fault.promotes_standby() && !case.restores_source();
                 let is_reusable = record.survived && has_same_servers;
                 servers = Some(own).filter(|_| is_reusable);
             }

@@ -1,7 +1,6 @@
 //! The mode of a run's migration: online with asynchronous or synchronous dual-write, or offline.
 
 use super::case::FaultCase;
-use super::fault::Fault;
 use plans::request::{self, DualWrite};
 use plans::step::StepKind;
 use std::fmt;
@@ -34,7 +33,7 @@ impl RunMode {
             return Self::Offline;
         }
         // With a failover, commits wait for the standby only. A source that was restored has no standby.
-        if case.fault == Fault::Failover || case.restores_source() {
+        if case.fault.promotes_standby() || case.restores_source() {
             return Self::Asynchronous;
         }
         // The mode does not depend on the bits of the seed that determine other choices.

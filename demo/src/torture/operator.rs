@@ -2,7 +2,7 @@
 
 use super::case::{FaultCase, OperatorPath};
 use super::equality::EqualityCheck;
-use super::fault::{ExpectedOutcome, Fault};
+use super::fault::ExpectedOutcome;
 use super::follow::{MigrationFollower, is_flipped};
 use super::place::PathLeg;
 use super::planned_fault::{FaultContext, FaultProgress};
@@ -15,7 +15,9 @@ use plans::request::Request;
 use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
 use plans::step::StepKind;
+use plans::step::copy::Copied;
 use plans::step::cutover::CutoverResult;
+use plans::step::open_capture::CaptureOpened;
 use std::time::Instant;
 use tokio::sync::watch;
 
@@ -41,6 +43,8 @@ pub(super) struct RunOperator<'o> {
     pub(super) submissions: u32,
     /// The write-blocked windows of successful cutovers, in milliseconds.
     pub(super) windows: Vec<f64>,
+    /// As [`RunRecord::capture`](super::record::RunRecord::capture).
+    pub(super) capture: String,
 }
 
 impl RunOperator<'_> {
@@ -58,6 +62,7 @@ impl RunOperator<'_> {
                     .until("the final state of the migration", |_| true)
                     .await?;
                 self.windows.extend(windows(&migration));
+                capture_outcome(&migration).clone_into(&mut self.capture);
             }
             let ended = self.abort_failed(follower, ended).await?;
             self.submissions += 1;
@@ -65,7 +70,7 @@ impl RunOperator<'_> {
             let aborted_without_command = ended == RunOutcome::Unwound
                 && !self.case.seeded
                 && self.path != OperatorPath::Abort
-                && self.case.fault.expected() == ExpectedOutcome::Ends;
+                && self.case.expected() == ExpectedOutcome::Ends;
             if !aborted_without_command || self.submissions >= MAX_SUBMISSIONS {
                 return Ok(ended);
             }
@@ -81,7 +86,7 @@ impl RunOperator<'_> {
         follower: &mut MigrationFollower<'_>,
         ended: Result<RunOutcome, DemoError>,
     ) -> Result<RunOutcome, DemoError> {
-        match (self.case.fault.expected(), ended) {
+        match (self.case.expected(), ended) {
             // After the flip an abort is impossible: the owner keeps the keys, and the reason is reported.
             (ExpectedOutcome::EndsOrAborted, Err(DemoError::Stopped { reason, .. }))
                 if self.case.place.leg == PathLeg::Flipped =>
@@ -240,7 +245,7 @@ impl RunOperator<'_> {
         // After a failover the promoted server has no slot. A restored source lacks the changes that the reverse stream
         // had written. In both cases the old owner's rows stay outdated.
         let restores_older_state =
-            self.case.fault == Fault::Failover || self.case.restores_source();
+            self.case.fault.promotes_standby() || self.case.restores_source();
         if hasty || self.offline || (occurs_in_hold && restores_older_state) {
             return Ok(());
         }
@@ -288,6 +293,18 @@ fn windows(migration: &MigrationStatus) -> impl Iterator<Item = f64> {
     let steps = [StepKind::Cutover, StepKind::Rollback];
     let cuts = steps.map(|step| migration.output::<CutoverResult>(step));
     cuts.into_iter().flatten().map(|cut| cut.write_block.total)
+}
+
+/// Returns what became of the capture, by the results of the steps; empty if the migration ended before its copy.
+fn capture_outcome(migration: &MigrationStatus) -> &'static str {
+    let opened = migration.output::<CaptureOpened>(StepKind::OpenCapture);
+    let copied = migration.output::<Copied>(StepKind::Copy);
+    match (opened, copied) {
+        (Some(opened), _) if opened.continued_from.is_some() => "continued",
+        (_, Some(copied)) if copied.resync.is_some() => "resynchronized",
+        (_, Some(_)) => "kept",
+        _ => "",
+    }
 }
 
 async fn finish(follower: &mut MigrationFollower<'_>) -> Result<RunOutcome, DemoError> {

@@ -4,10 +4,13 @@ use crate::error::DemoError;
 use crate::shop::ShopError;
 use connect::{Connected, Dsn, Session};
 use plans::names::{BYPASS_SETTING, REPLICATION_PREFIX};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// The beginning of the SQLSTATEs with which the guard refuses writes.
 const REFUSAL_PREFIX: &str = "SM0";
+/// The time limit until a standby has closed its connection.
+const DISCONNECT_LIMIT: Duration = Duration::from_secs(30);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 const MAX_CHECKPOINTS: u32 = 20;
 const PREPARED: &str = "shardwright_torture_orphan";
 /// A write to the tenant with the highest number, whose key moves. It changes no value.
@@ -78,6 +81,78 @@ pub(super) async fn foreign_write(target: &Dsn) -> Result<(), DemoError> {
          insert into public.tenants (id, name) values (999999999, 'stranger'); commit"
     );
     run_once(target, &write).await
+}
+
+/// Waits until the standby has flushed everything that its primary has committed so far.
+pub(super) async fn wait_for_standby(primary: &Dsn, name: &str) -> Result<(), DemoError> {
+    let session = open(primary).await?;
+    let position = "select pg_catalog.pg_current_wal_lsn()::text";
+    let row = session.query_one(position, &[]).await.map_err(failed)?;
+    let position: String = row.get(0);
+    let has_flushed = "select coalesce(pg_catalog.bool_or(flush_lsn >= $2::text::pg_lsn), false)
+        from pg_catalog.pg_stat_replication where application_name = $1";
+    let begun = Instant::now();
+    while !session
+        .query_one(has_flushed, &[&name, &position])
+        .await
+        .map_err(failed)?
+        .get::<_, bool>(0)
+    {
+        if begun.elapsed() > DISCONNECT_LIMIT {
+            return Err(DemoError::Stalled {
+                what: "a standby that has caught up".to_owned(),
+                seconds: DISCONNECT_LIMIT.as_secs(),
+            });
+        }
+        tokio::time::sleep(POLL_INTERVAL).await;
+    }
+    session.close().await;
+    Ok(())
+}
+
+/// Disconnects a standby from its primary. Returns when it receives nothing more.
+pub(super) async fn disconnect_standby(standby: &Dsn) -> Result<(), DemoError> {
+    let session = open(standby).await?;
+    run(&session, "alter system set primary_conninfo = ''").await?;
+    run(&session, "select pg_catalog.pg_reload_conf()").await?;
+    let receives = "select exists (select from pg_catalog.pg_stat_wal_receiver)";
+    let begun = Instant::now();
+    while session
+        .query_one(receives, &[])
+        .await
+        .map_err(failed)?
+        .get::<_, bool>(0)
+    {
+        if begun.elapsed() > DISCONNECT_LIMIT {
+            return Err(DemoError::Stalled {
+                what: "the end of a standby's receiver".to_owned(),
+                seconds: DISCONNECT_LIMIT.as_secs(),
+            });
+        }
+        tokio::time::sleep(POLL_INTERVAL).await;
+    }
+    session.close().await;
+    Ok(())
+}
+
+/// Inserts tenants with moving keys, which the failover of the source will lose. No client of the workload knows them,
+/// so the checker counts each that remains as a row that no transaction wrote.
+pub(super) async fn write_lost_rows(source: &Dsn) -> Result<(), DemoError> {
+    run_once(
+        source,
+        "insert into public.tenants (id, name)
+         select 999999000 + n, 'lost' from pg_catalog.generate_series(1, 20) n",
+    )
+    .await
+}
+
+/// Returns how many rows of [`write_lost_rows`] a shard has.
+pub(super) async fn count_lost_rows(shard: &Dsn) -> Result<i64, DemoError> {
+    let session = open(shard).await?;
+    let count = "select count(*) from public.tenants where name = 'lost'";
+    let row = session.query_one(count, &[]).await.map_err(failed)?;
+    session.close().await;
+    Ok(row.get(0))
 }
 
 /// Begins a transaction, and writes to a moving key.

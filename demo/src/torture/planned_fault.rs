@@ -20,6 +20,7 @@ use crate::fleet::{AGENTS, Fleet, SOURCE, TARGET};
 use crate::ledger::Ledger;
 use crate::options::Process;
 use crate::points::PassedBy;
+use crate::workload::WorkloadClients;
 use cluster::Cluster;
 use fail_point::{Arrival, Rendezvous};
 use plans::state::migration::MigrationState;
@@ -84,6 +85,8 @@ pub(super) struct PlannedFault {
     pub(super) source_copy: Arc<RestoredCopy>,
     pub(super) proxies: Arc<Proxies>,
     pub(super) ledger: Arc<Ledger>,
+    /// The clients, which a fault may pause.
+    pub(super) clients: WorkloadClients,
     pub(super) api: Api,
     pub(super) context: watch::Receiver<FaultContext>,
     pub(super) fault_progress: watch::Sender<FaultProgress>,
@@ -179,6 +182,7 @@ impl PlannedFault {
                 operator_sql::end_writer(writer).await
             }
             Fault::Failover => self.fail_over(arrival).await,
+            Fault::LaggingFailover => self.fail_over_to_lagging(arrival).await,
             Fault::Restored if self.case.restores_source() => {
                 let context = RestoreContext {
                     fleet: &self.fleet,
@@ -270,16 +274,6 @@ impl PlannedFault {
         drop(arrival);
         tokio::time::sleep(RESTART_AFTER).await;
         blocking(move || cluster.start()).await
-    }
-
-    async fn fail_over(&self, arrival: Arrival) -> Result<(), DemoError> {
-        let (Some((cluster, shard)), Some(standby)) = (self.affected_server(), &self.standby)
-        else {
-            return Ok(());
-        };
-        crash(&cluster, shard, &self.ledger).await?;
-        drop(arrival);
-        standby.promote().await
     }
 
     async fn stop(&self, arrival: Arrival, party: NetworkParty) -> Result<(), DemoError> {
@@ -400,7 +394,7 @@ impl PlannedFault {
     }
 
     /// Returns the server that the fault affects, and its shard; `None` if the fault affects a program.
-    fn affected_server(&self) -> Option<(Arc<Cluster>, Option<&'static str>)> {
+    pub(super) fn affected_server(&self) -> Option<(Arc<Cluster>, Option<&'static str>)> {
         let shard = match self.case.component {
             Process::Source => Some(SOURCE),
             Process::Target => Some(TARGET),
@@ -411,7 +405,7 @@ impl PlannedFault {
     }
 
     /// Returns the connection string of the affected shard.
-    fn affected_shard(&self) -> Result<connect::Dsn, DemoError> {
+    pub(super) fn affected_shard(&self) -> Result<connect::Dsn, DemoError> {
         let index = usize::from(self.case.component == Process::Target);
         Ok(self.fleet.admins()?.remove(index).1)
     }

@@ -75,6 +75,10 @@ pub struct RunRecord {
     /// may open without a controller and an agent.
     #[serde(default)]
     pub over_budget: u64,
+    /// What became of the capture when a server failed over: `continued` on the promoted server, `resynchronized`, or
+    /// `kept`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub capture: String,
     /// How often the operator had to resume a failed migration.
     pub resumed: u32,
     /// The number of migrations that were aborted without a command and submitted again.

@@ -8,7 +8,7 @@ use super::backup::PlannedBackup;
 use super::case::{FaultCase, OperatorPath};
 use super::check::FAILED;
 use super::equality::EqualityCheck;
-use super::fault::{ExpectedOutcome, Fault};
+use super::fault::ExpectedOutcome;
 use super::follow::MigrationFollower;
 use super::mode::RunMode;
 use super::operator::RunOperator;
@@ -83,6 +83,7 @@ struct RunResult {
     submissions: u32,
     diverged: u64,
     windows: Vec<f64>,
+    capture: String,
 }
 
 /// Runs a case. The record contains everything that goes wrong.
@@ -108,9 +109,10 @@ pub(super) async fn perform(
     let path = case.operator_path(seed);
     let mode = RunMode::of(case, seed);
     run_log.write(&format!("{case} with seed {seed}: {mode}, {path}"));
-    let standby = match (case.fault, fleet.server(case.component)) {
-        (Fault::Failover, Some(primary)) => Some(Arc::new(Standby::start(primary).await?)),
-        (_, Some(_) | None) => None,
+    let affected = fleet.server(case.component);
+    let standby = match affected.filter(|_| case.fault.promotes_standby()) {
+        Some(primary) => Some(Arc::new(Standby::start(primary, case.fault).await?)),
+        None => None,
     };
     let run = FaultRun {
         standby,
@@ -222,6 +224,9 @@ impl FaultRun<'_> {
         self.run_log.write("the clients have stopped");
         record.add_windows(&result.windows, self.budget(), &self.case.place);
         let outcome = result.add_to(record);
+        if self.case.fault.promotes_standby() {
+            record.check_failover();
+        }
         match (enough, stopped) {
             (Ok(()), Ok(Ok(()))) => {}
             (Err(error), _) => record.record_stuck(error_chain(&error)),
@@ -253,6 +258,7 @@ impl FaultRun<'_> {
             source_copy: Arc::clone(&self.source_copy),
             proxies: Arc::clone(&self.proxies),
             ledger: Arc::clone(ledger),
+            clients: workload.clients(),
             api: api.clone(),
             context: context.subscribe(),
             fault_progress,
@@ -268,7 +274,7 @@ impl FaultRun<'_> {
             last_change: Instant::now(),
             id: String::new(),
             resumes: 0,
-            resumable: self.case.fault.expected() == ExpectedOutcome::Ends,
+            resumable: self.case.expected() == ExpectedOutcome::Ends,
             last_line: String::new(),
         };
         let mut operator = RunOperator {
@@ -287,6 +293,7 @@ impl FaultRun<'_> {
             context: &context,
             submissions: 0,
             windows: Vec::new(),
+            capture: String::new(),
         };
         let ended = async {
             wait_for_first_writes(ledger, &mut follower).await?;
@@ -305,6 +312,7 @@ impl FaultRun<'_> {
             submissions: operator.submissions,
             diverged: operator.diverged,
             windows: operator.windows,
+            capture: operator.capture,
         }
     }
 
@@ -386,6 +394,7 @@ impl RunResult {
         record.resumed = self.resumed;
         record.resubmitted = self.submissions.saturating_sub(1);
         record.diverged = self.diverged;
+        record.capture = self.capture;
         if self.diverged > 0 {
             let tables = self.diverged;
             let problem = format!("{tables} tables differ between both copies during the hold");
@@ -412,6 +421,20 @@ impl RunResult {
 }
 
 impl RunRecord {
+    /// A migration survives a failover without a person.
+    fn check_failover(&mut self) {
+        if self.resumed + self.resubmitted > 0 {
+            self.problems.push(format!(
+                "after the failover an operator had to resume the migration {} times and to submit it {} times again",
+                self.resumed, self.resubmitted
+            ));
+        }
+        if self.outcome != "unwound" && self.capture.is_empty() {
+            let problem = "the results do not show what became of the capture";
+            self.problems.push(problem.to_owned());
+        }
+    }
+
     fn record_stuck(&mut self, problem: String) {
         self.stuck = 1;
         self.problems.push(problem);

@@ -1,8 +1,12 @@
 //! A standby of a shard's server, for a run whose fault is a failover.
 //!
-//! The standby replicates the server, and every synchronous commit waits until both have it. The server is killed and
-//! the standby promoted. All connections to the old address then lead to the new server.
+//! A synchronous standby has every acknowledged commit. An asynchronous one can be disconnected, and then lacks the
+//! changes after that. On PostgreSQL 17 and newer the standby synchronizes slots, and the server holds back what the
+//! standby lacks from the readers of slots. The server is killed and the standby promoted. All connections to the old
+//! address then lead to the new server.
 
+use super::fault::Fault;
+use super::operator_sql;
 use super::proxy::Proxy;
 use crate::drive::blocking;
 use crate::error::DemoError;
@@ -29,17 +33,32 @@ pub(super) struct Standby {
 }
 
 impl Standby {
-    /// Starts a standby. Returns when commits wait for it.
-    pub(super) async fn start(primary: Arc<Cluster>) -> Result<Self, DemoError> {
+    /// Starts the standby for a fault. Returns when it follows the server, and, if it is synchronous, when commits wait
+    /// for it.
+    pub(super) async fn start(primary: Arc<Cluster>, fault: Fault) -> Result<Self, DemoError> {
         let port = primary.port();
         let dsn = Dsn::parse(&primary.dsn(SUPERUSER, SUPERUSER))?;
+        let synchronizes_slots = primary.binaries().major() >= 17 && fault == Fault::Failover;
+        let mut options = Options::temporary("demo-standby");
+        if synchronizes_slots {
+            options = options
+                .setting("sync_replication_slots", "on")
+                .setting("hot_standby_feedback", "on");
+        }
         let made = tokio::task::spawn_blocking(move || {
-            let standby = primary.standby(NAME, Options::temporary("demo-standby"))?;
+            let standby = primary.standby_with_slot(NAME, NAME, options)?;
             standby.start().map(|()| standby)
         });
         let made = made.await.map_err(std::io::Error::other);
         let server = made.map_err(DemoError::io("start a standby"))??;
-        make_commits_wait(&dsn).await?;
+        let mut settings = Vec::new();
+        if fault == Fault::Failover {
+            settings.push("synchronous_standby_names");
+        }
+        if synchronizes_slots {
+            settings.push("synchronized_standby_slots");
+        }
+        follow(&dsn, &settings).await?;
         Ok(Self {
             server: Arc::new(server),
             port,
@@ -60,38 +79,54 @@ impl Standby {
         Ok(())
     }
 
+    /// Waits until the standby has everything that its server has committed so far.
+    pub(super) async fn catch_up(&self) -> Result<(), DemoError> {
+        let primary = Dsn::parse(&self.server.dsn_by(self.port, SUPERUSER, SUPERUSER))?;
+        operator_sql::wait_for_standby(&primary, NAME).await
+    }
+
+    /// Disconnects the standby from its server: from now on it lacks every change.
+    pub(super) async fn disconnect(&self) -> Result<(), DemoError> {
+        let dsn = Dsn::parse(&self.server.dsn(SUPERUSER, SUPERUSER))?;
+        operator_sql::disconnect_standby(&dsn).await
+    }
+
     /// Returns the name and the log of the standby.
     pub(super) fn log(&self) -> (String, PathBuf) {
         (self.server.name().to_owned(), self.server.log_file())
     }
 }
 
-/// Makes synchronous commits wait for the standby.
-async fn make_commits_wait(primary: &Dsn) -> Result<(), DemoError> {
+/// Sets these settings of the server to the standby's name, which is also that of its slot. Returns when the standby
+/// streams, and synchronous commits wait for it if one of the settings demands it.
+async fn follow(primary: &Dsn, settings: &[&str]) -> Result<(), DemoError> {
     let failed = |source| ShopError::Statement {
-        action: "make commits wait for a standby",
+        action: "let a standby follow",
         source,
     };
     let session = connect::connect(primary, &Session::named("operator")).await;
     let session = session.map_err(ShopError::from)?;
-    let set = format!("alter system set synchronous_standby_names = '{NAME}'");
-    session.batch_execute(&set).await.map_err(failed)?;
+    for setting in settings {
+        let set = format!("alter system set {setting} = '{NAME}'");
+        session.batch_execute(&set).await.map_err(failed)?;
+    }
     let reload = "select pg_catalog.pg_reload_conf()";
     session.batch_execute(reload).await.map_err(failed)?;
-    let waits = format!(
-        "select exists (select from pg_catalog.pg_stat_replication \
-         where application_name = '{NAME}' and sync_state = 'sync')"
+    let follows = format!(
+        "select exists (select from pg_catalog.pg_stat_replication
+         where application_name = '{NAME}' and state = 'streaming'
+           and (sync_state = 'sync' or pg_catalog.current_setting('synchronous_standby_names') = ''))"
     );
     let begun = Instant::now();
     while !session
-        .query_one(&waits, &[])
+        .query_one(&follows, &[])
         .await
         .map_err(failed)?
         .get::<_, bool>(0)
     {
         if begun.elapsed() > FOLLOW_LIMIT {
             return Err(DemoError::Stalled {
-                what: "commits that wait for the standby".to_owned(),
+                what: "a standby that follows".to_owned(),
                 seconds: FOLLOW_LIMIT.as_secs(),
             });
         }

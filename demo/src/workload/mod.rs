@@ -148,18 +148,24 @@ impl Workload {
         self.clients.spawn(client_loop.run(client));
     }
 
-    /// Lets every client finish its transaction. Returns when no transaction is open.
-    pub async fn pause(&self) {
-        self.commands.send_replace(ClientCommand::Pause);
-        let all_clients = u64::try_from(self.clients.len()).unwrap_or(u64::MAX);
-        while self.paused.load(Ordering::Acquire) < all_clients {
-            tokio::time::sleep(Duration::from_millis(5)).await;
+    /// Returns the clients, to pause them from another task.
+    #[must_use]
+    pub fn clients(&self) -> WorkloadClients {
+        WorkloadClients {
+            commands: self.commands.clone(),
+            count: u64::try_from(self.clients.len()).unwrap_or(u64::MAX),
+            paused: Arc::clone(&self.paused),
         }
+    }
+
+    /// As [`WorkloadClients::pause`].
+    pub async fn pause(&self) {
+        self.clients().pause().await;
     }
 
     /// Continues after [`Workload::pause`].
     pub fn resume(&self) {
-        self.commands.send_replace(ClientCommand::Run);
+        self.clients().resume();
     }
 
     /// Lets every client finish its transaction, and ends the clients.
@@ -172,5 +178,28 @@ impl Workload {
             ended.map_err(std::io::Error::other)??;
         }
         Ok(())
+    }
+}
+
+/// The clients of a running workload.
+#[derive(Debug, Clone)]
+pub struct WorkloadClients {
+    commands: watch::Sender<ClientCommand>,
+    count: u64,
+    paused: Arc<AtomicU64>,
+}
+
+impl WorkloadClients {
+    /// Lets every client finish its transaction. Returns when no transaction is open.
+    pub async fn pause(&self) {
+        self.commands.send_replace(ClientCommand::Pause);
+        while self.paused.load(Ordering::Acquire) < self.count {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    /// Continues after [`WorkloadClients::pause`].
+    pub fn resume(&self) {
+        self.commands.send_replace(ClientCommand::Run);
     }
 }

@@ -248,8 +248,8 @@ step_codes! {
         "Another migration uses the standby.";
     ServerChanged = "server.changed", NEVER,
         "The shard is another server than at the beginning of the migration, or was promoted to another timeline.";
-    ServerPromoted = "server.promoted", NEVER,
-        "A standby of the shard was promoted and has taken its place. Before the flip the agent compares the copied rows with a new source, and continues.";
+    ServerPromoted = "server.promoted", BY_CAUSE,
+        "A standby of the shard was promoted in place of its primary, or the shard was restored. Before the flip the migration continues by itself, unless it is seeded or offline.";
     ShardDsn = "shard.dsn", NEVER,
         "The connection string of a shard cannot be used.";
     ShardOtherDatabase = "shard.other_database", GROWING,
