@@ -10,12 +10,11 @@
 
 use connect::Connected;
 use plans::failure::{Failure, RetryClass, StepCode};
+use plans::id::StepId;
 use plans::identity::DatabaseIdentity;
 use plans::step::StepKind;
-use plans::step::copy::Copied;
-use plans::step::open_capture::CaptureOpened;
 use plans::step::preflight::Preflighted;
-use plans::step::promote::Promoted;
+use plans::step::servers::recorded;
 
 use super::context::StepContext;
 use crate::error::{StepError, WithIntent};
@@ -24,22 +23,18 @@ use crate::shard::{epoch, identity};
 impl StepContext {
     /// Returns the servers of source and target as they must be (I10): system identifier and timeline.
     pub(crate) fn known_servers(&self) -> Result<(DatabaseIdentity, DatabaseIdentity), StepError> {
-        let preflight: Preflighted = self.output(StepKind::Preflight)?;
-        let opened = self.output::<CaptureOpened>(StepKind::OpenCapture).ok();
-        let promoted = self.output::<Promoted>(StepKind::Promote).ok();
-        let copied = self.output::<Copied>(StepKind::Copy).ok();
-        let source = opened.and_then(|opened| opened.source);
-        let target = promoted.map(|promoted| promoted.target);
-        let target = target.or_else(|| copied.and_then(|copied| copied.target));
-        Ok((
-            source.map_or(preflight.source, |source| server_of(&source)),
-            target.map_or(preflight.target, |target| server_of(&target)),
-        ))
+        self.output::<Preflighted>(StepKind::Preflight)?;
+        let output = |kind: StepKind| {
+            let outputs = &self.dispatch.outputs;
+            outputs.get(&StepId::from(kind.name())).cloned()
+        };
+        let (source, target) = recorded(output).unwrap_or_default();
+        Ok((server_of(&source), server_of(&target)))
     }
 }
 
 /// Returns the part of an identity that identifies the server: its system identifier and its timeline.
-pub(crate) fn server_of(identity: &DatabaseIdentity) -> DatabaseIdentity {
+fn server_of(identity: &DatabaseIdentity) -> DatabaseIdentity {
     DatabaseIdentity {
         system: identity.system.clone(),
         timeline: identity.timeline,

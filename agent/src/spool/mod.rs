@@ -9,7 +9,7 @@
 //! files of the agent that has taken over. Segments of older epochs precede those of the current epoch.
 //!
 //! If an agent on another machine takes over, it does not have this spool. If the slot does not have the changes of
-//! this spool any more, the stream has a gap; before the flip the copy then begins again.
+//! this spool any more, the stream has a gap; before the flip the agent then captures again.
 
 mod frame;
 mod reader;

@@ -27,8 +27,7 @@ use plans::inspection::reconcile::{
 };
 use plans::inspection::{Inspected, Inspection};
 use plans::state::migration::MigrationState;
-use plans::step::StepKind;
-use plans::step::preflight::Preflighted;
+use plans::step::servers;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -141,19 +140,15 @@ impl Controller {
     /// (I10).
     #[must_use]
     pub fn source_changed(&self, snapshot: &Snapshot) -> Option<String> {
-        let output = snapshot.step_of(StepKind::Preflight)?.output.clone()?;
-        let known: Preflighted = serde_json::from_value(output).ok()?;
+        let (known, _) = servers::recorded(|kind| snapshot.step_of(kind)?.output.clone())?;
         let source = &snapshot.migration.plan.moving.source;
         let observed_server = self.inner.fleet.inventory(source)?.server;
-        if known.source.accepts(&observed_server) {
+        if known.accepts(&observed_server) {
             return None;
         }
         Some(format!(
-            "shard {source} was server {} on timeline {} when the migration began, and is server {} on timeline {}: changes that the reverse stream had written there may be missing",
-            known.source.system,
-            known.source.timeline,
-            observed_server.system,
-            observed_server.timeline
+            "shard {source} was server {} on timeline {} when the agent began to capture its changes, and is server {} on timeline {}: changes that the reverse stream had written there may be missing",
+            known.system, known.timeline, observed_server.system, observed_server.timeline
         ))
     }
 

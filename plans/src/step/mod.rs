@@ -17,6 +17,7 @@ pub mod drop_surplus;
 pub mod open_capture;
 pub mod preflight;
 pub mod promote;
+pub mod servers;
 pub mod unwind;
 pub mod verify;
 

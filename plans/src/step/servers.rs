@@ -1,0 +1,66 @@
+//! The servers of a migration's shards, as its steps have recorded them (I10).
+//!
+//! A later record of a shard precedes an earlier one: a standby may have been promoted in between.
+
+use serde_json::Value;
+
+use super::StepKind;
+use super::copy::Copied;
+use super::open_capture::CaptureOpened;
+use super::preflight::Preflighted;
+use super::promote::Promoted;
+use crate::identity::DatabaseIdentity;
+
+/// Returns the recorded source and target. `output` returns the result of a step that is done. `None` if the step
+/// `preflight` is not done.
+pub fn recorded(
+    output: impl Fn(StepKind) -> Option<Value>,
+) -> Option<(DatabaseIdentity, DatabaseIdentity)> {
+    let preflight: Preflighted = serde_json::from_value(output(StepKind::Preflight)?).ok()?;
+    let opened = output(StepKind::OpenCapture).and_then(|value| serde_json::from_value(value).ok());
+    let promoted = output(StepKind::Promote).and_then(|value| serde_json::from_value(value).ok());
+    let copied = output(StepKind::Copy).and_then(|value| serde_json::from_value(value).ok());
+    let source = opened.and_then(|opened: CaptureOpened| opened.source);
+    let target = promoted.map(|promoted: Promoted| promoted.target);
+    let target = target.or_else(|| copied.and_then(|copied: Copied| copied.target));
+    Some((
+        source.unwrap_or(preflight.source),
+        target.unwrap_or(preflight.target),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_server_of_a_later_step_precedes_that_of_the_preflight() {
+        let server = |timeline| json!({ "system": "7", "timeline": timeline });
+        let preflight = json!(Preflighted {
+            source: serde_json::from_value(server(1)).unwrap(),
+            target: serde_json::from_value(server(2)).unwrap(),
+            ..Preflighted::default()
+        });
+        let opened = json!({ "consistent_point": "0/1", "source": server(3) });
+        let copied = json!(Copied {
+            target: serde_json::from_value(server(4)).unwrap(),
+            ..Copied::default()
+        });
+        let of = |steps: &[(StepKind, Value)]| {
+            let find = |kind| steps.iter().find(|(step, _)| *step == kind);
+            let servers = recorded(|kind| find(kind).map(|(_, output)| output.clone()));
+            servers.map(|(source, target)| (source.timeline, target.timeline))
+        };
+        let first = (StepKind::Preflight, preflight);
+        assert_eq!(of(&[]), None);
+        assert_eq!(of(std::slice::from_ref(&first)), Some((1, 2)));
+        let all = [
+            first,
+            (StepKind::OpenCapture, opened),
+            (StepKind::Copy, copied),
+        ];
+        assert_eq!(of(&all), Some((3, 4)));
+    }
+}
