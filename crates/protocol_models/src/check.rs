@@ -167,5 +167,6 @@ mod tests {
         assert_every_run_ends::<crate::lanes::Lanes>();
         assert_every_run_ends::<crate::cascades::Cascades>();
         assert_every_run_ends::<crate::seeding::Seeding>();
+        assert_every_run_ends::<crate::failover::Failover>();
     }
 }

@@ -1,4 +1,4 @@
-//! The protocol of a move as seven small models, which are explored exhaustively within bounds.
+//! The protocol of a move as eight small models, which are explored exhaustively within bounds.
 //!
 //! Each model states invariants of docs/protocol.md as properties. Each also has mutants: the same model with one rule
 //! changed. If a mutant violates no property, the model is too weak. README.md describes what the models contain and
@@ -9,6 +9,7 @@ mod check;
 mod control;
 mod copy;
 mod cutover;
+mod failover;
 mod lanes;
 pub mod report;
 mod reverse;
@@ -30,6 +31,7 @@ pub fn run(size: ModelSize, threads: usize) -> Report {
             check::check::<lanes::Lanes>(size, threads),
             check::check::<cascades::Cascades>(size, threads),
             check::check::<seeding::Seeding>(size, threads),
+            check::check::<failover::Failover>(size, threads),
         ],
     }
 }
