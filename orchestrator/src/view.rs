@@ -134,7 +134,8 @@ pub struct MigrationView {
     /// Objects that an abort, or the end of a rollback, could not remove from the shards. `cleanup` removes them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub leftovers: Vec<LeftObject>,
-    /// What the operator must know about a target that was a standby, after an abort or the end of a rollback.
+    /// Failovers and lost changes that the migration survived, and what the operator must know about a target that was a
+    /// standby, after an abort or the end of a rollback.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// The plan of the move.

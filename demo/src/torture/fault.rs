@@ -109,17 +109,16 @@ const FAILOVER_PLACES: &[&str] = &[
     "cutover.before_seal",
     "cutover.sealed",
 ];
-/// Those of them at which no write is refused, so that a standby may lag for some time.
+/// Those of them at which no write is refused, and at which the agent waits, so that no flip can come while the standby
+/// lags. If a controller waits, another one leads.
 const LAGGING_PLACES: &[&str] = &[
     "copy.chunk_copied",
     "copy.half",
     "copy.built_key",
-    "controller.copy.settled",
     "catch_up.batch_applied",
     "build_indexes.built_one",
     "verify.compared",
     "open_reverse.slot_created",
-    "controller.open_reverse.settled",
 ];
 /// The places followed by a comparison, an approval or a fence.
 const BEFORE_FENCE_PLACES: &[&str] = &[

@@ -1,6 +1,7 @@
 //! What an abort or the end of a rollback left on the shards: objects that could not be removed, and what the operator
-//! must know about a promoted standby.
+//! should know about promoted standbys.
 
+use super::failovers;
 use super::seeding::promoted;
 use crate::store::Snapshot;
 use plans::sql::quote_literal;
@@ -14,11 +15,15 @@ pub(crate) fn leftovers(snapshot: &Snapshot) -> Vec<LeftObject> {
         .collect()
 }
 
-/// Returns what the operator must know about a target that was a standby: the notes of the abort, and the slot on the
-/// source from which the standby streamed.
+/// Returns what the operator should know about the course: failovers and lost changes, and, about a target that was a
+/// standby, the notes of the abort and the slot on the source from which it streamed.
 pub(crate) fn notes(snapshot: &Snapshot) -> Vec<String> {
     let removed = removals(snapshot).flat_map(|unwound| unwound.notes);
-    removed.chain(unused_slot(snapshot)).collect()
+    let removed = removed.chain(unused_slot(snapshot));
+    failovers::notes(snapshot)
+        .into_iter()
+        .chain(removed)
+        .collect()
 }
 
 /// Returns that the source retains log for the slot from which the promoted standby streamed, with the remedy.

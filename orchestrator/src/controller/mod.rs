@@ -23,6 +23,7 @@ mod doctor;
 mod draft;
 mod error;
 mod fail_points;
+mod failovers;
 mod gate;
 mod heartbeat;
 pub(crate) mod hints;

@@ -48,6 +48,13 @@ async fn rows_that_a_failover_of_the_source_lost_are_not_on_the_target() {
     until_written(&stage, 0).await;
     cut_over(&stage, &id).await;
     assert_eq!(attempts(&stage, &id, "create_target").await, 1);
+    let notes = stage.json(&["show", &id, "-o", "json"]).await["notes"].to_string();
+    for part in [
+        "shard a: a standby was promoted in the place of its server; timeline 2, and 1 before",
+        "captured changes were lost, so 2004 copied rows were compared with the source: 3 were deleted and 0 (0 bytes) copied again",
+    ] {
+        assert!(notes.contains(part), "{notes}");
+    }
 }
 
 #[tokio::test]
@@ -68,4 +75,38 @@ async fn a_target_that_lost_changes_in_a_failover_gets_them_again() {
     until_written(&stage, 0).await;
     cut_over(&stage, &id).await;
     assert_eq!(attempts(&stage, &id, "create_target").await, 1);
+}
+
+/// The output of a step that is done.
+async fn output(stage: &Stage, id: &str, step: &str) -> serde_json::Value {
+    let view = stage.json(&["show", id, "-o", "json"]).await;
+    let steps = view["steps"].as_array().cloned().unwrap_or_default();
+    let row = steps.iter().find(|row| row["kind"] == step).unwrap();
+    row["output"].clone()
+}
+
+/// The copied files have the slot, as a standby of PostgreSQL 17 has that synchronizes slots.
+#[tokio::test]
+async fn a_stream_continues_on_a_promoted_source_with_its_slot_and_every_change() {
+    let stage = Stage::new("failover-slot").await;
+    let id = stage.ready_to_cut_over().await;
+    write(&stage.a).await.unwrap();
+    until_written(&stage, 1).await;
+    let standby = copy(&stage.a).await;
+    restore(&stage.a, standby, true).await;
+    write(&stage.a).await.unwrap();
+    until_written(&stage, 2).await;
+    stage
+        .until("the stream continues", || async {
+            output(&stage, &id, "open_capture").await["continued_from"].is_string()
+        })
+        .await;
+    stage.until_state(&id, "waiting").await;
+    assert!(output(&stage, &id, "copy").await["resync"].is_null());
+    let app = session(&stage.a, "app").await;
+    app.batch_execute("delete from public.orders where note = 'w'")
+        .await
+        .unwrap();
+    until_written(&stage, 0).await;
+    cut_over(&stage, &id).await;
 }

@@ -193,7 +193,8 @@ async fn copy_with_one_snapshot(
     hours::wait_for_hours(context, target).await?;
     let current = snapshots::current_snapshot(context, target, shared_scan).await?;
     if let Some(current) = &current
-        && resync::run(context, target, current).await? == ResyncEnd::NeedsLaterSnapshot
+        && resync::run(context, target, (current.number, current.begin_until)).await?
+            == ResyncEnd::NeedsLaterSnapshot
     {
         return snapshots::count_remaining(context, target).await;
     }

@@ -25,7 +25,7 @@ use crate::postgres::replication::ReplicationSession;
 use crate::shard::{epoch, publication};
 
 /// What the agent has seen of the source, as the target has recorded it.
-struct SeenLog {
+struct ObservedLog {
     /// The timeline of the source.
     timeline: i32,
     progress: Lsn,
@@ -39,12 +39,12 @@ pub(super) async fn continue_stream(
     session: &Connected,
     server: &DatabaseIdentity,
 ) -> Result<Option<CaptureOpened>, StepError> {
-    let seen = read_seen_log(context).await?;
-    let Some(seen) = seen.filter(|seen| seen.timeline < server.timeline) else {
+    let observed = read_observed_log(context).await?;
+    let Some(observed) = observed.filter(|observed| observed.timeline < server.timeline) else {
         return Ok(None);
     };
     let shard = session.name();
-    let switch_point = match prove(context, session, server, &seen).await? {
+    let switch_point = match prove(context, session, server, &observed).await? {
         Ok(switch_point) => switch_point,
         Err(reason) => {
             context.report_message(format!(
@@ -69,7 +69,7 @@ pub(super) async fn continue_stream(
         "shard {shard}: a standby was promoted at {switch_point}; the stream continues there"
     ));
     Ok(Some(CaptureOpened {
-        consistent_point: seen.progress.to_string(),
+        consistent_point: observed.progress.to_string(),
         source: Some(server.clone()),
         continued_from: Some(switch_point.to_string()),
         epoch: context.dispatch.epoch,
@@ -78,7 +78,7 @@ pub(super) async fn continue_stream(
 }
 
 /// Reads what the target has recorded; `None` if it has no record of a capture.
-async fn read_seen_log(context: &StepContext) -> Result<Option<SeenLog>, StepError> {
+async fn read_observed_log(context: &StepContext) -> Result<Option<ObservedLog>, StepError> {
     let target = context.target()?.session("progress").await?;
     // The second lane of the stream can be ahead of the progress (ADR 39).
     let row = target
@@ -97,7 +97,7 @@ async fn read_seen_log(context: &StepContext) -> Result<Option<SeenLog>, StepErr
         )
         .await
         .at(format_args!("shard {}: reading progress", target.name()))?;
-    Ok(row.map(|row| SeenLog {
+    Ok(row.map(|row| ObservedLog {
         timeline: row.get(0),
         progress: row.get(1),
         end: row.get(2),
@@ -109,21 +109,21 @@ async fn prove(
     context: &StepContext,
     session: &Connected,
     server: &DatabaseIdentity,
-    seen: &SeenLog,
+    observed: &ObservedLog,
 ) -> Result<Result<Lsn, String>, StepError> {
-    let Some(switch_point) = read_switch_point(context, server, seen.timeline).await? else {
+    let Some(switch_point) = read_switch_point(context, server, observed.timeline).await? else {
         return Ok(Err(format!(
             "its timeline {} did not branch off from timeline {}",
-            server.timeline, seen.timeline
+            server.timeline, observed.timeline
         )));
     };
-    if seen.end > switch_point {
+    if observed.end > switch_point {
         return Ok(Err(format!(
             "it lacks changes after {switch_point}, and the agent has seen the log up to {}",
-            seen.end
+            observed.end
         )));
     }
-    if let Some(reason) = check_slot(context, session, seen).await? {
+    if let Some(reason) = check_slot(context, session, observed).await? {
         return Ok(Err(reason));
     }
     let token = context.token_for_cleanup();
@@ -138,7 +138,7 @@ async fn prove(
 async fn check_slot(
     context: &StepContext,
     session: &Connected,
-    seen: &SeenLog,
+    observed: &ObservedLog,
 ) -> Result<Option<String>, StepError> {
     let slot = context.dispatch.migration.slot(Direction::Forward);
     let row = session
@@ -161,11 +161,11 @@ async fn check_slot(
     if !is_usable {
         return Ok(Some(format!("slot {slot} is invalidated")));
     }
-    let is_covered = confirmed.is_some_and(|confirmed| confirmed <= seen.progress);
+    let is_covered = confirmed.is_some_and(|confirmed| confirmed <= observed.progress);
     Ok((!is_covered).then(|| {
         format!(
             "slot {slot} is past the applied changes, which end at {}",
-            seen.progress
+            observed.progress
         )
     }))
 }

@@ -21,7 +21,6 @@ mod records;
 use connect::Connected;
 use tokio::time::Instant;
 
-use super::snapshots::CurrentSnapshot;
 use crate::compare::{self, ChunkScope, MovingRows};
 use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
@@ -49,18 +48,22 @@ pub(super) enum ResyncEnd {
 /// The sessions of a resynchronization.
 struct Resync<'a> {
     context: &'a StepContext,
-    snapshot: &'a CurrentSnapshot,
+    /// The number of the copy's current snapshot.
+    snapshot: i32,
+    /// The time at which the snapshot reaches its maximum age.
+    begin_until: Instant,
     /// Reads rows of the source, in short transactions with the snapshot.
     source: Connected,
     /// Reads and writes rows of the target, in transactions that prove the epoch.
     target: Connected,
 }
 
-/// Resynchronizes all tables that need it with this snapshot.
+/// Resynchronizes all tables that need it with the current snapshot: its number, and the time at which it reaches its
+/// maximum age.
 pub(super) async fn run(
     context: &StepContext,
     records: &Connected,
-    snapshot: &CurrentSnapshot,
+    (snapshot, begin_until): (i32, Instant),
 ) -> Result<ResyncEnd, StepError> {
     let tables = tables_left(context, records).await?;
     if tables.is_empty() {
@@ -72,6 +75,7 @@ pub(super) async fn run(
     let mut resync = Resync {
         context,
         snapshot,
+        begin_until,
         source: source.lookup_session("resync").await?,
         target: target_session,
     };
@@ -115,14 +119,14 @@ impl Resync<'_> {
         if self.copy_missing(&moving).await? == ResyncEnd::NeedsLaterSnapshot {
             return Ok(ResyncEnd::NeedsLaterSnapshot);
         }
-        records::finish_table(self.context, &self.target, table, self.snapshot.number).await?;
+        records::finish_table(self.context, &self.target, table, self.snapshot).await?;
         Ok(ResyncEnd::Done)
     }
 
     /// Returns whether no further table may begin with this snapshot: an old one prevents VACUUM on the source.
     fn may_begin_no_table(&self) -> bool {
         let throttle = &self.context.session.throttle;
-        throttle.hours_to_wait_for().is_some() || Instant::now() >= self.snapshot.begin_until
+        throttle.hours_to_wait_for().is_some() || Instant::now() >= self.begin_until
     }
 
     /// Opens a transaction on the source with the snapshot, and proves that reading the table runs no untrusted code.
