@@ -21,6 +21,7 @@ mod catalog_writer;
 mod check;
 mod compact;
 mod compare;
+mod confirmed;
 mod controls;
 mod copies;
 mod cutover;

@@ -13,6 +13,7 @@
 pub(crate) mod apply;
 mod batch;
 mod capture;
+mod confirmable;
 mod copy_snapshots;
 pub mod dual_write;
 mod feed;
@@ -68,6 +69,8 @@ pub(crate) struct StreamSpec {
     pub(crate) spool: Option<SpoolLocation>,
     /// If set, commits on the upstream shard wait for the stream while the stream has no lag (synchronous dual-write).
     pub(crate) dual_write: Option<DualWrite>,
+    /// Standbys of the downstream shard that the confirmed position does not wait for.
+    pub(crate) ignored_standbys: Vec<String>,
     /// A stream that applies changes directly ([`StreamMode::Live`]) starts to spool when the upstream shard retains
     /// more than this many bytes of WAL for it.
     pub(crate) spool_threshold_bytes: u64,

@@ -350,6 +350,7 @@ impl StepContext {
             sessions: self.dispatch.options.apply_sessions,
             spool: (direction == Direction::Forward).then(|| self.spool()),
             dual_write: self.dual_write(),
+            ignored_standbys: self.dispatch.options.ignore_standbys.clone(),
             spool_threshold_bytes: max_retained_bytes / 4,
             unconfirmed_spool_bytes: max_retained_bytes / 4,
             max_retained_bytes,

@@ -4,6 +4,9 @@
 //! A receiver that never reports its flush position counts as lagging, because its position is unknown. Since
 //! PostgreSQL 17, standbys can synchronize slots. This does not change the effect of a promotion (I10).
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+
 use connect::Connected;
 use plans::sql::quote_literal;
 
@@ -75,4 +78,122 @@ pub(crate) async fn lagging_standbys(
         .iter()
         .map(|row| sentence(row.get(0), row.get(1), row.get(2)))
         .collect())
+}
+
+/// The physical slots from which the agent has seen standbys stream. They outlive the session that has seen them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct StandbySlots(Arc<Mutex<BTreeSet<String>>>);
+
+/// The standby of a shard that has flushed least.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SlowestStandby {
+    /// Its application name, or the name of its slot if it is not connected.
+    pub(crate) name: String,
+    pub(crate) flushed: Lsn,
+}
+
+/// Returns when the server was started, in microseconds. It distinguishes the servers of a shard before and after a
+/// failover.
+pub(crate) async fn server_start(client: &Connected) -> Result<i64, StepError> {
+    let shard = client.name();
+    let rows = client
+        .query_prepared(
+            "select (1000000 * extract(epoch from pg_catalog.pg_postmaster_start_time()))::bigint",
+            &[],
+        )
+        .await
+        .at(format_args!("shard {shard}: reading its start time"))?;
+    Ok(rows[0].get(0))
+}
+
+/// Returns the standby that has flushed least of the shard's log; `None` if no standby counts. Ignores the standbys
+/// in `ignored`.
+///
+/// These standbys count:
+/// - A connected receiver that reports a flush position. A receiver that never does (`pg_receivewal` without
+///   `--synchronous`, `pg_basebackup`) is not a server that can be promoted.
+/// - A standby that is not connected, if `slots` contains its slot: its last known position is where the slot begins.
+///
+/// A receiver whose position the role may not read counts as one that has flushed nothing.
+pub(crate) async fn slowest_standby(
+    client: &Connected,
+    ignored: &[String],
+    slots: &StandbySlots,
+) -> Result<Option<SlowestStandby>, StepError> {
+    let shard = client.name();
+    let what = format!("shard {shard}: reading the positions of its standbys");
+    // The slots are read after the connections: a standby that disconnects in between is found by its slot.
+    let connections = client
+        .query_prepared(
+            "select r.pid, r.application_name::text, r.flush_lsn, r.state is not null
+             from pg_catalog.pg_stat_replication r
+             where not exists (select from pg_catalog.pg_replication_slots s
+                               where s.active_pid = r.pid and s.slot_type = 'logical')",
+            &[],
+        )
+        .await
+        .at(&what)?;
+    let physical_slots = client
+        .query_prepared(
+            "select slot_name::text, active_pid, restart_lsn from pg_catalog.pg_replication_slots
+             where slot_type = 'physical' and not temporary and restart_lsn is not null
+               and wal_status is distinct from 'lost'",
+            &[],
+        )
+        .await
+        .at(&what)?;
+    if connections.iter().any(|row| !row.get::<_, bool>(3)) {
+        return Ok(Some(SlowestStandby {
+            name: "unknown: the role lacks pg_read_all_stats".to_owned(),
+            flushed: Lsn::ZERO,
+        }));
+    }
+    let connected: BTreeMap<i32, (String, Option<Lsn>)> = connections
+        .iter()
+        .map(|row| (row.get(0), (row.get(1), row.get(2))))
+        .collect();
+    let mut standbys: Vec<SlowestStandby> = connected
+        .values()
+        .filter(|(name, _)| !ignored.contains(name))
+        .filter_map(|(name, flushed)| {
+            flushed.map(|flushed| SlowestStandby {
+                name: name.clone(),
+                flushed,
+            })
+        })
+        .collect();
+    let rows = physical_slots
+        .iter()
+        .map(|row| (row.get::<_, String>(0), row.get(1), row.get(2)));
+    standbys.extend(slots.disconnected(rows, &connected, ignored));
+    Ok(standbys.into_iter().min_by_key(|standby| standby.flushed))
+}
+
+impl StandbySlots {
+    /// Remembers the slots from which standbys stream, and returns the standbys of remembered slots that are not
+    /// connected.
+    fn disconnected(
+        &self,
+        rows: impl Iterator<Item = (String, Option<i32>, Lsn)>,
+        connected: &BTreeMap<i32, (String, Option<Lsn>)>,
+        ignored: &[String],
+    ) -> Vec<SlowestStandby> {
+        let Ok(mut known) = self.0.lock() else {
+            return Vec::new();
+        };
+        let mut standbys = Vec::new();
+        for (name, pid, flushed) in rows {
+            match pid.and_then(|pid| connected.get(&pid)) {
+                Some((standby, _)) if ignored.contains(standby) => {}
+                Some(_) => {
+                    known.insert(name);
+                }
+                None if known.contains(&name) && !ignored.contains(&name) => {
+                    standbys.push(SlowestStandby { name, flushed });
+                }
+                None => {}
+            }
+        }
+        standbys
+    }
 }

@@ -284,6 +284,7 @@ impl Bench {
             sessions: 2,
             spool: None,
             dual_write: None,
+            ignored_standbys: Vec::new(),
             spool_threshold_bytes: u64::MAX,
             unconfirmed_spool_bytes: 0,
             max_retained_bytes: u64::MAX,

@@ -11,6 +11,7 @@ use plans::wire::StreamMode;
 
 use super::apply::{halted, positions, write};
 use super::bench::{Bench, ITEM};
+use super::confirmed::until_probed_and_reported;
 use super::shard::until;
 use crate::postgres::lsn::Lsn;
 use crate::shard::epoch;
@@ -138,7 +139,37 @@ async fn captured_changes_are_confirmed_before_the_target_has_them_and_applied_l
         .expect("written");
     bench.drain(&stream).await.expect("drained");
     assert!(bench.assert_equal().await >= 5000);
-    assert!(folder.is_empty());
+    until("the spool is removed", || async { folder.is_empty() }).await;
+}
+
+#[tokio::test]
+async fn a_spool_stays_until_the_standbys_of_the_target_have_flushed_its_changes() {
+    let bench = Bench::each_alone("spool_standby", ITEM).await;
+    let binaries = bench.target.cluster.binaries();
+    if !binaries.path("pg_basebackup").is_file() {
+        return; // the servers of the test matrix do not include pg_basebackup
+    }
+    let folder = Folder::new(&bench);
+    bench.capture(FORWARD).await;
+    let standby = bench.target.standby("spool_standby").await;
+    let stream = spooling(&bench, &folder.0, false).await;
+    let app = bench.source.session().await;
+    let insert = "insert into public.item select 100, g, 'x' from generate_series(1, 100) g";
+    app.batch_execute(insert).await.expect("written");
+    until_captured(&bench, &app).await;
+    standby.cluster.freeze().expect("frozen");
+    stream.set_apply(true);
+    bench.drain(&stream).await.expect("drained");
+    until("the stream is live", || async {
+        stream.observation().status.mode == StreamMode::Live
+    })
+    .await;
+    until_probed_and_reported(&bench).await;
+    assert!(!folder.is_empty());
+    standby.cluster.thaw();
+    until("the spool is removed", || async { folder.is_empty() }).await;
+    bench.drain(&stream).await.expect("drained");
+    assert!(bench.assert_equal().await >= 100);
 }
 
 #[tokio::test]

@@ -69,6 +69,23 @@ pub(crate) async fn read(
     }))
 }
 
+/// Reads the position of the progress row, if it exists, with a prepared statement.
+pub(crate) async fn read_position(
+    client: &Connected,
+    token: &EpochToken,
+    direction: Direction,
+) -> Result<Option<Lsn>, StepError> {
+    let shard = client.name();
+    let rows = client
+        .query_prepared(
+            "select lsn from shardwright.progress where migration = $1 and direction = $2",
+            &[&token.migration.0, &direction.to_string()],
+        )
+        .await
+        .at(format_args!("shard {shard}: reading progress"))?;
+    Ok(rows.first().map(|row| row.get(0)))
+}
+
 /// As [`read`], after every transaction that writes the row has ended. If the session of an earlier run broke, its
 /// commit may still be in progress on the server and wait for a standby.
 ///

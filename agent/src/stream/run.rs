@@ -10,6 +10,7 @@ use plans::failure::StepCode;
 
 use super::StreamRequest;
 use super::batch::{ApplyBatch, ChangeArrival};
+use super::confirmable::ConfirmablePosition;
 use super::copy_snapshots::CopySnapshots;
 use super::feed::EventFeed;
 use super::recopy::RecopiedRows;
@@ -52,18 +53,25 @@ pub(super) struct StreamRun {
     /// Rows that were read again on the upstream shard, in a state that the stream has not reached yet.
     recopied: RecopiedRows,
     arriving: Option<ArrivingTransaction>,
+    /// The part of the progress that may be confirmed to the slot.
+    pub(super) confirmable: ConfirmablePosition,
     /// The position of the last commit that was added to a batch.
     last_commit: Lsn,
 }
 
 impl StreamRun {
-    pub(super) fn new(batch: ApplyBatch, copy_snapshots: Option<CopySnapshots>) -> Self {
+    pub(super) fn new(
+        batch: ApplyBatch,
+        copy_snapshots: Option<CopySnapshots>,
+        confirmable: ConfirmablePosition,
+    ) -> Self {
         let last_commit = batch.progress.lsn;
         Self {
             batch,
             copy_snapshots,
             recopied: RecopiedRows::default(),
             arriving: None,
+            confirmable,
             last_commit,
         }
     }
@@ -341,10 +349,22 @@ impl StreamRun {
         Ok(())
     }
 
-    /// Confirms the durable progress to the slot, and publishes it with the applied markers.
+    /// Returns the position before which every added change is durable on the downstream shard and on its standbys
+    /// (I3); [`Lsn::ZERO`] while an added change is not durable on the downstream shard.
+    pub(super) fn flushed_end(&self) -> Lsn {
+        if self.batch.is_empty() {
+            self.confirmable.position()
+        } else {
+            Lsn::ZERO
+        }
+    }
+
+    /// Publishes the durable progress with the applied markers, and confirms to the slot what the standbys have flushed
+    /// of it (I3). Markers and lag do not wait for standbys.
     fn publish_progress(&mut self, shared: &mut StreamState, feed: &mut EventFeed) {
         let (moving, progress) = (self.batch.take_unpublished_rows(), self.batch.progress);
-        feed.confirm(progress.lsn);
+        self.confirmable.note_durable(progress.lsn);
+        feed.confirm(self.confirmable.position());
         let markers = std::mem::take(&mut self.batch.markers);
         shared.publish.send_modify(|observation| {
             observation.applied_rows += moving;

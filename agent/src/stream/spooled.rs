@@ -15,6 +15,7 @@ use tokio::time::Instant;
 use super::StreamSpec;
 use super::batch::ApplyBatch;
 use super::capture::{self, SpoolCapture};
+use super::confirmable::ConfirmablePosition;
 use super::copy_snapshots::CopySnapshots;
 use super::feed::EventFeed;
 use super::run::{StreamRun, accept_request};
@@ -48,7 +49,7 @@ pub(super) enum RunEnd {
 /// Runs until the stream has ended or must change its mode.
 pub(super) async fn run(shared: &mut StreamState) -> Result<RunEnd, StepError> {
     let Some(location) = shared.spec.spool.clone() else {
-        let run = prepare_run(&shared.spec).await?;
+        let run = prepare_run(shared).await?;
         return apply_directly(shared, run, None).await;
     };
     // The slot is read before the spool. A writer makes changes durable in the spool before it confirms them to the
@@ -57,7 +58,7 @@ pub(super) async fn run(shared: &mut StreamState) -> Result<RunEnd, StepError> {
     let spool = open_or_discard_spool(location, confirmed).await?;
     let begins_with_spool = std::mem::take(&mut shared.spools_first);
     if spool.covered_range().is_none() && shared.may_apply() && !begins_with_spool {
-        match prepare_run(&shared.spec).await {
+        match prepare_run(shared).await {
             Ok(run) => return apply_directly(shared, run, None).await,
             Err(error) if is_transient(&error) => {
                 tracing::warn!(%error, "changes are spooled until the downstream shard is available");
@@ -72,11 +73,11 @@ pub(super) async fn run(shared: &mut StreamState) -> Result<RunEnd, StepError> {
     };
     let drained = drain_spool(shared, &mut capture, &spool, run).await?;
     match drained {
-        DrainOutcome::Drained(run) => apply_directly(shared, *run, Some(spool)).await,
-        DrainOutcome::Ended => {
-            spool.remove().await?;
-            Ok(RunEnd::Ended)
+        DrainOutcome::Drained(run) => {
+            let end = capture.durable.borrow().end;
+            apply_directly(shared, *run, Some(DrainedSpool { spool, end })).await
         }
+        DrainOutcome::Ended => Ok(RunEnd::Ended),
         DrainOutcome::MustNotApply => Ok(RunEnd::ChangeMode),
     }
 }
@@ -101,7 +102,8 @@ async fn open_or_discard_spool(
 
 /// Opens a session on the downstream shard, and reads there the progress, the definitions of the tables, and which
 /// changes the copy already contains.
-async fn prepare_run(spec: &StreamSpec) -> Result<StreamRun, StepError> {
+async fn prepare_run(shared: &StreamState) -> Result<StreamRun, StepError> {
+    let spec = &shared.spec;
     let shard = spec.downstream.name.as_str();
     let session = spec.downstream.replica_session("apply").await?;
     let progress = apply_progress::read_settled(&session, &spec.token, spec.direction).await?;
@@ -128,9 +130,11 @@ async fn prepare_run(spec: &StreamSpec) -> Result<StreamRun, StepError> {
     let mut applier = Applier::prepare(&session, &spec.tables).await?;
     let upstream = spec.upstream.session("apply").await?;
     applier.read_upstream_constraints(&upstream).await?;
+    let slots = shared.standby_slots.clone();
+    let confirmable = ConfirmablePosition::start(spec, slots, &session, progress.lsn).await?;
     let executor = Executor::new(session).await?;
     let batch = ApplyBatch::new(executor, applier, progress, second);
-    Ok(StreamRun::new(batch, copy_snapshots))
+    Ok(StreamRun::new(batch, copy_snapshots, confirmable))
 }
 
 fn is_transient(error: &StepError) -> bool {
@@ -148,7 +152,7 @@ async fn spool_until_applicable(
     loop {
         shared.answer_pauses();
         if shared.may_apply() {
-            match prepare_run(&shared.spec).await {
+            match prepare_run(shared).await {
                 Ok(run) => {
                     set_downstream_error(shared, None);
                     check_no_gap(&shared.spec, &run, capture.begin)?;
@@ -233,6 +237,9 @@ async fn drain_spool(
                 let Some(event) = event? else { break };
                 if run.handle_event(shared, &mut feed, event).await? {
                     capture.stop().await;
+                    if run.flushed_end() >= capture.durable.borrow().end {
+                        spool.remove().await?;
+                    }
                     return Ok(DrainOutcome::Ended);
                 }
             }
@@ -242,7 +249,7 @@ async fn drain_spool(
                 run.commit(shared, &mut feed).await?;
             }
         }
-        spool.remove_applied(run.batch.progress.lsn);
+        spool.remove_applied(run.confirmable.position());
         let remaining_bytes = capture
             .durable
             .borrow()
@@ -266,12 +273,19 @@ fn publish_spooled_bytes(shared: &StreamState, bytes: u64) {
     });
 }
 
-/// Applies the changes of the slot as they arrive. Removes the spool `drained`, of which everything is applied, as soon
-/// as the last of its changes are durable on the downstream shard.
+/// A spool of which everything is applied.
+struct DrainedSpool {
+    spool: Spool,
+    /// The position after its last transaction.
+    end: Lsn,
+}
+
+/// Applies the changes of the slot as they arrive. Removes the spool `drained` as soon as the last of its changes are
+/// durable on the downstream shard and on its standbys.
 async fn apply_directly(
     shared: &mut StreamState,
     mut run: StreamRun,
-    mut drained: Option<Spool>,
+    mut drained: Option<DrainedSpool>,
 ) -> Result<RunEnd, StepError> {
     let upstream = shared.spec.upstream.name.clone();
     let is_synchronous = shared.spec.dual_write.is_some();
@@ -280,9 +294,7 @@ async fn apply_directly(
     } else {
         ("capture", FeedbackMode::Easy)
     };
-    if run.batch.is_empty() {
-        remove_spool(&mut drained).await?;
-    }
+    remove_if_flushed(&mut drained, run.flushed_end()).await?;
     let stream = capture::open_stream(&shared.spec, run.batch.position(), role, feedback).await?;
     let mut feed = EventFeed::Slot(Box::new(stream));
     shared.set_mode(StreamMode::Live);
@@ -310,10 +322,11 @@ async fn apply_directly(
                 if run.handle_event(shared, &mut feed, event).await? {
                     if drained.is_some() {
                         // The capture has confirmed the slot up to the end of the spool, so the spool may only be
-                        // removed when everything is durable.
+                        // removed when everything is durable, also on the standbys (I3). The cutover does not wait for
+                        // them: otherwise the steps that end the migration remove the spool.
                         run.commit(shared, &mut feed).await?;
                     }
-                    remove_spool(&mut drained).await?;
+                    remove_if_flushed(&mut drained, run.flushed_end()).await?;
                     // The stream applies nothing more, so its end need not wait until the sessions are closed.
                     let close_sessions = shared.close_sessions.clone();
                     tokio::spawn(async move {
@@ -325,10 +338,9 @@ async fn apply_directly(
                 }
             }
             () = more, if run.can_commit() => run.commit(shared, &mut feed).await?,
+            () = run.confirmable.advanced() => feed.confirm(run.confirmable.position()),
         }
-        if drained.is_some() && run.batch.is_empty() {
-            remove_spool(&mut drained).await?;
-        }
+        remove_if_flushed(&mut drained, run.flushed_end()).await?;
         // Under synchronous dual-write, commits may wait for changes of this batch.
         uncommitted_since = (is_synchronous && run.can_commit())
             .then(|| uncommitted_since.unwrap_or_else(Instant::now));
@@ -346,9 +358,13 @@ async fn apply_directly(
     Ok(RunEnd::ChangeMode)
 }
 
-async fn remove_spool(drained: &mut Option<Spool>) -> Result<(), StepError> {
-    match drained.take() {
-        Some(spool) => spool.remove().await,
+/// Removes the spool if its changes are durable on the downstream shard and on its standbys, up to `flushed_end`.
+async fn remove_if_flushed(
+    drained: &mut Option<DrainedSpool>,
+    flushed_end: Lsn,
+) -> Result<(), StepError> {
+    match drained.take_if(|drained| flushed_end >= drained.end) {
+        Some(drained) => drained.spool.remove().await,
         None => Ok(()),
     }
 }

@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use super::{ParkAt, StreamObservation, StreamRequest, StreamSettings, StreamSpec};
 use crate::postgres::lsn::Lsn;
+use crate::postgres::standbys::StandbySlots;
 
 /// Where the stream pauses. It continues after the next request that permits it.
 #[derive(Debug)]
@@ -35,6 +36,8 @@ pub(super) struct StreamState {
     pub(super) pause_answers: Vec<oneshot::Sender<()>>,
     /// True if the stream is so far behind that its next run begins with spooling.
     pub(super) spools_first: bool,
+    /// The slots of the downstream shard's standbys, which outlive a run.
+    pub(super) standby_slots: StandbySlots,
     /// Cancelled when the sessions of an ended stream may be closed.
     pub(super) close_sessions: CancellationToken,
 }

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::spooled::{self, RunEnd};
 use super::state::{PausePoint, StreamState};
 use super::{StreamObservation, StreamRequest, StreamSettings, StreamSpec, retained};
+use crate::postgres::standbys::StandbySlots;
 
 /// The longest delay before a restart.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
@@ -33,6 +34,7 @@ pub(super) async fn run_and_watch_slot(
         pause: None,
         pause_answers: Vec::new(),
         spools_first: false,
+        standby_slots: StandbySlots::default(),
         close_sessions: close_sessions.clone(),
     };
     let limit_failure = tokio::select! {

@@ -113,6 +113,7 @@ async fn agent_process() {
             upstream: origin,
             sessions: 2,
             spool: None,
+            ignored_standbys: Vec::new(),
             dual_write: Some(DualWrite {
                 limit: Duration::from_millis(orders.limit_ms),
                 watchdog: program("watchdog_process"),
