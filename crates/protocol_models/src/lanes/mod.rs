@@ -1,6 +1,9 @@
 //! M5: two apply sessions, called lanes here. If they share a batch, the second lane commits immediately before the
 //! first one. The agent can die between the two commits.
 //!
+//! The target has an asynchronous standby, which can take its place: it has the target's commits up to some point. The
+//! slot is confirmed only up to what the standby has.
+//!
 //! The model omits the effect of changes on each other (all changes of a row belong to one lane, in their order),
 //! sessions that wait for each other, and everything in M1 (the copy, the spool, crashes of the source).
 
@@ -23,6 +26,7 @@ pub(crate) enum LaneRule {
     NotSettled,
     ConfirmsTheSecond,
     FirstGoesFirst,
+    ConfirmsBeforeStandby,
 }
 
 /// The bounds, and the changed rule of a mutant.
@@ -64,7 +68,8 @@ impl Protocol for Lanes {
             writes, crashes, ..
         } = self;
         format!(
-            "{writes} transactions, {crashes} crashes of the agent or commits of one that is gone"
+            "{writes} transactions, {crashes} crashes of the agent or commits of one that is gone; the last may be a \
+             failover of the target"
         )
     }
 
@@ -105,6 +110,11 @@ impl Protocol for Lanes {
                 "the first lane commits before the second",
                 DRAINED,
             ),
+            mutant(
+                LaneRule::ConfirmsBeforeStandby,
+                "the slot is confirmed before the target's standby has flushed",
+                CONFIRMED,
+            ),
         ]
     }
 }
@@ -120,6 +130,7 @@ impl Model for Lanes {
             progress: 0,
             second: 0,
             confirmed: 0,
+            standby: None,
             run: None,
             hung: None,
             crashes: 0,
@@ -148,6 +159,13 @@ impl Model for Lanes {
             Property::sometimes(
                 "a run begins with the second lane ahead",
                 |_, s: &LaneState| s.run.is_some_and(|run| run.ahead > run.at),
+            ),
+            Property::sometimes(
+                "the standby has the commit of the second lane and lacks that of the first",
+                |_, s: &LaneState| {
+                    let standby = s.standby.as_ref();
+                    standby.is_some_and(|standby| standby.second > standby.progress)
+                },
             ),
             Property::sometimes(
                 "a batch is shared after a crash between the commits",

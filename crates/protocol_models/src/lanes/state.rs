@@ -47,6 +47,15 @@ pub(crate) struct HungCommit {
     pub(super) batch: LaneBatch,
 }
 
+/// The state of the target that a lagging standby has: every commit up to some point.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct StandbyCopy {
+    /// As `LaneState::applied`.
+    pub(super) applied: Vec<[bool; 2]>,
+    pub(super) progress: u8,
+    pub(super) second: u8,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct LaneState {
     pub(super) log: Vec<SourceWrite>,
@@ -58,6 +67,8 @@ pub(crate) struct LaneState {
     pub(super) second: u8,
     /// Transactions with a smaller number are not sent again.
     pub(super) confirmed: u8,
+    /// What the standby has, from the point on after which it receives nothing more; `None` if it lacks nothing.
+    pub(super) standby: Option<StandbyCopy>,
     pub(super) run: Option<ApplyRun>,
     pub(super) hung: Option<HungCommit>,
     pub(super) crashes: u8,
@@ -66,6 +77,14 @@ pub(crate) struct LaneState {
 }
 
 impl LaneState {
+    /// Returns the progress of the first and of the second lane that the standby has flushed.
+    pub(super) fn flushed_by_standby(&self) -> (u8, u8) {
+        match &self.standby {
+            Some(standby) => (standby.progress, standby.second),
+            None => (self.progress, self.second),
+        }
+    }
+
     /// Returns whether all transactions before `end` are on the target.
     pub(super) fn has_all_before(&self, end: u8) -> bool {
         let wanted = |write: SourceWrite| match write {

@@ -1,6 +1,6 @@
 //! The possible actions and their effects.
 
-use super::state::{ApplyRun, HungCommit, Lane, LaneBatch, LaneState, SourceWrite};
+use super::state::{ApplyRun, HungCommit, Lane, LaneBatch, LaneState, SourceWrite, StandbyCopy};
 use super::{LaneRule, Lanes};
 
 /// The number of transactions in a batch.
@@ -18,6 +18,10 @@ pub(crate) enum LaneAction {
     /// The first lane commits the rest, and the progress.
     CommitFirst,
     Confirm,
+    /// The lane commits; the standby receives neither this nor any later commit.
+    StandbyMisses(Lane),
+    /// The target is lost, and the lagging standby takes its place. No crash follows.
+    FailOver,
     Crash,
     /// The agent dies while a commit is on its way.
     Hang(Lane),
@@ -37,6 +41,9 @@ impl Lanes {
             ];
             actions.extend(writes.map(LaneAction::Write));
         }
+        if state.standby.is_some() {
+            actions.push(LaneAction::FailOver);
+        }
         if state.hung.is_some() {
             actions.extend([LaneAction::Arrive, LaneAction::Lose]);
         }
@@ -54,10 +61,14 @@ impl Lanes {
             actions.push(LaneAction::Take);
         }
         if let Some(batch) = run.batch {
+            // The failover is the last crash. A run with fewer crashes has the same states after one that lost nothing.
+            let may_lag = state.crashes + 1 == self.crashes && state.standby.is_none();
             if self.may_commit_part(state, run, batch) {
                 actions.push(LaneAction::CommitSecond);
+                actions.extend(may_lag.then_some(LaneAction::StandbyMisses(Lane::Second)));
             }
             actions.push(LaneAction::CommitFirst);
+            actions.extend(may_lag.then_some(LaneAction::StandbyMisses(Lane::First)));
         }
         if state.confirmed < self.reported_to_slot(state) {
             actions.push(LaneAction::Confirm);
@@ -82,12 +93,15 @@ impl Lanes {
         !batch.shared && whole && level
     }
 
-    /// Returns the position that the agent confirms to the slot.
+    /// Returns the position that the agent confirms to the slot: what the standby has of the progress (I3).
     fn reported_to_slot(&self, state: &LaneState) -> u8 {
+        let (first, second) = state.flushed_by_standby();
         if self.is(LaneRule::ConfirmsTheSecond) {
-            state.progress.max(state.second)
-        } else {
+            first.max(second)
+        } else if self.is(LaneRule::ConfirmsBeforeStandby) {
             state.progress
+        } else {
+            first
         }
     }
 
@@ -96,6 +110,9 @@ impl Lanes {
             LaneAction::Write(write) => {
                 state.log.push(write);
                 state.applied.push([false; 2]);
+                if let Some(standby) = &mut state.standby {
+                    standby.applied.push([false; 2]);
+                }
             }
             LaneAction::Begin => {
                 let at = state.progress;
@@ -123,6 +140,24 @@ impl Lanes {
             LaneAction::CommitSecond => self.commit_of_run(state, Lane::Second),
             LaneAction::CommitFirst => self.commit_of_run(state, Lane::First),
             LaneAction::Confirm => state.confirmed = self.reported_to_slot(state),
+            LaneAction::StandbyMisses(lane) => {
+                state.standby = Some(StandbyCopy {
+                    applied: state.applied.clone(),
+                    progress: state.progress,
+                    second: state.second,
+                });
+                self.commit_of_run(state, lane);
+            }
+            LaneAction::FailOver => {
+                if let Some(standby) = state.standby.take() {
+                    state.applied = standby.applied;
+                    state.progress = standby.progress;
+                    state.second = standby.second;
+                }
+                // Every session of the target ends, and a commit that is on its way is lost with the server.
+                (state.run, state.hung) = (None, None);
+                state.crashes = self.crashes;
+            }
             LaneAction::Crash => {
                 state.run = None;
                 state.crashes += 1;
@@ -141,6 +176,10 @@ impl Lanes {
                 }
             }
             LaneAction::Lose => state.hung = None,
+        }
+        if state.crashes == self.crashes {
+            // No failover follows, so it does not matter any more what the standby lacks.
+            state.standby = None;
         }
     }
 
