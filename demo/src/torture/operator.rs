@@ -10,6 +10,7 @@ use crate::api::{MigrationStatus, StepStatus};
 use crate::drive;
 use crate::error::DemoError;
 use crate::ledger::LedgerPhase;
+use crate::options::Process;
 use crate::report::RunOutcome;
 use plans::request::Request;
 use plans::state::migration::MigrationState;
@@ -163,12 +164,23 @@ impl RunOperator<'_> {
                 run.source_copy.save(&run.fleet, &run.run_log).await?;
             }
             follower.ledger.set_phase(LedgerPhase::Cutover);
-            let approved = |m: &MigrationStatus| m.state != MigrationState::Waiting;
-            follower.command("approve", approved).await?;
-            let flip = |m: &MigrationStatus| is_flipped(m) || is_unwound(m) || aborts_now();
-            let migration = follower.until("the flip", flip).await?;
-            if is_unwound(&migration) {
-                return Ok(RunOutcome::Unwound);
+            // After a failover the migration waits again: the first approval was for another state.
+            let waits_again = |m: &MigrationStatus| {
+                self.case.fault.promotes_standby() && m.state == MigrationState::Waiting
+            };
+            loop {
+                let approved = |m: &MigrationStatus| m.state != MigrationState::Waiting;
+                follower.command("approve", approved).await?;
+                let flip = |m: &MigrationStatus| {
+                    is_flipped(m) || is_unwound(m) || aborts_now() || waits_again(m)
+                };
+                let migration = follower.until("the flip", flip).await?;
+                if is_unwound(&migration) {
+                    return Ok(RunOutcome::Unwound);
+                }
+                if is_flipped(&migration) || aborts_now() {
+                    break;
+                }
             }
         }
         if path == OperatorPath::Abort {
@@ -246,7 +258,10 @@ impl RunOperator<'_> {
         // had written. In both cases the old owner's rows stay outdated.
         let restores_older_state =
             self.case.fault.promotes_standby() || self.case.restores_source();
-        if hasty || self.offline || (occurs_in_hold && restores_older_state) {
+        // A target that fails over at the end of a cutover may have flipped.
+        let occurs_late = occurs_in_hold
+            || self.case.component == Process::Target && self.case.place.step == StepKind::Cutover;
+        if hasty || self.offline || (occurs_late && restores_older_state) {
             return Ok(());
         }
         self.diverged += self.equality.differing().await?;
