@@ -148,16 +148,7 @@ impl Lanes {
                 });
                 self.commit_of_run(state, lane);
             }
-            LaneAction::FailOver => {
-                if let Some(standby) = state.standby.take() {
-                    state.applied = standby.applied;
-                    state.progress = standby.progress;
-                    state.second = standby.second;
-                }
-                // Every session of the target ends, and a commit that is on its way is lost with the server.
-                (state.run, state.hung) = (None, None);
-                state.crashes = self.crashes;
-            }
+            LaneAction::FailOver => self.fail_over(state),
             LaneAction::Crash => {
                 state.run = None;
                 state.crashes += 1;
@@ -181,6 +172,18 @@ impl Lanes {
             // No failover follows, so it does not matter any more what the standby lacks.
             state.standby = None;
         }
+    }
+
+    /// The standby takes the target's place, with what it has.
+    fn fail_over(&self, state: &mut LaneState) {
+        if let Some(standby) = state.standby.take() {
+            state.applied = standby.applied;
+            state.progress = standby.progress;
+            state.second = standby.second;
+        }
+        // Every session of the target ends, and a commit that is on its way is lost with the server.
+        (state.run, state.hung) = (None, None);
+        state.crashes = self.crashes;
     }
 
     fn commit_of_run(&self, state: &mut LaneState, lane: Lane) {
