@@ -132,7 +132,10 @@ impl FaultCase {
     /// Returns whether the fault permits only one path: it can be detected only before the flip, or it makes a rollback
     /// impossible.
     fn permits_only_forward(&self, leg: PathLeg) -> bool {
-        let fails_over_later = self.fault.promotes_standby() && leg == PathLeg::Flipped;
+        // A target that fails over from the seal on may have flipped already.
+        let may_be_flipped = leg == PathLeg::Flipped
+            || self.component == Process::Target && self.place.is_after_seal();
+        let fails_over_later = self.fault.promotes_standby() && may_be_flipped;
         let prevents_rollback = fails_over_later || self.restores_source();
         prevents_rollback || leg == PathLeg::Before && self.expected() != ExpectedOutcome::Ends
     }

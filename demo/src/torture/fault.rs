@@ -385,9 +385,10 @@ impl Fault {
     }
 
     /// Returns whether the operator may send a command before the fault has ended. A control store that is then
-    /// restored from a copy would forget the command.
+    /// restored from a copy would forget the command, and a standby that lags would have the objects again that an abort
+    /// has removed.
     pub(super) fn permits_hasty_operator(self) -> bool {
-        self != Self::Restored
+        !matches!(self, Self::Restored | Self::LaggingFailover)
     }
 
     fn row(self) -> Option<&'static FaultRow> {
