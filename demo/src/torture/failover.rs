@@ -27,6 +27,7 @@ impl PlannedFault {
         else {
             return Ok(());
         };
+        standby.wait_for_slot().await?;
         crash(&cluster, shard, &self.ledger).await?;
         drop(arrival);
         standby.promote().await

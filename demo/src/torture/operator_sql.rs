@@ -10,6 +10,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 const REFUSAL_PREFIX: &str = "SM0";
 /// The time limit until a standby has closed its connection.
 const DISCONNECT_LIMIT: Duration = Duration::from_secs(30);
+/// The time limit until a standby has copied a new slot. Its worker pauses for up to 30 s when nothing changes.
+const SYNC_LIMIT: Duration = Duration::from_secs(10);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 const MAX_CHECKPOINTS: u32 = 20;
 const PREPARED: &str = "shardwright_torture_orphan";
@@ -104,6 +106,27 @@ pub(super) async fn wait_for_standby(primary: &Dsn, name: &str) -> Result<(), De
                 seconds: DISCONNECT_LIMIT.as_secs(),
             });
         }
+        tokio::time::sleep(POLL_INTERVAL).await;
+    }
+    session.close().await;
+    Ok(())
+}
+
+/// Waits until a standby has a durable copy of a slot of Shardwright; no longer than [`SYNC_LIMIT`].
+pub(super) async fn wait_for_synced_slot(standby: &Dsn) -> Result<(), DemoError> {
+    let session = open(standby).await?;
+    let synced = format!(
+        "select exists (select from pg_catalog.pg_replication_slots
+         where starts_with(slot_name, '{REPLICATION_PREFIX}') and not temporary)"
+    );
+    let begun = Instant::now();
+    while begun.elapsed() < SYNC_LIMIT
+        && !session
+            .query_one(&synced, &[])
+            .await
+            .map_err(failed)?
+            .get::<_, bool>(0)
+    {
         tokio::time::sleep(POLL_INTERVAL).await;
     }
     session.close().await;

@@ -26,6 +26,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub(super) struct Standby {
     server: Arc<Cluster>,
+    /// True if it copies the slots of its server.
+    synchronizes_slots: bool,
     /// The port of the old server.
     port: u16,
     /// The proxy at the address of the old server, after the promotion.
@@ -61,6 +63,7 @@ impl Standby {
         follow(&dsn, &settings).await?;
         Ok(Self {
             server: Arc::new(server),
+            synchronizes_slots,
             port,
             old_address: Mutex::default(),
         })
@@ -77,6 +80,16 @@ impl Standby {
             .lock()
             .unwrap_or_else(PoisonError::into_inner) = Some(proxy);
         Ok(())
+    }
+
+    /// Waits until the standby has a copy of the migration's slot, for a limited time. Without its copy a failover is like
+    /// one of an older version.
+    pub(super) async fn wait_for_slot(&self) -> Result<(), DemoError> {
+        if !self.synchronizes_slots {
+            return Ok(());
+        }
+        let dsn = Dsn::parse(&self.server.dsn(SUPERUSER, SUPERUSER))?;
+        operator_sql::wait_for_synced_slot(&dsn).await
     }
 
     /// Waits until the standby has everything that its server has committed so far.
