@@ -78,14 +78,15 @@ pub(crate) async fn check(context: &StepContext, kind: StepKind) -> Result<(), S
     let found = read(&session).await?;
     let is_promoted = is_promotion(&known_target, &found);
     let records = read_records(context, &session).await?;
-    let back_to = match kind {
-        StepKind::OpenCapture => (!records.is_enrolled).then_some(StepKind::CreateTarget),
-        // This step uses any server of the target.
-        StepKind::Copy => records.missing_step(),
-        _ if is_promoted => Some(records.missing_step().unwrap_or(StepKind::Copy)),
-        _ => None,
+    // The steps up to the copy use any server of the target that has the results of the steps before them.
+    let back_to = if kind == StepKind::OpenCapture {
+        (!records.is_enrolled).then_some(StepKind::CreateTarget)
+    } else if kind == StepKind::Copy {
+        records.missing_step()
+    } else {
+        Some(records.missing_step().unwrap_or(StepKind::Copy))
     };
-    match back_to {
+    match back_to.filter(|_| is_promoted) {
         Some(to) => Err(promoted_error(&session, &known_target, &found, to)),
         None => Ok(()),
     }

@@ -295,15 +295,13 @@ impl FaultRun<'_> {
             windows: Vec::new(),
             capture: String::new(),
         };
-        let ended = async {
+        let mut ended = async {
             wait_for_first_writes(ledger, &mut follower).await?;
             operator.follow_path(&mut follower).await
-        };
-        let mut ended = ended.await;
-        if let Err(error) = self
-            .wait_for_fault(fault, progress, follower.deadline)
-            .await
-        {
+        }
+        .await;
+        let fault_ended = self.wait_for_fault(fault, progress, follower.deadline);
+        if let Err(error) = fault_ended.await {
             ended = ended.and(Err(error));
         }
         RunResult {
