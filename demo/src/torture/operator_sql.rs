@@ -5,11 +5,12 @@ use crate::shop::ShopError;
 use connect::{Connected, Dsn, Session};
 use plans::names::{BYPASS_SETTING, REPLICATION_PREFIX};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use tokio_postgres::types::ToSql;
 
 /// The beginning of the SQLSTATEs with which the guard refuses writes.
 const REFUSAL_PREFIX: &str = "SM0";
-/// The time limit until a standby has closed its connection.
-const DISCONNECT_LIMIT: Duration = Duration::from_secs(30);
+/// The time limit for a standby to follow its server, to catch up, or to disconnect.
+const WAIT_LIMIT: Duration = Duration::from_secs(30);
 /// The time limit until a standby has copied a new slot. Its worker pauses for up to 30 s when nothing changes.
 const SYNC_LIMIT: Duration = Duration::from_secs(10);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -93,21 +94,8 @@ pub(super) async fn wait_for_standby(primary: &Dsn, name: &str) -> Result<(), De
     let position: String = row.get(0);
     let has_flushed = "select coalesce(pg_catalog.bool_or(flush_lsn >= $2::text::pg_lsn), false)
         from pg_catalog.pg_stat_replication where application_name = $1";
-    let begun = Instant::now();
-    while !session
-        .query_one(has_flushed, &[&name, &position])
-        .await
-        .map_err(failed)?
-        .get::<_, bool>(0)
-    {
-        if begun.elapsed() > DISCONNECT_LIMIT {
-            return Err(DemoError::Stalled {
-                what: "a standby that has caught up".to_owned(),
-                seconds: DISCONNECT_LIMIT.as_secs(),
-            });
-        }
-        tokio::time::sleep(POLL_INTERVAL).await;
-    }
+    let caught_up = "a standby that has caught up";
+    wait_until(&session, has_flushed, &[&name, &position], caught_up).await?;
     session.close().await;
     Ok(())
 }
@@ -133,27 +121,39 @@ pub(super) async fn wait_for_synced_slot(standby: &Dsn) -> Result<(), DemoError>
     Ok(())
 }
 
+/// Waits until a query returns true.
+pub(super) async fn wait_until(
+    session: &Connected,
+    query: &str,
+    parameters: &[&(dyn ToSql + Sync)],
+    what: &str,
+) -> Result<(), DemoError> {
+    let begun = Instant::now();
+    while !session
+        .query_one(query, parameters)
+        .await
+        .map_err(failed)?
+        .get::<_, bool>(0)
+    {
+        if begun.elapsed() > WAIT_LIMIT {
+            return Err(DemoError::Stalled {
+                what: what.to_owned(),
+                seconds: WAIT_LIMIT.as_secs(),
+            });
+        }
+        tokio::time::sleep(POLL_INTERVAL).await;
+    }
+    Ok(())
+}
+
 /// Disconnects a standby from its primary. Returns when it receives nothing more.
 pub(super) async fn disconnect_standby(standby: &Dsn) -> Result<(), DemoError> {
     let session = open(standby).await?;
     run(&session, "alter system set primary_conninfo = ''").await?;
     run(&session, "select pg_catalog.pg_reload_conf()").await?;
-    let receives = "select exists (select from pg_catalog.pg_stat_wal_receiver)";
-    let begun = Instant::now();
-    while session
-        .query_one(receives, &[])
-        .await
-        .map_err(failed)?
-        .get::<_, bool>(0)
-    {
-        if begun.elapsed() > DISCONNECT_LIMIT {
-            return Err(DemoError::Stalled {
-                what: "the end of a standby's receiver".to_owned(),
-                seconds: DISCONNECT_LIMIT.as_secs(),
-            });
-        }
-        tokio::time::sleep(POLL_INTERVAL).await;
-    }
+    let receives = "select not exists (select from pg_catalog.pg_stat_wal_receiver)";
+    let ended = "the end of a standby's receiver";
+    wait_until(&session, receives, &[], ended).await?;
     session.close().await;
     Ok(())
 }

@@ -16,11 +16,8 @@ use cluster::{Cluster, Options};
 use connect::{Dsn, Session};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
 
 const NAME: &str = "torture_standby";
-const FOLLOW_LIMIT: Duration = Duration::from_secs(30);
-const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A standby, and the proxy at the old address after the promotion. Dropping the value stops the server.
 #[derive(Debug)]
@@ -130,21 +127,7 @@ async fn follow(primary: &Dsn, settings: &[&str]) -> Result<(), DemoError> {
          where application_name = '{NAME}' and state = 'streaming'
            and (sync_state = 'sync' or pg_catalog.current_setting('synchronous_standby_names') = ''))"
     );
-    let begun = Instant::now();
-    while !session
-        .query_one(&follows, &[])
-        .await
-        .map_err(failed)?
-        .get::<_, bool>(0)
-    {
-        if begun.elapsed() > FOLLOW_LIMIT {
-            return Err(DemoError::Stalled {
-                what: "a standby that follows".to_owned(),
-                seconds: FOLLOW_LIMIT.as_secs(),
-            });
-        }
-        tokio::time::sleep(POLL_INTERVAL).await;
-    }
+    operator_sql::wait_until(&session, &follows, &[], "a standby that follows").await?;
     session.close().await;
     Ok(())
 }
