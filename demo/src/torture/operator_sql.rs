@@ -12,7 +12,9 @@ const REFUSAL_PREFIX: &str = "SM0";
 /// The time limit for a standby to follow its server, to catch up, or to disconnect.
 const WAIT_LIMIT: Duration = Duration::from_secs(30);
 /// The time limit until a standby has copied a new slot. Its worker pauses for up to 30 s when nothing changes.
-const SYNC_LIMIT: Duration = Duration::from_secs(10);
+const SYNC_LIMIT: Duration = Duration::from_secs(45);
+/// The interval between two requests for such a position.
+const SNAPSHOT_INTERVAL: Duration = Duration::from_millis(200);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 const MAX_CHECKPOINTS: u32 = 20;
 const PREPARED: &str = "shardwright_torture_orphan";
@@ -100,8 +102,10 @@ pub(super) async fn wait_for_standby(primary: &Dsn, name: &str) -> Result<(), De
     Ok(())
 }
 
-/// Waits until a standby has a durable copy of a slot of Shardwright; no longer than [`SYNC_LIMIT`].
-pub(super) async fn wait_for_synced_slot(standby: &Dsn) -> Result<(), DemoError> {
+/// Waits until a standby has a durable copy of a slot of Shardwright; no longer than [`SYNC_LIMIT`]. The copy becomes
+/// durable when the primary's slot has advanced past a position that the primary writes each 15 s, or on request.
+pub(super) async fn wait_for_synced_slot(primary: &Dsn, standby: &Dsn) -> Result<(), DemoError> {
+    let primary = open(primary).await?;
     let session = open(standby).await?;
     let synced = format!(
         "select exists (select from pg_catalog.pg_replication_slots
@@ -115,8 +119,11 @@ pub(super) async fn wait_for_synced_slot(standby: &Dsn) -> Result<(), DemoError>
             .map_err(failed)?
             .get::<_, bool>(0)
     {
-        tokio::time::sleep(POLL_INTERVAL).await;
+        let advance = "select pg_catalog.pg_log_standby_snapshot()";
+        run(&primary, advance).await?;
+        tokio::time::sleep(SNAPSHOT_INTERVAL).await;
     }
+    primary.close().await;
     session.close().await;
     Ok(())
 }

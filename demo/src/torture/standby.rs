@@ -85,8 +85,9 @@ impl Standby {
         if !self.synchronizes_slots {
             return Ok(());
         }
-        let dsn = Dsn::parse(&self.server.dsn(SUPERUSER, SUPERUSER))?;
-        operator_sql::wait_for_synced_slot(&dsn).await
+        let primary = Dsn::parse(&self.server.dsn_by(self.port, SUPERUSER, SUPERUSER))?;
+        let standby = Dsn::parse(&self.server.dsn(SUPERUSER, SUPERUSER))?;
+        operator_sql::wait_for_synced_slot(&primary, &standby).await
     }
 
     /// Waits until the standby has everything that its server has committed so far.
