@@ -213,3 +213,21 @@ impl Spool {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn segments_of_epochs_before_the_slot_are_not_read() {
+        let id = MigrationId::from("m");
+        let at =
+            |epoch| SpoolLocation::new(Path::new("/spools"), &id, Direction::Forward, Epoch(epoch));
+        let of_slot = at(12).of_slot_since(Epoch(9));
+        for (epoch, is_read) in [(2, false), (8, false), (9, true), (12, true)] {
+            let segment = at(epoch).segment(3);
+            assert_eq!(of_slot.is_of_slot(&segment), is_read, "epoch {epoch}");
+        }
+        assert!(at(12).is_of_slot(&at(0).segment(0)), "without a known slot");
+    }
+}

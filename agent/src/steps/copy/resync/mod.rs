@@ -33,6 +33,8 @@ pub(super) use records::{has_begun, restart, tables_left, totals};
 
 /// The number of rows in a part. An interrupted comparison repeats at most one part.
 const PART_ROWS: u32 = 500_000;
+/// The number of rows in a part if the request limits the application's latency: the comparison pauses after each part.
+const LATENCY_PART_ROWS: u32 = 50_000;
 /// Maximum number of keys in one record, which is also the number of rows that one transaction copies.
 const KEYS_AT_ONCE: usize = 1_000;
 
@@ -174,7 +176,14 @@ impl Resync<'_> {
         let units = records::copied_key_ranges(self.context, &self.target, moving.table).await?;
         match units {
             Some(ranges) => Ok(ranges),
-            None => compare::cut_into_chunks(&self.source, moving, PART_ROWS).await,
+            None => {
+                let limits_latency = self.context.session.throttle.has_latency_limit();
+                let rows = match limits_latency {
+                    true => LATENCY_PART_ROWS,
+                    false => PART_ROWS,
+                };
+                compare::cut_into_chunks(&self.source, moving, rows).await
+            }
         }
     }
 
