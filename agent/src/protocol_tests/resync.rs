@@ -11,6 +11,7 @@ use plans::wire::Dispatch;
 
 use super::bench::Bench;
 use super::interrupted::after_preflight;
+use super::shard::until;
 use super::spool::Folder;
 use super::together::capture_with_snapshot;
 use crate::migration::context::StepContext;
@@ -79,6 +80,13 @@ impl CopiedMove {
         self.context.session.stop_stream().await;
         self.context.spool().remove().await.expect("removed");
         let slot = self.bench.token.migration.slot(FORWARD);
+        // The walsender of the stream ends after the stream.
+        let free = "select not exists (select from pg_replication_slots where active)";
+        until("no session uses the slot", || async {
+            let row = self.app.query_one(free, &[]).await.expect("read");
+            row.get(0)
+        })
+        .await;
         let dropping = format!("select pg_drop_replication_slot('{slot}')");
         self.app.batch_execute(&dropping).await.expect("dropped");
     }
