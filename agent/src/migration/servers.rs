@@ -23,12 +23,12 @@ use crate::shard::{epoch, identity};
 impl StepContext {
     /// Returns the servers of source and target as they must be (I10): system identifier and timeline.
     pub(crate) fn known_servers(&self) -> Result<(DatabaseIdentity, DatabaseIdentity), StepError> {
-        self.output::<Preflighted>(StepKind::Preflight)?;
+        let preflight: Preflighted = self.output(StepKind::Preflight)?;
         let output = |kind: StepKind| {
             let outputs = &self.dispatch.outputs;
             outputs.get(&StepId::from(kind.name())).cloned()
         };
-        let (source, target) = recorded(output).unwrap_or_default();
+        let (source, target) = recorded(preflight, output);
         Ok((server_of(&source), server_of(&target)))
     }
 }
@@ -75,7 +75,7 @@ pub(crate) async fn check(context: &StepContext, kind: StepKind) -> Result<(), S
         check_source(&session, &known_source).await?;
     }
     let session = context.target()?.session("server").await?;
-    let found = read(&session).await?;
+    let found = identity::read_named(&session).await?;
     let is_promoted = is_promotion(&known_target, &found);
     let records = read_records(context, &session).await?;
     // The steps up to the copy use any server of the target that has the results of the steps before them.
@@ -97,7 +97,7 @@ pub(crate) async fn check(context: &StepContext, kind: StepKind) -> Result<(), S
 /// # Errors
 /// As [`check`].
 async fn check_source(session: &Connected, known: &DatabaseIdentity) -> Result<(), StepError> {
-    let found = read(session).await?;
+    let found = identity::read_named(session).await?;
     if is_promotion(known, &found) {
         return Err(promoted_error(
             session,
@@ -107,11 +107,6 @@ async fn check_source(session: &Connected, known: &DatabaseIdentity) -> Result<(
         ));
     }
     Ok(())
-}
-
-async fn read(session: &Connected) -> Result<DatabaseIdentity, StepError> {
-    let what = format!("shard {}: identifying the server", session.name());
-    identity::read(session).await.at(what)
 }
 
 fn is_promotion(known: &DatabaseIdentity, found: &DatabaseIdentity) -> bool {

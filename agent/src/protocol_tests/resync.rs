@@ -16,6 +16,7 @@ use super::spool::Folder;
 use super::together::capture_with_snapshot;
 use crate::migration::context::StepContext;
 use crate::shard::epoch;
+use crate::shard::register::Register;
 use crate::steps;
 
 const FORWARD: Direction = Direction::Forward;
@@ -55,6 +56,7 @@ struct CopiedMove {
 impl CopiedMove {
     async fn begin(name: &str) -> Self {
         let bench = Bench::new(name, TWO).await;
+        bench.guard(&bench.target, Register::Closed.value()).await;
         let app = bench.source.session().await;
         app.batch_execute(BULK).await.expect("filled");
         let spools = Folder::new(&bench);
@@ -230,4 +232,27 @@ async fn units_that_were_not_copied_are_copied_and_not_compared() {
     let resync: Resynced = copied.copy().await.resync.expect("a comparison");
     assert!(resync.rows < 15_000, "{resync:?}");
     assert_eq!(copied.apply_and_compare().await, 20_000 + 48);
+}
+
+/// A comparison deletes rows. It must not on a target that is open, for example because the control store has lost the
+/// flip (I8).
+#[tokio::test]
+async fn nothing_is_deleted_on_a_target_that_is_open() {
+    let copied = CopiedMove::begin("resync_open").await;
+    copied.lose_slot().await;
+    capture_with_snapshot(&copied.bench, &copied.context).await;
+    let target = copied.bench.ours(&copied.bench.target).await;
+    let register = copied.bench.token.migration.register();
+    let open = format!("select pg_catalog.setval('shardwright.{register}', 0)");
+    target.batch_execute(&open).await.expect("opened");
+    let write = "insert into public.note values (100, 'of the owner')";
+    target.batch_execute(write).await.expect("written");
+    let refused = steps::run(&copied.context, StepKind::Copy).await;
+    let code = refused
+        .err()
+        .and_then(|error| Some(error.failure()?.code.clone()));
+    assert_eq!(code.as_deref(), Some("drop.open"));
+    let count = "select count(*) from public.note where text = 'of the owner'";
+    let row = target.query_one(count, &[]).await.expect("counted");
+    assert_eq!(row.get::<_, i64>(0), 1);
 }

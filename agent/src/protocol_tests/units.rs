@@ -220,6 +220,7 @@ async fn a_unit_begins_again_with_what_hung_in_a_commit() {
         ("units_hangs", &[None, Some(0), None]),
     ] {
         let bench = Bench::apart(name, ITEM).await;
+        bench.guard(&bench.target, i64::MAX).await;
         record_chunks(&bench, chunks).await;
         let chunk = bench.ours(&bench.target).await;
         epoch::begin(&chunk, &bench.token).await.expect("proved");
@@ -288,6 +289,7 @@ async fn a_finished_unit_is_not_copied_again() {
     )
     .await;
     let context = again(&bench, StepKind::Copy);
+    bench.guard(&bench.target, i64::MAX).await;
     steps::empty_unfinished_units(&context, &target)
         .await
         .expect("emptied");

@@ -12,6 +12,8 @@ use plans::names::{IDENTITY_SETTING, SQLSTATE_OTHER_DATABASE};
 use plans::sql::quote_literal;
 use tokio_postgres::Row;
 
+use crate::error::{StepError, WithIntent};
+
 /// The table with the random id of a registered database. It remains when the last migration has ended.
 pub(crate) const TABLE: &str = "database";
 
@@ -111,6 +113,12 @@ pub(crate) async fn read(client: &Connected) -> Result<DatabaseIdentity, tokio_p
         false => None,
     };
     Ok(identity_from(&location, id))
+}
+
+/// As [`read`], with an error that names the shard.
+pub(crate) async fn read_named(client: &Connected) -> Result<DatabaseIdentity, StepError> {
+    let what = format!("shard {}: identifying the server", client.name());
+    read(client).await.at(what)
 }
 
 /// Creates the random id of the database, unless it has one or the server is a standby.

@@ -54,10 +54,7 @@ pub(super) async fn run(context: &StepContext) -> Result<CaptureOpened, StepErro
         cascade::create(&session, &token, context.guarded_rows(), false).await?;
     }
     context.session.stop_stream().await;
-    let server = identity::read(&session).await.at(format_args!(
-        "shard {}: identifying the server",
-        source.name
-    ))?;
+    let server = identity::read_named(&session).await?;
     // The other sessions must be on this server, and not on one before it.
     let source = context.source_as(Some(server.clone()))?;
     if !context.is_seeded()

@@ -27,7 +27,7 @@ use plans::inspection::reconcile::{
 };
 use plans::inspection::{Inspected, Inspection};
 use plans::state::migration::MigrationState;
-use plans::step::servers;
+use plans::step::{StepKind, servers};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -140,7 +140,9 @@ impl Controller {
     /// (I10).
     #[must_use]
     pub fn source_changed(&self, snapshot: &Snapshot) -> Option<String> {
-        let (known, _) = servers::recorded(|kind| snapshot.step_of(kind)?.output.clone())?;
+        let output = |kind| snapshot.step_of(kind)?.output.clone();
+        let preflight = serde_json::from_value(output(StepKind::Preflight)?).ok()?;
+        let (known, _) = servers::recorded(preflight, output);
         let source = &snapshot.migration.plan.moving.source;
         let observed_server = self.inner.fleet.inventory(source)?.server;
         if known.accepts(&observed_server) {

@@ -11,22 +11,21 @@ use super::preflight::Preflighted;
 use super::promote::Promoted;
 use crate::identity::DatabaseIdentity;
 
-/// Returns the recorded source and target. `output` returns the result of a step that is done. `None` if the step
-/// `preflight` is not done.
+/// Returns the recorded source and target. `output` returns the result of a later step if it is done.
 pub fn recorded(
+    preflight: Preflighted,
     output: impl Fn(StepKind) -> Option<Value>,
-) -> Option<(DatabaseIdentity, DatabaseIdentity)> {
-    let preflight: Preflighted = serde_json::from_value(output(StepKind::Preflight)?).ok()?;
+) -> (DatabaseIdentity, DatabaseIdentity) {
     let opened = output(StepKind::OpenCapture).and_then(|value| serde_json::from_value(value).ok());
     let promoted = output(StepKind::Promote).and_then(|value| serde_json::from_value(value).ok());
     let copied = output(StepKind::Copy).and_then(|value| serde_json::from_value(value).ok());
     let source = opened.and_then(|opened: CaptureOpened| opened.source);
     let target = promoted.map(|promoted: Promoted| promoted.target);
     let target = target.or_else(|| copied.and_then(|copied: Copied| copied.target));
-    Some((
+    (
         source.unwrap_or(preflight.source),
         target.unwrap_or(preflight.target),
-    ))
+    )
 }
 
 #[cfg(test)]
@@ -38,11 +37,11 @@ mod tests {
     #[test]
     fn the_server_of_a_later_step_precedes_that_of_the_preflight() {
         let server = |timeline| json!({ "system": "7", "timeline": timeline });
-        let preflight = json!(Preflighted {
+        let preflight = Preflighted {
             source: serde_json::from_value(server(1)).unwrap(),
             target: serde_json::from_value(server(2)).unwrap(),
             ..Preflighted::default()
-        });
+        };
         let opened = json!({ "consistent_point": "0/1", "source": server(3) });
         let copied = json!(Copied {
             target: serde_json::from_value(server(4)).unwrap(),
@@ -50,17 +49,13 @@ mod tests {
         });
         let of = |steps: &[(StepKind, Value)]| {
             let find = |kind| steps.iter().find(|(step, _)| *step == kind);
-            let servers = recorded(|kind| find(kind).map(|(_, output)| output.clone()));
-            servers.map(|(source, target)| (source.timeline, target.timeline))
+            let output = |kind| find(kind).map(|(_, output)| output.clone());
+            let (source, target) = recorded(preflight.clone(), output);
+            (source.timeline, target.timeline)
         };
-        let first = (StepKind::Preflight, preflight);
-        assert_eq!(of(&[]), None);
-        assert_eq!(of(std::slice::from_ref(&first)), Some((1, 2)));
-        let all = [
-            first,
-            (StepKind::OpenCapture, opened),
-            (StepKind::Copy, copied),
-        ];
-        assert_eq!(of(&all), Some((3, 4)));
+        assert_eq!(of(&[]), (1, 2));
+        let all = [(StepKind::OpenCapture, opened), (StepKind::Copy, copied)];
+        assert_eq!(of(&all[..1]), (3, 2));
+        assert_eq!(of(&all), (3, 4));
     }
 }

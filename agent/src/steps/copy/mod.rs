@@ -115,7 +115,7 @@ impl ChunkQueue {
 pub(super) async fn run(context: &StepContext) -> Result<Copied, StepError> {
     let target = context.target()?;
     let session = target.session("copy").await?;
-    let server = identify(&session).await?;
+    let server = identity::read_named(&session).await?;
     if context.is_online() {
         context.ensure_capture().await?;
     }
@@ -147,11 +147,6 @@ pub(super) async fn run(context: &StepContext) -> Result<Copied, StepError> {
         end_holders(context).await?;
     }
     copy_result(context, &session, seconds, server).await
-}
-
-async fn identify(session: &Connected) -> Result<DatabaseIdentity, StepError> {
-    let what = format!("shard {}: identifying the server", session.name());
-    identity::read(session).await.at(what)
 }
 
 /// Ends the sessions that hold the copy's snapshot, also those of an earlier agent.

@@ -17,6 +17,7 @@ use tokio::time::Instant;
 use tokio_postgres::error::SqlState;
 
 use super::{resync, units};
+use crate::cleanup::delete_rows::ClosedProof;
 use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
 use crate::postgres::copy_stream::CopyExtent;
@@ -27,6 +28,7 @@ use crate::shard::marker::{Marker, MarkerKind};
 use crate::shard::snapshot::{self, SnapshotHolders};
 use crate::shard::{epoch, identity};
 use crate::shared_scan::participants::{SharedScan, SharedSnapshot};
+use crate::steps::delete::row_deletion;
 
 /// Time limit for the wait for commits of chunks that are still in progress.
 const COMMIT_TIMEOUT: Duration = Duration::from_secs(60);
@@ -74,8 +76,7 @@ pub(crate) async fn record_slot_snapshot(
 ) -> Result<(), StepError> {
     let id = context.dispatch.migration.as_str();
     let session = source.session("snapshot").await?;
-    let what = format!("shard {}: identifying the server", source.name);
-    let timeline = identity::read(&session).await.at(what)?.timeline;
+    let timeline = identity::read_named(&session).await?.timeline;
     let text = import_and_read(&session, exported, source).await?;
     let barrier = commit_barrier(context, source).await?;
     let holders = SnapshotHolders::start(source, id, exported).await?;
@@ -83,7 +84,7 @@ pub(crate) async fn record_slot_snapshot(
     let target = context.target()?;
     let target_session = target.session("snapshot").await?;
     let what = format!("shard {}: recording the snapshot", target.name);
-    epoch::begin(&target_session, &context.token_for_cleanup()).await?;
+    epoch::begin(&target_session, &context.token()).await?;
     for sql in FORGET_EARLIER_SLOT {
         target_session.execute(sql, &[&id]).await.at(&what)?;
     }
@@ -435,8 +436,10 @@ pub(crate) async fn empty_unfinished_units(
         return Ok(());
     }
     let remaining = units::remaining_chunks(context, target).await?;
-    let prover = context.session.code_prover(&context.target()?).await?;
-    let into = context.target()?.replica_session("copy").await?;
+    let shard_of_copy = context.target()?;
+    let prover = context.session.code_prover(&shard_of_copy).await?;
+    let into = shard_of_copy.replica_session("copy").await?;
+    let deletion = row_deletion(context, &shard_of_copy, context.token(), ClosedProof::Live);
     for unit in begun {
         let Some(chunk) = remaining.iter().find(|chunk| chunk.unit == unit) else {
             continue;
@@ -453,7 +456,7 @@ pub(crate) async fn empty_unfinished_units(
                 format!("{} and {}", range.condition(), context.predicate(table, ""))
             }
         };
-        epoch::begin(&into, &context.token()).await?;
+        deletion.begin_closed(&into).await?;
         prover.prove(&into, std::slice::from_ref(table)).await?;
         let sql = format!("delete from only {} where {condition}", table.table.sql());
         into.execute(&sql, &[]).await.at(&what)?;

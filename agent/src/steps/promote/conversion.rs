@@ -68,9 +68,8 @@ pub(super) async fn run(
     become_target(&session, &token, record, switch_point).await?;
     refuse_surplus_keys(context, &session, &token).await?;
     cascade::allow_skips(&session, &token, EpochProof::Next(BEFORE_CUTOVERS)).await?;
-    let what = format!("shard {}: identifying the server", target.name);
     Ok(Promoted {
-        target: identity::read(&session).await.at(what)?,
+        target: identity::read_named(&session).await?,
         switch_point: switch_point.to_string(),
         unused_slot: record.slot.clone(),
         rolled_back,

@@ -19,15 +19,17 @@
 mod records;
 
 use connect::Connected;
+use plans::table::MovingTable;
+use plans::wire::TableProgress;
 use tokio::time::Instant;
 
+use crate::cleanup::delete_rows::ClosedProof;
 use crate::compare::{self, ChunkScope, MovingRows};
 use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
 use crate::postgres::copy_stream;
-use crate::shard::{epoch, snapshot};
-use plans::table::MovingTable;
-use plans::wire::TableProgress;
+use crate::shard::snapshot;
+use crate::steps::delete::row_deletion;
 use records::{Part, PartResult};
 pub(super) use records::{has_begun, restart, tables_left, totals};
 
@@ -158,14 +160,13 @@ impl Resync<'_> {
         ))
     }
 
-    /// Begins a transaction on the target that may write rows of the table.
+    /// Begins a transaction on the target that may write rows of the table. It proves the epoch, and that this database
+    /// is the closed target of the migration: outdated rows are deleted in it.
     async fn begin_writing(&self, table: &MovingTable) -> Result<(), StepError> {
-        epoch::begin(&self.target, &self.context.token()).await?;
-        let prover = self
-            .context
-            .session
-            .code_prover(&self.context.target()?)
-            .await?;
+        let (target, token) = (self.context.target()?, self.context.token());
+        let deletion = row_deletion(self.context, &target, token, ClosedProof::Live);
+        deletion.begin_closed(&self.target).await?;
+        let prover = self.context.session.code_prover(&target).await?;
         prover
             .prove(&self.target, std::slice::from_ref(table))
             .await
@@ -177,10 +178,10 @@ impl Resync<'_> {
         match units {
             Some(ranges) => Ok(ranges),
             None => {
-                let limits_latency = self.context.session.throttle.has_latency_limit();
-                let rows = match limits_latency {
-                    true => LATENCY_PART_ROWS,
-                    false => PART_ROWS,
+                let rows = if self.context.session.throttle.has_latency_limit() {
+                    LATENCY_PART_ROWS
+                } else {
+                    PART_ROWS
                 };
                 compare::cut_into_chunks(&self.source, moving, rows).await
             }
@@ -252,7 +253,7 @@ impl Resync<'_> {
     /// Reports how many parts of the table are compared, and in how many of them rows differ.
     fn report(&self, table: &MovingTable, parts: &[Part]) {
         let compared = parts.iter().filter(|part| part.compared);
-        let different = compared.clone().filter(|part| part.differs()).count();
+        let different = compared.clone().filter(|part| part.differs).count();
         let (compared_rows, compared) = (
             compared.clone().map(|part| part.rows).sum(),
             compared.count(),

@@ -23,14 +23,11 @@ pub(super) struct Part {
     pub(super) compared: bool,
     /// The rows that were compared.
     pub(super) rows: i64,
-    differs: bool,
+    /// Whether a row of the part differed.
+    pub(super) differs: bool,
 }
 
 impl Part {
-    pub(super) fn differs(&self) -> bool {
-        self.differs
-    }
-
     /// Records in memory that the part is compared.
     pub(super) fn finish(&mut self, result: PartResult) {
         self.compared = true;
