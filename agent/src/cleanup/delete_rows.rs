@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use connect::Connected;
-use plans::failure::StepCode;
+use plans::failure::{Failure, StepCode};
 use plans::id::{MapName, MapVersion, MigrationId};
 use plans::key_set::KeySet;
 use plans::table::MovingTable;
@@ -193,8 +193,13 @@ impl RowDeletion<'_> {
     async fn check_closed(&self, session: &Connected) -> Result<(), StepError> {
         let shard = &self.shard.name;
         let what = format!("shard {shard}: proving which database it is");
-        let proof = identity::proof_sql(self.closed.accepted_timelines());
-        session.batch_execute(&proof).await.at(&what)?;
+        let timelines = self.closed.accepted_timelines();
+        let proof = identity::proof_sql(timelines);
+        let proven = session.batch_execute(&proof).await.at(&what);
+        proven.map_err(|error| match timelines {
+            TimelineRule::Same => with_acceptance_hint(error, shard),
+            TimelineRule::NotEarlier => error,
+        })?;
         let what = format!("shard {shard}: reading the register");
         let shard_state = register::read(session, &self.token, &what).await?;
         if shard_state.is_source != self.closed.is_at_source() {
@@ -305,5 +310,20 @@ impl RowDeletion<'_> {
             self.closed.rows(),
             table.table
         )
+    }
+}
+
+/// Adds to the error of another database that an operator can accept a promoted standby.
+fn with_acceptance_hint(error: StepError, shard: &str) -> StepError {
+    match error {
+        StepError::Failed(failure) if failure.has_code(StepCode::ShardOtherDatabase) => {
+            StepError::Failed(Failure {
+                hint: Some(format!(
+                    "after a failover, `shardwright reconcile --accept {shard}` states that this is the right server; otherwise correct the connection string"
+                )),
+                ..failure
+            })
+        }
+        other => other,
     }
 }

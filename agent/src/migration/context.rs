@@ -78,6 +78,12 @@ impl StepContext {
         self.source_as(later(self.dispatch.source.identity.clone(), recorded))
     }
 
+    /// Returns the source as it is registered. A deletion of its rows proves this identity: on a promoted standby it
+    /// waits until an operator accepts the server (ADR 54).
+    pub(crate) fn registered_source(&self) -> Result<Shard, StepError> {
+        self.source_as(self.dispatch.source.identity.clone())
+    }
+
     /// Returns the source, whose sessions must be in the database `identity`; `None`: in any database.
     pub(crate) fn source_as(&self, identity: Option<DatabaseIdentity>) -> Result<Shard, StepError> {
         let reference = ShardRef {

@@ -30,7 +30,7 @@ pub(crate) async fn run(context: &StepContext) -> Result<Dropped, StepError> {
     context.session.stop_stream().await;
     context.spool().remove().await?;
     dual_write::remove_standby_names(context, OwnershipProof::Owner).await?;
-    let (source, target) = (context.source()?, context.target()?);
+    let (source, target) = (context.registered_source()?, context.target()?);
     for (shard, direction) in [(&target, Direction::Reverse), (&source, Direction::Forward)] {
         let session = shard.session("drop").await?;
         // If the row of the migration does not exist, an earlier run has already removed everything from the shard.
