@@ -1,8 +1,7 @@
 //! Physical standbys of a shard. A standby that lacks the seal could be promoted and accept writes to the moved keys
 //! (R6).
 //!
-//! A receiver that never reports its flush position counts as lagging, because its position is unknown. Since
-//! PostgreSQL 17, standbys can synchronize slots. This does not change the effect of a promotion (I10).
+//! A receiver that never reports its flush position counts as lagging, because its position is unknown.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};

@@ -62,6 +62,12 @@ pub(super) fn apply(
         .map(|row| row.id.clone())
         .collect();
     let next_at = draft.now + delta(pause);
+    // The hint of a lost slot is for a migration that cannot continue.
+    let captures_again = failure.has_code_of(&CAPTURE_AGAIN);
+    let failure = &Failure {
+        hint: failure.hint.clone().filter(|_| !captures_again),
+        ..failure.clone()
+    };
     for id in back {
         let data = json!({ "to": to, "failure": failure });
         let row = draft.apply_to_step(&id, StepEvent::Rewound, data)?;
@@ -97,8 +103,8 @@ pub(super) fn capture_again(
     failure: &Failure,
     settings: &ControllerSettings,
 ) -> Result<(), ControlError> {
-    let mut steps = draft.snapshot().steps.iter();
-    let next = steps.find(|step| step.state == StepState::Pending).cloned();
+    // It waits before its cutover, which is not done.
+    let cutover = draft.snapshot().step_of(StepKind::Cutover).cloned();
     let opening = draft.snapshot().step_of(StepKind::OpenCapture).cloned();
     let again = Failure {
         retry: RetryClass::Exponential,
@@ -106,10 +112,10 @@ pub(super) fn capture_again(
     };
     let may_repeat = opening
         .filter(|opening| pause_after(draft, opening, opening.attempt, &again, settings).is_some());
-    let (Some(next), Some(_)) = (next, may_repeat) else {
+    let (Some(cutover), Some(_)) = (cutover, may_repeat) else {
         draft.fail(failure)?;
         return Ok(());
     };
     draft.apply_to_migration(MigrationEvent::Cleared, json!({ "failure": failure }))?;
-    apply(draft, &next, StepKind::OpenCapture, failure, settings)
+    apply(draft, &cutover, StepKind::OpenCapture, failure, settings)
 }
