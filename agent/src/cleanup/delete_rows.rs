@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use connect::Connected;
-use plans::failure::{Failure, StepCode};
+use plans::failure::StepCode;
 use plans::id::{MapName, MapVersion, MigrationId};
 use plans::key_set::KeySet;
 use plans::table::MovingTable;
@@ -315,15 +315,13 @@ impl RowDeletion<'_> {
 
 /// Adds to the error of another database that an operator can accept a promoted standby.
 fn with_acceptance_hint(error: StepError, shard: &str) -> StepError {
-    match error {
-        StepError::Failed(failure) if failure.has_code(StepCode::ShardOtherDatabase) => {
-            StepError::Failed(Failure {
-                hint: Some(format!(
-                    "after a failover, `shardwright reconcile --accept {shard}` states that this is the right server; otherwise correct the connection string"
-                )),
-                ..failure
-            })
-        }
-        other => other,
+    let StepError::Failed(mut failure) = error else {
+        return error;
+    };
+    if failure.has_code(StepCode::ShardOtherDatabase) {
+        failure.hint = Some(format!(
+            "after a failover, `shardwright reconcile --accept {shard}` states that this is the right server; otherwise correct the connection string"
+        ));
     }
+    StepError::Failed(failure)
 }
