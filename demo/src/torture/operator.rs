@@ -6,6 +6,7 @@ use super::fault::ExpectedOutcome;
 use super::follow::{MigrationFollower, is_flipped};
 use super::place::PathLeg;
 use super::planned_fault::{FaultContext, FaultProgress};
+use super::source_restore::RestoreContext;
 use crate::api::{MigrationStatus, StepStatus};
 use crate::drive;
 use crate::error::DemoError;
@@ -202,7 +203,7 @@ impl RunOperator<'_> {
         follower.until("the hold", holds).await?;
         self.wait_in_hold(follower).await?;
         match self.path {
-            OperatorPath::Forward | OperatorPath::Abort => finish(follower).await,
+            OperatorPath::Forward | OperatorPath::Abort => self.finish(follower).await,
             OperatorPath::Back => {
                 self.roll_back(follower).await?;
                 let dropping = |m: &MigrationStatus| {
@@ -224,9 +225,31 @@ impl RunOperator<'_> {
                 let flipped = |m: &MigrationStatus| m.state == MigrationState::Flipped;
                 follower.until("the second flip", flipped).await?;
                 self.wait_in_hold(follower).await?;
-                finish(follower).await
+                self.finish(follower).await
             }
         }
+    }
+
+    /// Finishes the migration. If a standby of the source was promoted before the flip, first accepts it as an operator
+    /// does: the old rows are not deleted before.
+    async fn finish(&self, follower: &mut MigrationFollower<'_>) -> Result<RunOutcome, DemoError> {
+        let is_source = self.case.component == Process::Source;
+        if is_source && self.case.fault.promotes_standby() && self.case.place.leg == PathLeg::Before
+        {
+            let run = self.equality.run;
+            let context = RestoreContext {
+                fleet: &run.fleet,
+                ledger: self.equality.ledger,
+                api: self.equality.api,
+                run_log: &run.run_log,
+            };
+            context.accept_reported().await?;
+        }
+        let finished = |m: &MigrationStatus| m.hold_end.is_some() || m.is_done(StepKind::Hold);
+        follower.command("finish", finished).await?;
+        let completed = |m: &MigrationStatus| m.state == MigrationState::Completed;
+        follower.until("the end", completed).await?;
+        Ok(RunOutcome::Completed)
     }
 
     /// Waits until the application has written and the fault has occurred. After the end of the fault it compares the
@@ -320,14 +343,6 @@ fn capture_outcome(migration: &MigrationStatus) -> &'static str {
         (_, Some(_)) => "kept",
         _ => "",
     }
-}
-
-async fn finish(follower: &mut MigrationFollower<'_>) -> Result<RunOutcome, DemoError> {
-    let finished = |m: &MigrationStatus| m.hold_end.is_some() || m.is_done(StepKind::Hold);
-    follower.command("finish", finished).await?;
-    let completed = |m: &MigrationStatus| m.state == MigrationState::Completed;
-    follower.until("the end", completed).await?;
-    Ok(RunOutcome::Completed)
 }
 
 /// Returns whether an agent has executed the step.

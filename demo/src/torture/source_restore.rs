@@ -83,8 +83,7 @@ impl RestoredCopy {
             .run_log
             .write("the source is restored from the copy");
         context.wait_until_closed(begun).await?;
-        context.wait_until_reported(begun).await?;
-        context.accept().await
+        context.accept_reported().await
     }
 }
 
@@ -102,6 +101,12 @@ impl RestoreContext<'_> {
             "the source refuses moved keys after {seconds:.1} s; {open_probes} earlier writes were not refused"
         ));
         Ok(())
+    }
+
+    /// Accepts the server of the source when the reconciler has reported that it is another one.
+    pub(super) async fn accept_reported(&self) -> Result<(), DemoError> {
+        self.wait_until_reported(Instant::now()).await?;
+        self.accept().await
     }
 
     /// Waits for the reconciler's periodic probe; none is requested.

@@ -14,7 +14,7 @@ async fn until_written(stage: &Stage, rows: i64) {
         .await;
 }
 
-/// The application can write and the keys can move: nothing is left of the failover.
+/// The application can write and the keys can move: nothing is left of the failover. Two more rows are written.
 async fn cut_over(stage: &Stage, id: &str) {
     stage.until_state(id, "waiting").await;
     write(&stage.a).await.unwrap();
@@ -22,16 +22,36 @@ async fn cut_over(stage: &Stage, id: &str) {
     assert!(refuses(&stage.a).await);
     write(&stage.b).await.unwrap();
     assert_eq!(count(&stage.b, MOVING).await, 2004 + 2, "2 written rows");
+    assert_eq!(attempts(stage, id, "create_target").await, 1);
     stage.ok(&format!("finish {id} --yes")).await;
+}
+
+/// Nothing is deleted on the promoted source before an operator accepts it.
+async fn accept_source(stage: &Stage, id: &str) {
+    stage
+        .until("the deletion waits for the acceptance", || async {
+            let failure = &step(stage, id, "drop_old").await["failure"];
+            let hint = failure["hint"].as_str().unwrap_or_default();
+            failure["code"] == "shard.other_database" && hint.contains("reconcile --accept a")
+        })
+        .await;
+    assert_eq!(count(&stage.a, MOVING).await, 2004 + 2);
+    stage.ok("reconcile --accept a --reason tested --yes").await;
     stage.until_state(id, "completed").await;
+    assert_eq!(count(&stage.a, MOVING).await, 0);
+}
+
+/// A step as `show` has it.
+async fn step(stage: &Stage, id: &str, kind: &str) -> serde_json::Value {
+    let view = stage.json(&["show", id, "-o", "json"]).await;
+    let steps = view["steps"].as_array().cloned().unwrap_or_default();
+    let row = steps.into_iter().find(|row| row["kind"] == kind);
+    row.unwrap()
 }
 
 /// How often a step has run.
-async fn attempts(stage: &Stage, id: &str, step: &str) -> u64 {
-    let view = stage.json(&["show", id, "-o", "json"]).await;
-    let steps = view["steps"].as_array().cloned().unwrap_or_default();
-    let row = steps.iter().find(|row| row["kind"] == step).unwrap();
-    row["attempt"].as_u64().unwrap()
+async fn attempts(stage: &Stage, id: &str, kind: &str) -> u64 {
+    step(stage, id, kind).await["attempt"].as_u64().unwrap()
 }
 
 #[tokio::test]
@@ -47,7 +67,7 @@ async fn rows_that_a_failover_of_the_source_lost_are_not_on_the_target() {
     restore(&stage.a, standby, true).await;
     until_written(&stage, 0).await;
     cut_over(&stage, &id).await;
-    assert_eq!(attempts(&stage, &id, "create_target").await, 1);
+    accept_source(&stage, &id).await;
     let notes = stage.json(&["show", &id, "-o", "json"]).await["notes"].to_string();
     for part in [
         "shard a: a standby was promoted in the place of its server; timeline 2, and 1 before",
@@ -74,15 +94,7 @@ async fn a_target_that_lost_changes_in_a_failover_gets_them_again() {
         .unwrap();
     until_written(&stage, 0).await;
     cut_over(&stage, &id).await;
-    assert_eq!(attempts(&stage, &id, "create_target").await, 1);
-}
-
-/// The output of a step that is done.
-async fn output(stage: &Stage, id: &str, step: &str) -> serde_json::Value {
-    let view = stage.json(&["show", id, "-o", "json"]).await;
-    let steps = view["steps"].as_array().cloned().unwrap_or_default();
-    let row = steps.iter().find(|row| row["kind"] == step).unwrap();
-    row["output"].clone()
+    stage.until_state(&id, "completed").await;
 }
 
 /// The copied files have the slot, as a standby of PostgreSQL 17 has that synchronizes slots.
@@ -98,15 +110,16 @@ async fn a_stream_continues_on_a_promoted_source_with_its_slot_and_every_change(
     until_written(&stage, 2).await;
     stage
         .until("the stream continues", || async {
-            output(&stage, &id, "open_capture").await["continued_from"].is_string()
+            step(&stage, &id, "open_capture").await["output"]["continued_from"].is_string()
         })
         .await;
     stage.until_state(&id, "waiting").await;
-    assert!(output(&stage, &id, "copy").await["resync"].is_null());
+    assert!(step(&stage, &id, "copy").await["output"]["resync"].is_null());
     let app = session(&stage.a, "app").await;
     app.batch_execute("delete from public.orders where note = 'w'")
         .await
         .unwrap();
     until_written(&stage, 0).await;
     cut_over(&stage, &id).await;
+    accept_source(&stage, &id).await;
 }
