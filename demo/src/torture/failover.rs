@@ -1,7 +1,7 @@
 //! The failover of a server to its standby: a synchronous one, or an asynchronous one that lags.
 //!
 //! A lagging standby of the source would lose acknowledged writes of the clients, which the checker would count. So the
-//! clients are paused, and an operator writes rows instead that nobody knows. PostgreSQL loses these; if the target still
+//! clients are paused, and an operator writes rows instead that no client knows. PostgreSQL loses these; if the target still
 //! had one of them at the end, the checker would count it as a row that no transaction wrote.
 
 use super::operator_sql;

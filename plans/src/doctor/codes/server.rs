@@ -32,7 +32,7 @@ pub(super) const CODES: &[FindingCode] = &[
         name: "server.keep_size",
         severity: Warning,
         title: "max_slot_wal_keep_size is limited",
-        wrong: "If a replication slot falls behind by more than this limit, the server invalidates the slot, and all copied rows must be compared again. The agent has a limit of its own, `wal_cap_mb`, which halts the move before the disk is full.",
+        wrong: "If a replication slot falls behind by more than this limit, the server invalidates the slot. All copied rows must then be compared again. The agent has a limit of its own, `wal_cap_mb`, which halts the move before the disk is full.",
         remedy: "Run `alter system set max_slot_wal_keep_size = -1; select pg_reload_conf()`.",
     },
     FindingCode {
@@ -80,7 +80,7 @@ pub(super) const CODES: &[FindingCode] = &[
         name: "server.idle_slots",
         severity: Warning,
         title: "The server invalidates idle replication slots",
-        wrong: "If no agent reads a slot for the time of `idle_replication_slot_timeout` (PostgreSQL 18), the server invalidates the slot, and all copied rows must be compared again.",
+        wrong: "If no agent reads a slot for the time of `idle_replication_slot_timeout` (PostgreSQL 18), the server invalidates the slot. All copied rows must then be compared again.",
         remedy: "Run `alter system set idle_replication_slot_timeout = 0; select pg_reload_conf()`.",
     },
     FindingCode {
