@@ -7,6 +7,7 @@ use connect::{Class, ConnectError};
 use fail_point::Injected;
 use plans::failure::{Failure, RetryClass, SQL_CODE_PREFIX, StepCode};
 use plans::names::{SQLSTATE_OTHER_DATABASE, SQLSTATE_SUPERSEDED};
+use plans::plan::FollowedChange;
 use plans::step::StepKind;
 use plans::table::MovingTable;
 use tokio_postgres::error::SqlState;
@@ -29,6 +30,8 @@ pub enum StepError {
         fingerprint: String,
         /// The differences from the plan.
         changes: Vec<String>,
+        /// The changes that the agent has made on the other shard.
+        followed: Vec<FollowedChange>,
     },
     /// The result of an earlier step no longer exists.
     #[error("{} must run again: {}", .to, .failure.message)]

@@ -34,6 +34,7 @@ mod dual_write;
 mod durability;
 mod ended_fence;
 mod epoch;
+mod follow;
 mod guard;
 mod holders;
 mod identity;

@@ -62,6 +62,9 @@ pub(crate) struct StreamSpec {
     /// The proof of the agent's epoch, which each write on a shard contains.
     pub(crate) token: EpochToken,
     pub(crate) tables: Arc<Vec<MovingTable>>,
+    /// Whether the agent follows changes of the tables' definitions. The other shard then may not have constraints that
+    /// the owner has.
+    pub(crate) follows_ddl: bool,
     /// The number of sessions on the downstream shard that may apply a backlog; at most two are used.
     pub(crate) sessions: u32,
     /// The spool for changes that cannot be applied yet; `None` for a reverse stream, whose changes the upstream shard

@@ -294,6 +294,7 @@ async fn a_change_of_both_sides_becomes_the_plans_and_one_of_one_side_is_looked_
     let reshaped = Outcome::Reshaped {
         tables: Vec::new(),
         fingerprint: "new".to_owned(),
+        followed: Vec::new(),
         changes: vec!["public.item: new column note text".to_owned()],
     };
     assert_eq!(agent.report(&reverse, reshaped).await, 200);

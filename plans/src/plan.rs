@@ -217,6 +217,20 @@ pub struct MovePlan {
     pub findings: Vec<Finding>,
     /// The hash of the whole plan.
     pub hash: String,
+    /// Changes of the tables' definitions that the agent has made on the other shard since, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub followed: Vec<FollowedChange>,
+}
+
+/// A change of a moving table's definition that the application made on one shard, and the agent on the other.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FollowedChange {
+    /// The shard on which the application made it.
+    pub shard: ShardName,
+    /// The position in this shard's log at which the agent read the new definition.
+    pub position: String,
+    /// The change as a statement.
+    pub change: String,
 }
 
 /// The version of the format that this program writes.
@@ -254,6 +268,7 @@ impl Plan {
             estimate: planned.estimate,
             findings: self.findings.clone(),
             hash: self.hash.clone(),
+            followed: Vec::new(),
         })
     }
 

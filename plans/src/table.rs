@@ -10,7 +10,7 @@ use crate::key_set::KeySet;
 use crate::sql::quote_ident;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub use copy_by::{CopyBy, RowOrder, copy_by};
 pub use format::{BinaryForm, CopyFormat, Format, MajorVersions, copy_format, stream_format};
@@ -132,6 +132,10 @@ pub struct MovingTable {
     /// The reason for `format`.
     #[serde(default)]
     pub format_why: String,
+    /// Present names of columns, by the names that they had before the agent followed a change. Captured changes that
+    /// are older than the change have the earlier name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub renamed_columns: BTreeMap<String, String>,
 }
 
 impl MovingTable {
@@ -152,6 +156,7 @@ impl MovingTable {
             copy_why: String::new(),
             format: Format::Text,
             format_why: String::new(),
+            renamed_columns: BTreeMap::new(),
         }
     }
 

@@ -27,6 +27,7 @@ use crate::inspection::{Inspected, InspectionTask};
 use crate::key::KeyType;
 use crate::key_set::KeySet;
 use crate::names::Direction;
+use crate::plan::FollowedChange;
 use crate::request::{Mode, Options};
 use crate::shard_map::Sequences;
 use crate::step::StepKind;
@@ -312,6 +313,9 @@ pub enum Outcome {
         fingerprint: String,
         /// The differences from the plan, one for each line.
         changes: Vec<String>,
+        /// All changes that the agent has made on the other shard since the capture began.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        followed: Vec<FollowedChange>,
     },
     /// The result of an earlier step was lost, for example a snapshot or a slot. The migration continues from that
     /// step.

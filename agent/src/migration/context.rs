@@ -12,7 +12,7 @@ use plans::id::{Epoch, MapVersion, StepId};
 use plans::identity::DatabaseIdentity;
 use plans::inspection::inventory::About;
 use plans::names::Direction;
-use plans::request::{Mode, Seed};
+use plans::request::{Ddl, Mode, Seed};
 use plans::sql::quote_literal;
 use plans::step::StepKind;
 use plans::step::copy::Copied;
@@ -185,6 +185,11 @@ impl StepContext {
         created.is_ok_and(|created| created.cascades)
     }
 
+    /// Returns whether the agent makes changes of definitions on the other shard too.
+    pub(crate) fn follows_definitions(&self) -> bool {
+        self.dispatch.options.ddl == Ddl::Follow
+    }
+
     /// Returns true if the application writes to the moving keys during the move.
     pub(crate) fn is_online(&self) -> bool {
         self.dispatch.mode == Mode::Online
@@ -353,6 +358,7 @@ impl StepContext {
             system: parse_system_identity(&identity)?,
             token,
             tables: Arc::new(self.dispatch.tables.clone()),
+            follows_ddl: self.follows_definitions(),
             sessions: self.dispatch.options.apply_sessions,
             spool: (direction == Direction::Forward).then(|| self.spool()),
             dual_write: self.dual_write(),

@@ -281,6 +281,7 @@ impl Bench {
             system: system(origin).await,
             token: self.token.clone(),
             tables: self.tables.clone(),
+            follows_ddl: false,
             sessions: 2,
             spool: None,
             dual_write: None,

@@ -78,7 +78,7 @@ pub(crate) fn drift_error(lines: &[String]) -> StepError {
 }
 
 /// Returns the failure for changes that both shards have, but with which the move cannot continue.
-fn unsupported_error(lines: &[String]) -> StepError {
+pub(crate) fn unsupported_error(lines: &[String]) -> StepError {
     StepError::refused(
         StepCode::SchemaDrift,
         format!(
@@ -137,7 +137,10 @@ pub(crate) async fn reshaped_tables(
 }
 
 /// Returns lines about partitions that the plan does not contain, and about tables that were attached or detached.
-fn new_partitions(planned: &[MovingTable], found: &BTreeMap<TableName, TableFacts>) -> Vec<String> {
+pub(crate) fn new_partitions(
+    planned: &[MovingTable],
+    found: &BTreeMap<TableName, TableFacts>,
+) -> Vec<String> {
     let moving = || planned.iter().filter(|old| !old.is_reference());
     let mut lines = Vec::new();
     for table in found.values().filter(|table| table.kind != 'p') {
@@ -226,7 +229,7 @@ async fn unsupported_addition(
 }
 
 /// Returns the value of a default if it is a literal, in the form in which PostgreSQL prints expressions.
-fn constant_value(expression: &str) -> Option<String> {
+pub(crate) fn constant_value(expression: &str) -> Option<String> {
     let Some(rest) = expression.strip_prefix('\'') else {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '-';
         let is_value = matches!(expression, "true" | "false")
@@ -267,10 +270,10 @@ fn constant_value(expression: &str) -> Option<String> {
 /// `schema.drift` with the present differences.
 pub(crate) async fn check_unchanged(
     planned: &MovingTable,
-    upstream: &Connected,
-    downstream: &Connected,
+    sides: [&Connected; 2],
 ) -> Result<(), StepError> {
     let name = std::slice::from_ref(&planned.table);
+    let [upstream, downstream] = sides;
     let upstream_facts = catalog::facts(upstream, name).await?;
     let downstream_facts = catalog::facts(downstream, name).await?;
     let lines = differences(
@@ -287,19 +290,33 @@ pub(crate) async fn check_unchanged(
     if !lines.is_empty() {
         return Err(drift_error(&lines));
     }
-    let columns = catalog::columns(upstream, &planned.table).await?;
-    let columns: Vec<Column> = columns.into_iter().map(|found| found.column).collect();
-    if columns == planned.columns {
-        return Ok(());
+    check_same_columns(planned, [upstream]).await
+}
+
+/// Checks that each of these shards has the columns of the plan, whatever defaults and constraints they have.
+///
+/// # Errors
+/// `schema.drift` if a shard has other columns.
+pub(crate) async fn check_same_columns<const N: usize>(
+    planned: &MovingTable,
+    sides: [&Connected; N],
+) -> Result<(), StepError> {
+    for side in sides {
+        let columns = catalog::columns(side, &planned.table).await?;
+        let columns: Vec<Column> = columns.into_iter().map(|found| found.column).collect();
+        if columns != planned.columns {
+            return Err(StepError::refused(
+                StepCode::SchemaDrift,
+                format!(
+                    "shard {} has table {} in another form than the plan",
+                    side.name(),
+                    planned.table
+                ),
+                "`resume` continues with this form if it can",
+            ));
+        }
     }
-    Err(StepError::refused(
-        StepCode::SchemaDrift,
-        format!(
-            "both shards have table {} in another form than the plan",
-            planned.table
-        ),
-        "`resume` continues with this form if it can",
-    ))
+    Ok(())
 }
 
 #[cfg(test)]

@@ -114,6 +114,13 @@ create table if not exists shardwright.resync_keys (
     primary key (migration, relation, id)
 );
 comment on table shardwright.resync_keys is 'rows that the agent has to copy again, by primary key, without their values';
+create table if not exists shardwright.followed (
+    migration text primary key,
+    definitions jsonb not null,
+    position pg_lsn not null,
+    changes jsonb not null
+);
+comment on table shardwright.followed is 'the definitions that the owner''s tables had when the agent made their last change on this shard';
 create table if not exists shardwright.progress (
     migration text not null,
     direction text not null,
@@ -291,8 +298,9 @@ pub(crate) fn tables() -> impl Iterator<Item = &'static str> {
 }
 
 /// The tables with the records of a migration's copy.
-const COPY_TABLES: [&str; 12] = [
+const COPY_TABLES: [&str; 13] = [
     "created",
+    "followed",
     "capture",
     "chunk",
     "snapshot",

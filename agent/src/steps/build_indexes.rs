@@ -17,12 +17,14 @@ use std::collections::VecDeque;
 use std::sync::Mutex;
 
 use connect::Connected;
+use plans::step::StepKind;
 use plans::step::build_indexes::{IndexesBuilt, SchemaCompared};
 use plans::table::{TableName, one_of_each_top};
 use plans::wire::TableProgress;
 use serde_json::{Value, json};
 use tokio_postgres::error::SqlState;
 
+use super::{create_target, definitions};
 use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
 use crate::schema::compare::compare;
@@ -100,6 +102,7 @@ impl PendingStatement {
 
 pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
     delete_comparison(context).await?;
+    create_target::store_later_statements_again(context).await?;
     let mut entries = read_pending(context, "post").await?;
     let total = entries.len();
     let first_key = entries
@@ -110,6 +113,7 @@ pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
     analyze(context).await?;
     build_entries(context, keys).await?;
     create_cascade_guards(context).await?;
+    definitions::wait_until_followed(context, StepKind::BuildIndexes).await?;
     let built = IndexesBuilt {
         objects: total,
         schema: compare_schemas(context).await?,

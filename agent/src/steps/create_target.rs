@@ -19,6 +19,7 @@
 use connect::Connected;
 use plans::failure::StepCode;
 use plans::request::Schema::Existing;
+use plans::step::StepKind;
 use plans::step::create_target::TargetCreated;
 use plans::table::MovingTable;
 
@@ -32,6 +33,7 @@ use crate::migration::context::StepContext;
 use crate::postgres::catalog;
 use crate::postgres::pg_dump::{DumpedSchema, RestoreSection, SchemaEntry, restore_all};
 use crate::schema;
+use crate::schema::follow::{self, FollowRequest};
 use crate::shard::guard::cascade;
 use crate::shard::register::Register;
 use crate::shard::released_keys::ReleasedKeys;
@@ -54,6 +56,9 @@ pub(crate) async fn prepare_target(context: &StepContext) -> Result<TargetCreate
     undo_creation(context, &session).await?;
     refuse_conflicting_migrations(context, &session).await?;
     let cascades = context.is_online() && has_source_cascades(context).await?;
+    if context.follows_definitions() {
+        record_definitions(context, &session).await?;
+    }
     if is_live_target(context, &session).await? {
         prepare_live_target(context, &session).await?;
         if cascades {
@@ -82,6 +87,22 @@ pub(crate) async fn prepare_target(context: &StepContext) -> Result<TargetCreate
         objects,
         cascades,
     })
+}
+
+/// Records the definitions of the source's tables before the target gets its own: the agent follows every later change.
+async fn record_definitions(context: &StepContext, session: &Connected) -> Result<(), StepError> {
+    let source = context.source()?;
+    let upstream = source.session("create").await?;
+    let request = FollowRequest {
+        upstream: &upstream,
+        downstream: session,
+        token: &context.token(),
+        tables: &context.dispatch.tables,
+        columns_only: true,
+        applied: None,
+        builds_indexes: false,
+    };
+    follow::begin(&request).await
 }
 
 /// Returns whether foreign keys on the source cascade from reference tables into the moving rows.
@@ -296,23 +317,7 @@ async fn store_schema(
     let shard = session.name();
     let what = format!("shard {shard}: storing the schema's statements");
     let id = &context.dispatch.migration.0;
-    let entries = schema.entries.iter();
-    let (sections, labels): (Vec<&str>, Vec<&str>) = entries
-        .map(|entry| (entry.section.name(), entry.label.as_str()))
-        .unzip();
-    let entries = schema.entries.iter();
-    let (parallel, statements): (Vec<bool>, Vec<String>) =
-        entries.map(|entry| (entry.parallel, entry.sql())).unzip();
-    session
-        .execute(
-            "insert into shardwright.schema_entry (migration, ordinal, section, parallel, label, statement)
-             select $1, entry.place - 1, entry.section, entry.parallel, entry.label, entry.statement
-             from unnest($2::pg_catalog.text[], $3::pg_catalog.bool[], $4::pg_catalog.text[], $5::pg_catalog.text[])
-                  with ordinality entry (section, parallel, label, statement, place)",
-            &[id, &sections, &parallel, &labels, &statements],
-        )
-        .await
-        .at(&what)?;
+    insert_entries(session, context, &schema.entries, 0).await?;
     session
         .execute(
             "update shardwright.move set loaded = true where migration = $1",
@@ -321,6 +326,82 @@ async fn store_schema(
         .await
         .at(&what)?;
     Ok(())
+}
+
+/// Reads the source's schema again, and replaces the statements that come after the copy, unless one of them is done.
+/// With `ddl: follow` the source may have other indexes, constraints and columns than before the copy.
+pub(super) async fn store_later_statements_again(context: &StepContext) -> Result<(), StepError> {
+    if !context.follows_definitions() {
+        return Ok(());
+    }
+    let created: TargetCreated = context.output(StepKind::CreateTarget)?;
+    if !created.created {
+        return Ok(());
+    }
+    let (source, target) = (context.source()?, context.target()?);
+    let session = target.session("build").await?;
+    let what = format!(
+        "shard {}: storing the schema's statements again",
+        target.name
+    );
+    let id = &context.dispatch.migration.0;
+    let row = session
+        .query_one(
+            "select coalesce(bool_or(done) filter (where section = 'post'), false),
+                    coalesce(max(ordinal) filter (where section <> 'post'), -1) + 1
+             from shardwright.schema_entry where migration = $1",
+            &[id],
+        )
+        .await
+        .at(&what)?;
+    if row.get::<_, bool>(0) {
+        return Ok(());
+    }
+    let version = schema::read_major_version(&session).await?;
+    let mut schema = schema::read(&source, version).await?;
+    schema
+        .entries
+        .retain(|entry| entry.section == RestoreSection::Post);
+    epoch::begin(&session, &context.token()).await?;
+    session
+        .execute(
+            "delete from shardwright.schema_entry where migration = $1 and section = 'post'",
+            &[id],
+        )
+        .await
+        .at(&what)?;
+    insert_entries(&session, context, &schema.entries, row.get(1)).await?;
+    epoch::commit(&session, &what).await
+}
+
+/// Inserts the statements of entries with ordinals from `first` on.
+async fn insert_entries(
+    session: &Connected,
+    context: &StepContext,
+    entries: &[SchemaEntry],
+    first: i32,
+) -> Result<(), StepError> {
+    let what = format!("shard {}: storing the schema's statements", session.name());
+    let id = &context.dispatch.migration.0;
+    let (sections, labels): (Vec<&str>, Vec<&str>) = entries
+        .iter()
+        .map(|entry| (entry.section.name(), entry.label.as_str()))
+        .unzip();
+    let (parallel, statements): (Vec<bool>, Vec<String>) = entries
+        .iter()
+        .map(|entry| (entry.parallel, entry.sql()))
+        .unzip();
+    session
+        .execute(
+            "insert into shardwright.schema_entry (migration, ordinal, section, parallel, label, statement)
+             select $1, $6::int4 + entry.place - 1, entry.section, entry.parallel, entry.label, entry.statement
+             from unnest($2::pg_catalog.text[], $3::pg_catalog.bool[], $4::pg_catalog.text[], $5::pg_catalog.text[])
+                  with ordinality entry (section, parallel, label, statement, place)",
+            &[id, &sections, &parallel, &labels, &statements, &first],
+        )
+        .await
+        .at(&what)
+        .map(|_| ())
 }
 
 /// Creates the objects of the pre-data section, and on them the register and the guards.

@@ -6,7 +6,10 @@
 //! 2. Before the verification, create dropped guards again.
 //! 3. Compare the definitions.
 
+mod follow;
+
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::names::Direction;
 use plans::request::Ddl;
 use plans::step::StepKind;
@@ -21,6 +24,10 @@ use crate::shard::ddl::{self, DefinitionSide};
 use crate::shard::epoch;
 use crate::shard::guard::cascade;
 use crate::shard::guard::{self, ddl_guard};
+
+pub(super) use follow::record_for_hold;
+pub(crate) use follow::wait_until_followed;
+pub(crate) use follow::{follow_after_failure, is_followed, watch};
 
 /// One session on each shard, to compare the definitions of the tables.
 pub(super) struct DefinitionSessions<'a> {
@@ -49,7 +56,50 @@ pub(crate) async fn check(context: &StepContext, kind: StepKind) -> Result<(), S
     if kind == StepKind::Verify && context.is_online() {
         restore_guards(context, &sessions).await?;
     }
+    if context.follows_definitions() {
+        return follow::check(context, kind, &sessions).await;
+    }
     compare_definitions(context, &sessions).await
+}
+
+/// Returns the direction in which changes of the tables' owner reach the other shard during the step.
+fn direction_of(kind: StepKind) -> Direction {
+    match kind {
+        StepKind::Hold | StepKind::Rollback => Direction::Reverse,
+        StepKind::Preflight
+        | StepKind::CreateTarget
+        | StepKind::OpenCapture
+        | StepKind::Promote
+        | StepKind::SetReadOnly
+        | StepKind::Copy
+        | StepKind::CatchUp
+        | StepKind::BuildIndexes
+        | StepKind::Verify
+        | StepKind::OpenReverse
+        | StepKind::Cutover
+        | StepKind::HoldBack
+        | StepKind::DropOld
+        | StepKind::DropSurplus
+        | StepKind::Unwind
+        | StepKind::DropNew => Direction::Forward,
+    }
+}
+
+/// Checks the definitions at the gate of an attempt. If the agent follows changes, the next attempt begins with this.
+///
+/// # Errors
+/// See [`check`]; `schema.changed` if the agent follows changes.
+pub(super) async fn check_at_gate(
+    context: &StepContext,
+    sessions: &DefinitionSessions<'_>,
+) -> Result<(), StepError> {
+    let compared = compare_definitions(context, sessions).await;
+    match compared {
+        Err(StepError::Failed(failure)) if context.follows_definitions() => {
+            Err(StepError::not_yet(StepCode::SchemaChanged, failure.message))
+        }
+        compared => compared,
+    }
 }
 
 /// Returns whether the definitions are compared before this step. They are not compared before steps that begin the
@@ -128,6 +178,7 @@ async fn report_common_definition(
         tables,
         fingerprint,
         changes,
+        followed: Vec::new(),
     })
 }
 

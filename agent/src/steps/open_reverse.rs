@@ -5,10 +5,10 @@ use plans::names::Direction;
 use serde_json::{Value, json};
 
 use super::cutover::gate::check_identity;
-use super::dual_write;
 use super::open_capture::{
     create_publication, create_slot, drop_slot, record_stream_objects, write_first_progress,
 };
+use super::{definitions, dual_write};
 use crate::error::StepError;
 use crate::migration::context::StepContext;
 
@@ -27,5 +27,6 @@ pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
     let source = context.source()?;
     let from = slot.consistent_point;
     write_first_progress(context, Direction::Reverse, from, false, &source).await?;
+    definitions::record_for_hold(context).await?;
     Ok(json!({ "consistent_point": slot.consistent_point.to_string() }))
 }

@@ -19,6 +19,7 @@ use crate::error::StepError;
 use crate::postgres::lsn::Lsn;
 use crate::postgres::pgoutput::{Begin, Change, LogicalMessage, Relation};
 use crate::postgres::replication::StreamEvent;
+use crate::schema::follow::relation::with_present_names;
 use crate::shard::ddl;
 use crate::shard::marker::{Marker, MarkerKind};
 use crate::stream::apply::RowChange;
@@ -157,7 +158,7 @@ impl StreamRun {
     async fn handle_relation(
         &mut self,
         shared: &StreamState,
-        relation: Relation,
+        mut relation: Relation,
     ) -> Result<(), StepError> {
         if let Some(table) = self
             .batch
@@ -168,7 +169,13 @@ impl StreamRun {
             let upstream_session = upstream.session("shape").await?;
             let downstream_session = downstream.session("shape").await?;
             let table = &shared.spec.tables[table];
-            ddl::check_unchanged(table, &upstream_session, &downstream_session).await?;
+            let sides = [&upstream_session, &downstream_session];
+            if shared.spec.follows_ddl {
+                ddl::check_same_columns(table, sides).await?;
+                relation = with_present_names(&upstream_session, table, relation).await?;
+            } else {
+                ddl::check_unchanged(table, sides).await?;
+            }
         }
         self.batch.applier_mut().set_relation(relation)
     }

@@ -196,8 +196,8 @@ async fn run_once(context: StepContext, id: StepId, kind: StepKind) {
         context.session.set_expected_participant(None);
     }
     let outcome = match outcome {
-        Err(StepError::Failed(failure)) => Err(servers::explain(&context, kind, failure).await),
-        outcome => outcome,
+        Ok(output) => Ok(output),
+        Err(error) => Err(find_cause(&context, kind, error).await),
     };
     let outcome = match outcome {
         Ok(output) => Outcome::Done { output },
@@ -223,12 +223,14 @@ async fn run_once(context: StepContext, id: StepId, kind: StepKind) {
             tables,
             fingerprint,
             changes,
+            followed,
         }) => {
             context.session.stop_stream().await;
             Outcome::Reshaped {
                 tables,
                 fingerprint,
                 changes,
+                followed,
             }
         }
         Err(StepError::Rewind { to, failure }) => {
@@ -245,6 +247,16 @@ async fn run_once(context: StepContext, id: StepId, kind: StepKind) {
         progress: context.session.progress(),
     });
     report_until_received(&context.controller, &report).await;
+}
+
+/// Returns the error with which a failed step ends: its cause can be a change of a definition that the agent follows, or
+/// a failover.
+async fn find_cause(context: &StepContext, kind: StepKind, error: StepError) -> StepError {
+    match steps::definitions::follow_after_failure(context, kind, error).await {
+        StepError::Failed(failure) => servers::explain(context, kind, failure).await,
+        other
+        @ (StepError::Interrupted | StepError::Reshaped { .. } | StepError::Rewind { .. }) => other,
+    }
 }
 
 /// Returns whether captured changes are lost, so that a new slot and a comparison of the copied rows replace them. This
@@ -289,6 +301,7 @@ async fn run_step(context: &StepContext, kind: StepKind) -> Result<serde_json::V
         output = steps::run(context, kind) => output,
         never = load_monitor::control_throttle(context), if is_throttled(kind) => match never {},
         never = wait_monitor::report_waits(context) => match never {},
+        change = steps::definitions::watch(context, kind), if steps::definitions::is_followed(context, kind) => Err(change),
     }
 }
 

@@ -273,6 +273,11 @@ impl Controller {
                 if m.state == MigrationState::Waiting {
                     rewind::capture_again(draft, failure, settings)?;
                 }
+            } else if rewind::may_follow(draft) {
+                // The step that runs follows the change, or reports the failure.
+                if m.state == MigrationState::Waiting {
+                    rewind::follow_again(draft, failure)?;
+                }
             } else {
                 match seeding::has_lost_changes(draft, failure) {
                     true => draft.fail(&seeding::without_copy(draft, failure))?,

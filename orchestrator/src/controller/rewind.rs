@@ -2,11 +2,12 @@
 
 use super::draft::MigrationDraft;
 use super::settle::{apply_failure, pause_after};
-use super::{ControlError, ControllerSettings, delta, seeding};
+use super::{ControlError, ControllerSettings, delta, seeding, ways};
 use crate::store::Step;
 use plans::failure::{Failure, RetryClass, StepCode};
 use plans::id::StepId;
 use plans::names::Direction;
+use plans::request::Ddl;
 use plans::state::cutover::Ownership;
 use plans::state::migration::{MigrationEvent, MigrationState};
 use plans::state::step::{StepEvent, StepState};
@@ -94,6 +95,26 @@ pub(super) fn must_capture_again(
         && matches!(m.ownership, Ownership::Ready | Ownership::Fencing)
         && failure.has_code_of(&CAPTURE_AGAIN)
         && draft.snapshot().step_of(StepKind::OpenCapture).is_some()
+}
+
+/// Returns whether the cause of a stream's failure can be a change of a definition that the agent follows: in a step
+/// that runs, or, before the flip, in the next one.
+pub(super) fn may_follow(draft: &MigrationDraft) -> bool {
+    let m = &draft.snapshot().migration;
+    let waits_before_flip = m.state == MigrationState::Waiting
+        && matches!(m.ownership, Ownership::Ready | Ownership::Fencing);
+    m.plan.options.ddl == Ddl::Follow && (waits_before_flip || draft.snapshot().running().is_some())
+}
+
+/// The stream of a migration that waits has failed, perhaps because of a change of a definition: the verification runs
+/// again. It begins by following the change; if that is not the cause, it fails.
+pub(super) fn follow_again(
+    draft: &mut MigrationDraft,
+    failure: &Failure,
+) -> Result<(), ControlError> {
+    draft.apply_to_migration(MigrationEvent::Cleared, json!({ "failure": failure }))?;
+    draft.migration().needs_new_epoch = true;
+    ways::compare_again(draft)
 }
 
 /// The stream of a migration that waits has failed: returns to the step that opens the capture. The steps after it run

@@ -203,7 +203,16 @@ fn apply_report(
             tables,
             fingerprint,
             changes,
-        } => ways::reshape(draft, &step, tables, fingerprint, changes)?,
+            followed,
+        } => {
+            let definitions = ways::PresentDefinitions {
+                tables,
+                fingerprint,
+                changes,
+                followed,
+            };
+            ways::reshape(draft, &step, definitions)?;
+        }
         Outcome::Failed { failure } if ways::is_impossible(draft, &step, failure) => {
             ways::refuse_rollback(draft, failure)?;
         }

@@ -8,6 +8,7 @@ use super::draft::MigrationDraft;
 use crate::store::{HoldEnd, Step};
 use plans::failure::{Failure, StepCode};
 use plans::id::StepId;
+use plans::plan::FollowedChange;
 use plans::state::cutover::{Ownership, OwnershipEvent};
 use plans::state::migration::MigrationEvent;
 use plans::state::step::{StepEvent, StepState};
@@ -97,17 +98,34 @@ pub(super) fn may_withdraw(draft: &MigrationDraft) -> bool {
         && m.failure.is_some()
 }
 
+/// The definitions of the tables with which the move continues.
+pub(super) struct PresentDefinitions<'a> {
+    pub(super) tables: &'a [MovingTable],
+    pub(super) fingerprint: &'a str,
+    /// The differences from the plan, for people.
+    pub(super) changes: &'a [String],
+    /// The changes that the agent has made on the other shard.
+    pub(super) followed: &'a [FollowedChange],
+}
+
 /// Continues the move with the tables as both shards have them now.
 ///
 /// Before the flip the comparison is repeated if columns have changed.
 pub(super) fn reshape(
     draft: &mut MigrationDraft,
     step: &Step,
-    tables: &[MovingTable],
-    fingerprint: &str,
-    changes: &[String],
+    definitions: PresentDefinitions<'_>,
 ) -> Result<(), ControlError> {
-    let data = json!({ "changes": changes, "fingerprint": fingerprint });
+    let PresentDefinitions {
+        tables,
+        fingerprint,
+        changes,
+        followed,
+    } = definitions;
+    let mut data = json!({ "changes": changes, "fingerprint": fingerprint });
+    if !followed.is_empty() {
+        data["followed"] = json!(followed);
+    }
     draft.record("schema.adopted", Some(&step.id), data);
     super::approvals::drop_approvals(draft, "the plan was changed, because a table was changed");
     draft.apply_to_step(&step.id, StepEvent::Interrupted, json!({}))?;
@@ -120,6 +138,12 @@ pub(super) fn reshape(
         }
     }
     fingerprint.clone_into(&mut m.plan.schema_fingerprint);
+    // The agent reports all changes each time, because an earlier report can have been lost.
+    for change in followed {
+        if !m.plan.followed.contains(change) {
+            m.plan.followed.push(change.clone());
+        }
+    }
     m.needs_new_epoch = true;
     if columns {
         compare_again(draft)?;

@@ -16,6 +16,8 @@ mod existing;
 #[allow(dead_code, reason = "the suite of the doctor uses more of it")]
 #[path = "operations/fleet.rs"]
 mod fleet;
+#[path = "operations/followed.rs"]
+mod followed;
 #[path = "operations/hot_tenant.rs"]
 mod hot_tenant;
 #[path = "operations/identities.rs"]

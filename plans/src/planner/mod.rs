@@ -31,11 +31,11 @@ use crate::plan::{
     API_VERSION, After, Estimate, Move, MoveTrial, MovingRowsEstimate, Plan, PlannedMove,
     TargetState,
 };
-use crate::request::{Measure, Mode, Options, Request, Schema, Seed};
+use crate::request::{Ddl, Measure, Mode, Options, Request, Schema, Seed};
 use crate::shard_map::{MapSettings, ShardMap};
 use crate::step::{FORWARD, OFFLINE, SEEDED, StepKind};
 use crate::survey::Survey;
-use crate::table::{CopyBy, MovingTable, copy_by, copy_format};
+use crate::table::{CopyBy, Format, MovingTable, copy_by, copy_format};
 use draft::PlannerInput;
 
 /// The loads that must be measured before an outline can be made.
@@ -325,7 +325,16 @@ fn tables_with_copy_options(survey: &Survey, mode: Mode, options: &Options) -> V
                     "its moving rows do not change meanwhile".to_owned(),
                 ),
             };
-            let (format, format_why) = copy_format(table, survey.majors, options.copy_format);
+            let (format, format_why) = match options.ddl {
+                Ddl::Follow => (
+                    Format::Text,
+                    "`ddl: follow`: a captured value may be older than a change of its column's type"
+                        .to_owned(),
+                ),
+                Ddl::Halt | Ddl::Refuse => {
+                    copy_format(table, survey.majors, options.copy_format)
+                }
+            };
             MovingTable {
                 copy_by,
                 copy_why,

@@ -2,7 +2,7 @@
 
 use super::draft::{PlanDraft, PlannerInput};
 use super::{Outline, PlanError, balance, check, even, explicit, seed};
-use crate::request::{Request, Seed, Split};
+use crate::request::{Ddl, Mode, Request, Seed, Split};
 
 /// Returns the checked moves of a request.
 ///
@@ -20,6 +20,20 @@ pub(super) fn outline(request: &Request, input: PlannerInput<'_>) -> Result<Outl
     check::check(&mut draft, input);
     if input.options.seed == Seed::Standby {
         seed::check(request, &mut draft, input);
+    }
+    if input.options.ddl == Ddl::Follow {
+        let offline = input.options.mode == Mode::Offline;
+        let seeded = input.options.seed == Seed::Standby;
+        let problem = match (offline, seeded) {
+            (true, _) => Some(
+                "the keys of an offline move are read-only, so `ddl: follow` has nothing to follow; use `mode: online`",
+            ),
+            (false, true) => Some(
+                "a target that is a standby cannot follow changes of definitions before it is promoted; use `ddl: halt`, or `seed: copy`",
+            ),
+            (false, false) => None,
+        };
+        draft.problems.extend(problem.map(str::to_owned));
     }
     if draft.problems.is_empty() {
         Ok(draft.outline(input.map))

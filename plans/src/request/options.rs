@@ -200,6 +200,8 @@ pub enum Ddl {
     Halt,
     /// The shards refuse the change while the migration runs. This requires a superuser.
     Refuse,
+    /// The agent makes the change on the other shard too, and the migration continues. Only online.
+    Follow,
 }
 
 /// How the target gets the rows that exist when the move begins.

@@ -79,6 +79,8 @@ pub fn copy_by(table: &MovingTable, moving_ppm: i64, snapshot_age_s: u32) -> (Co
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::key::KeyType;
     use crate::table::{Format, KeyColumn, TableKey, TableName};
@@ -104,6 +106,7 @@ mod tests {
             copy_why: String::new(),
             format: Format::Text,
             format_why: String::new(),
+            renamed_columns: BTreeMap::new(),
         }
     }
 

@@ -143,6 +143,8 @@ fn is_readable_key_type(data_type: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::table::{Column, CopyBy, TableKey, TableName};
 
@@ -167,6 +169,7 @@ mod tests {
             copy_why: String::new(),
             format: Format::Binary,
             format_why: String::new(),
+            renamed_columns: BTreeMap::new(),
         }
     }
 

@@ -15,6 +15,7 @@ use plans::survey::Survey;
 use plans::table::{
     BinaryForm, Column, CopyBy, Format, KeyColumn, MajorVersions, MovingTable, TableKey, TableName,
 };
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -314,6 +315,7 @@ fn moving_table(table: &str, key: &KeyColumns, types: &[KeyType], nth: i64) -> M
         copy_why: String::new(),
         format: Format::Text,
         format_why: String::new(),
+        renamed_columns: BTreeMap::new(),
     }
 }
 

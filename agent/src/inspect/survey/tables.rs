@@ -192,6 +192,7 @@ fn moving_table(key: TableKey, facts: &TableFacts, columns: &[FoundColumn]) -> M
         copy_why: String::new(),
         format: Format::Text,
         format_why: String::new(),
+        renamed_columns: BTreeMap::new(),
     }
 }
 

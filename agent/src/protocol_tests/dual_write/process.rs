@@ -111,6 +111,7 @@ async fn agent_process() {
             },
             tables: Arc::new(tables(&session).await),
             upstream: origin,
+            follows_ddl: false,
             sessions: 2,
             spool: None,
             ignored_standbys: Vec::new(),

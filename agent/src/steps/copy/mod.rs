@@ -150,7 +150,7 @@ pub(super) async fn run(context: &StepContext) -> Result<Copied, StepError> {
 }
 
 /// Ends the sessions that hold the copy's snapshot, also those of an earlier agent.
-async fn end_holders(context: &StepContext) -> Result<(), StepError> {
+pub(super) async fn end_holders(context: &StepContext) -> Result<(), StepError> {
     *context.session.snapshot_holders.lock().await = None;
     let source = context.source()?;
     let session = source.session("snapshot").await?;

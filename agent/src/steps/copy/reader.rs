@@ -135,7 +135,8 @@ impl CopyReader {
     }
 
     /// Checks that the table still has the file node for which the chunks were planned; otherwise the block numbers
-    /// would select other rows. The caller must have read the chunk in this transaction: only then does the transaction
+    /// would select other rows. It must also be the file node that the snapshot knows: a snapshot does not see rows that
+    /// a later ALTER TABLE has rewritten. The caller must have read the chunk in this transaction: only then does the transaction
     /// have the table's lock.
     pub(super) async fn check_filenode(
         &mut self,
@@ -145,21 +146,26 @@ impl CopyReader {
         let Some(open) = &mut self.transaction else {
             return Ok(());
         };
-        if matches!(chunk.extent, CopyExtent::Keys(_))
-            || open.checked_filenodes.contains(&chunk.table)
-        {
+        // A snapshot does not see rows that a later ALTER TABLE has rewritten, so a move that follows changes checks key
+        // ranges too.
+        let needs_no_check =
+            matches!(chunk.extent, CopyExtent::Keys(_)) && !context.follows_definitions();
+        if needs_no_check || open.checked_filenodes.contains(&chunk.table) {
             return Ok(());
         }
         let (shard, table) = (self.session.name(), &context.dispatch.tables[chunk.table]);
         let row = self
             .session
             .query_one(
-                "select pg_catalog.pg_relation_filenode(pg_catalog.to_regclass($1))",
+                "select pg_catalog.pg_relation_filenode(c.oid), c.relfilenode
+                 from pg_catalog.pg_class c where c.oid = pg_catalog.to_regclass($1)",
                 &[&table.table.sql()],
             )
             .await
             .at(format_args!("shard {shard}: checking {}", table.table))?;
-        if row.get::<_, u32>(0) != chunk.filenode {
+        // The snapshot sees the row of `pg_class` that was valid when it was taken.
+        let (present, visible): (u32, u32) = (row.get(0), row.get(1));
+        if present != chunk.filenode || present != visible {
             return Err(rewritten_error(format!(
                 "shard {shard}: a command has rewritten table {} during the copy",
                 table.table

@@ -110,7 +110,7 @@ pub(super) async fn read_facts(
 ) -> Result<GateFacts, StepError> {
     let tables = &context.dispatch.tables;
     let id = &context.dispatch.migration;
-    definitions::compare_definitions(
+    definitions::check_at_gate(
         context,
         &definitions::definition_sessions(parties.direction, old_owner, new_owner),
     )

@@ -174,9 +174,9 @@ pub(super) struct Flags {
     /// When a commit is acknowledged during dual-write: when it is durable on the owner, or on both shards.
     #[arg(long, value_name = "asynchronous|synchronous")]
     pub(super) dual_write: Option<DualWrite>,
-    /// What happens if the definition of a moving table changes: the stream halts until both shards are equal, or the
-    /// change is refused.
-    #[arg(long, value_name = "halt|refuse", value_parser = parse_ddl)]
+    /// What happens if the definition of a moving table changes: the stream halts until both shards are equal, the
+    /// change is refused, or the agent makes it on the other shard too.
+    #[arg(long, value_name = "halt|refuse|follow", value_parser = parse_ddl)]
     pub(super) ddl: Option<Ddl>,
     /// How the target gets the rows that exist: by a copy, or the target is a physical standby of the source, which is
     /// promoted. Only for split and move.
@@ -261,12 +261,13 @@ fn parse_long_writers(text: &str) -> Result<LongWriters, String> {
     Ok(LongWriters::CancelAfter(seconds))
 }
 
-/// Parses `halt` or `refuse`.
+/// Parses `halt`, `refuse` or `follow`.
 fn parse_ddl(text: &str) -> Result<Ddl, String> {
     match text {
         "halt" => Ok(Ddl::Halt),
         "refuse" => Ok(Ddl::Refuse),
-        other => Err(format!("{other:?} is neither halt nor refuse")),
+        "follow" => Ok(Ddl::Follow),
+        other => Err(format!("{other:?} is neither halt, refuse nor follow")),
     }
 }
 

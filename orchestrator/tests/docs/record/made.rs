@@ -44,6 +44,7 @@ fn reports() -> Vec<(String, Value)> {
     let reshaped = Outcome::Reshaped {
         tables: Vec::new(),
         fingerprint: "f2".to_owned(),
+        followed: Vec::new(),
         changes: vec!["table public.orders: column note text was added".to_owned()],
     };
     let rewind = Outcome::Rewind {

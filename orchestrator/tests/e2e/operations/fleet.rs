@@ -32,6 +32,13 @@ pub(crate) struct Fleet {
 
 impl Drop for Fleet {
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            for log in LOGS {
+                let text = std::fs::read_to_string(self.folder.join(log)).unwrap_or_default();
+                let lines: Vec<&str> = text.lines().collect();
+                eprintln!("{}", lines[lines.len().saturating_sub(40)..].join("\n"));
+            }
+        }
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }

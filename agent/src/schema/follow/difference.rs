@@ -1,0 +1,133 @@
+//! Computes the statements with which the other shard gets the changes that the application made on the owner of the
+//! keys. Pure: it compares the definition of each table on the owner with the recorded one, and with the other shard's.
+//!
+//! A statement that the other shard must execute before the next captured change can be applied is due at once: it
+//! permits rows that the old definition does not. A statement that forbids rows waits until the stream has applied
+//! everything that was written before the change.
+
+mod columns;
+mod objects;
+
+use plans::table::MovingTable;
+
+use super::definition::{self, TableDefinition};
+
+/// When the other shard executes a statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Due {
+    /// At once: later captured changes need it.
+    Now,
+    /// When the stream has applied what was written before the change.
+    Applied,
+    /// As `Applied`, outside of a transaction, because it can take long.
+    Concurrently,
+}
+
+/// A statement that gives the other shard a change of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct FollowStatement {
+    pub(super) due: Due,
+    /// The owner of the table or type, with whose privileges the statement runs.
+    pub(super) owner: String,
+    pub(super) sql: String,
+}
+
+/// The definitions that [`difference`] compares.
+pub(super) struct ComparedDefinitions<'a> {
+    /// Those of the owner of the keys when the agent followed the last change.
+    pub(super) recorded: &'a [TableDefinition],
+    /// Those of the owner of the keys.
+    pub(super) upstream: &'a [TableDefinition],
+    /// Those of the other shard.
+    pub(super) downstream: &'a [TableDefinition],
+}
+
+/// One table of a comparison, and what was found about it.
+struct TableDifference<'a> {
+    /// The columns that identify a row or hold the shard key.
+    key_columns: Vec<&'a str>,
+    recorded: &'a TableDefinition,
+    upstream: &'a TableDefinition,
+    downstream: &'a TableDefinition,
+    statements: Vec<FollowStatement>,
+    refused: Vec<String>,
+}
+
+impl TableDifference<'_> {
+    /// Adds a statement that runs with the privileges of the table's owner.
+    fn add(&mut self, due: Due, sql: String) {
+        let owner = self.downstream.owner.clone();
+        self.statements.push(FollowStatement { due, owner, sql });
+    }
+
+    /// Adds an ALTER TABLE statement.
+    fn alter(&mut self, due: Due, action: &str) {
+        let table = self.downstream.table.sql();
+        self.add(due, format!("alter table {table} {action}"));
+    }
+
+    /// Adds a reason for which the agent cannot follow.
+    fn refuse(&mut self, reason: String) {
+        let table = &self.upstream.table;
+        self.refused.push(format!("{table}: {reason}"));
+    }
+}
+
+/// Returns the statements for the other shard, those that are due at once first.
+///
+/// With `columns_only`, the other shard does not have indexes and constraints yet.
+///
+/// # Errors
+/// Returns the changes that the agent cannot follow, with the reasons.
+pub(super) fn difference(
+    tables: &[MovingTable],
+    compared: &ComparedDefinitions<'_>,
+    columns_only: bool,
+) -> Result<Vec<FollowStatement>, Vec<String>> {
+    let (mut statements, mut refused) = (Vec::new(), Vec::new());
+    for recorded in compared.recorded {
+        let name = &recorded.table;
+        let upstream = definition::of(compared.upstream, name);
+        let downstream = definition::of(compared.downstream, name);
+        let (Some(upstream), Some(downstream)) = (upstream, downstream) else {
+            continue;
+        };
+        let mut table = TableDifference {
+            key_columns: key_columns(tables, recorded),
+            recorded,
+            upstream,
+            downstream,
+            statements: Vec::new(),
+            refused: Vec::new(),
+        };
+        if !upstream.is_partition {
+            columns::compare(&mut table);
+        }
+        objects::compare_enums(&mut table);
+        if !columns_only {
+            objects::compare_constraints(&mut table);
+            objects::compare_indexes(&mut table);
+            objects::compare_comments(&mut table);
+        }
+        statements.append(&mut table.statements);
+        refused.append(&mut table.refused);
+    }
+    if !refused.is_empty() {
+        return Err(refused);
+    }
+    statements.sort_by_key(|statement| statement.due);
+    statements.dedup();
+    Ok(statements)
+}
+
+/// Returns the columns of the table that identify a row or hold the shard key.
+fn key_columns<'a>(tables: &'a [MovingTable], definition: &TableDefinition) -> Vec<&'a str> {
+    let own = tables.iter().filter(|table| {
+        table.table == definition.table || table.partition_of.as_ref() == Some(&definition.table)
+    });
+    own.flat_map(|table| {
+        let identity = table.identity.iter().map(String::as_str);
+        identity.chain(table.key_names())
+    })
+    .collect()
+}

@@ -1,0 +1,298 @@
+//! Follows changes of the moving tables' definitions (`ddl: follow`): the agent makes on the other shard what the
+//! application did on the owner of the keys.
+//!
+//! Order:
+//! 1. Read the definitions on the owner, and then its position in the log. Everything that was written before the change
+//!    has a lower position.
+//! 2. In one transaction on the other shard: execute the statements that later captured changes need, and record the
+//!    definitions.
+//! 3. When the stream has applied everything up to the position: execute the statements that forbid rows, and build
+//!    indexes. Earlier they would refuse captured changes that are older than the change.
+
+mod definition;
+mod difference;
+mod record;
+pub(crate) mod relation;
+pub(crate) mod rewritten;
+
+use std::collections::BTreeMap;
+
+use connect::Connected;
+use plans::failure::StepCode;
+use plans::sql::quote_ident;
+use plans::table::{MovingTable, TableName};
+
+use crate::error::{StepError, WithIntent};
+use crate::postgres::lsn::Lsn;
+use crate::shard::epoch::{self, EpochToken};
+use definition::TableDefinition;
+use difference::{ComparedDefinitions, Due, FollowStatement, difference};
+use record::FollowRecord;
+pub(crate) use record::RecordedChange;
+
+/// How long a statement waits for a lock on the other shard. Sessions of the application queue behind it meanwhile.
+const LOCK_TIMEOUT: &str = "set local lock_timeout = '2s'";
+/// Statements can make others necessary: a definition names a column that was renamed.
+const MAX_PASSES: usize = 8;
+
+/// A request to follow the changes of the owner's tables.
+pub(crate) struct FollowRequest<'a> {
+    /// A session on the owner of the keys.
+    pub(crate) upstream: &'a Connected,
+    /// A session on the other shard.
+    pub(crate) downstream: &'a Connected,
+    pub(crate) token: &'a EpochToken,
+    pub(crate) tables: &'a [MovingTable],
+    /// True while the other shard has no indexes and constraints yet.
+    pub(crate) columns_only: bool,
+    /// The position up to which the stream has applied changes; `None` if it does not run.
+    pub(crate) applied: Option<Lsn>,
+    /// Whether indexes may be built now.
+    pub(crate) builds_indexes: bool,
+}
+
+/// What the agent did about changes of definitions.
+#[derive(Debug, Default)]
+pub(crate) struct FollowedDefinitions {
+    /// The statements that were executed, and those that are due later.
+    pub(crate) statements: Vec<String>,
+    /// All changes since the capture began, with those of this call.
+    pub(crate) changes: Vec<RecordedChange>,
+    /// The number of statements that are due later.
+    pub(crate) due_later: usize,
+    /// For each table, present names of columns by their earlier names.
+    pub(crate) renamed_columns: BTreeMap<TableName, BTreeMap<String, String>>,
+}
+
+/// Records the owner's definitions on the other shard, unless it has a record.
+pub(crate) async fn begin(request: &FollowRequest<'_>) -> Result<(), StepError> {
+    let migration = &request.token.migration;
+    if record::read(request.downstream, migration).await?.is_some() {
+        return Ok(());
+    }
+    let first = FollowRecord {
+        definitions: definition::read_settled(request.upstream, request.tables).await?,
+        position: current_position(request.upstream).await?,
+        changes: Vec::new(),
+    };
+    let sql = record::write_sql(migration, &first);
+    let recorded = epoch::execute(request.downstream, request.token, &sql).await;
+    recorded.at(format_args!(
+        "shard {}: recording the definitions of tables",
+        request.downstream.name()
+    ))
+}
+
+/// Makes on the other shard the changes that the owner's tables have. Returns `None` if the other shard has no record.
+///
+/// # Errors
+/// `schema.drift` if the agent cannot follow a change; the errors of the servers.
+pub(crate) async fn follow(
+    request: &FollowRequest<'_>,
+) -> Result<Option<FollowedDefinitions>, StepError> {
+    let migration = &request.token.migration;
+    let Some(recorded) = record::read(request.downstream, migration).await? else {
+        return Ok(None);
+    };
+    let upstream = definition::read_settled(request.upstream, request.tables).await?;
+    let position = current_position(request.upstream).await?;
+    let definitions = record::with_earlier_names(&recorded.definitions, &upstream);
+    let mut followed = FollowedDefinitions {
+        renamed_columns: renamed_columns(&definitions),
+        ..FollowedDefinitions::default()
+    };
+    let is_unchanged = definitions == recorded.definitions;
+    let mut next = FollowRecord {
+        position: if is_unchanged {
+            recorded.position
+        } else {
+            position
+        },
+        definitions,
+        changes: recorded.changes.clone(),
+    };
+    let later = request
+        .execute_at_once(&recorded, &mut next, &mut followed)
+        .await?;
+    let is_applied = request
+        .applied
+        .is_some_and(|applied| applied >= next.position);
+    for statement in later {
+        let may_execute =
+            is_applied && (statement.due != Due::Concurrently || request.builds_indexes);
+        if may_execute {
+            request.execute_later(&statement).await?;
+        } else {
+            followed.due_later += 1;
+        }
+        followed.statements.push(statement.sql);
+    }
+    followed.changes = next.changes;
+    Ok(Some(followed))
+}
+
+impl FollowRequest<'_> {
+    /// Executes the statements that are due at once, and records the definitions, in one transaction. Returns the
+    /// statements that are due later.
+    async fn execute_at_once(
+        &self,
+        recorded: &FollowRecord,
+        next: &mut FollowRecord,
+        followed: &mut FollowedDefinitions,
+    ) -> Result<Vec<FollowStatement>, StepError> {
+        let shard = self.downstream.name();
+        let downstream = definition::read(self.downstream, self.tables).await?;
+        let statements = self.difference(recorded, next, &downstream)?;
+        let is_due = |statement: &FollowStatement| statement.due == Due::Now;
+        if !statements.iter().any(is_due) && recorded.definitions == next.definitions {
+            return Ok(statements);
+        }
+        let what = format!("shard {shard}: following changes of definitions");
+        epoch::begin_with_statements(self.downstream, self.token, LOCK_TIMEOUT).await?;
+        let executed = self
+            .execute_passes(recorded, next, statements, followed)
+            .await;
+        let written = match executed {
+            Ok(later) => {
+                let due_later = later.iter().map(|statement| &statement.sql);
+                next.add_changes(followed.statements.iter().chain(due_later));
+                let sql = record::write_sql(&self.token.migration, next);
+                let written = self.downstream.batch_execute(&sql).await;
+                written.at(&what).map(|()| later)
+            }
+            Err(error) => Err(error),
+        };
+        match written {
+            Ok(later) => {
+                fail_point::hit("follow.executed").await?;
+                epoch::commit(self.downstream, &what).await?;
+                Ok(later)
+            }
+            Err(error) => {
+                epoch::rollback(self.downstream).await;
+                Err(error)
+            }
+        }
+    }
+
+    /// Executes the statements that are due at once, until none is. Returns those that are due later.
+    async fn execute_passes(
+        &self,
+        recorded: &FollowRecord,
+        next: &FollowRecord,
+        mut statements: Vec<FollowStatement>,
+        followed: &mut FollowedDefinitions,
+    ) -> Result<Vec<FollowStatement>, StepError> {
+        for _ in 0..MAX_PASSES {
+            let (now, later): (Vec<_>, Vec<_>) = statements
+                .into_iter()
+                .partition(|statement| statement.due == Due::Now);
+            if now.is_empty() {
+                return Ok(later);
+            }
+            for statement in now {
+                let sql = with_role(&statement, "local ");
+                self.downstream
+                    .batch_execute(&sql)
+                    .await
+                    .at(self.intent(&statement.sql))?;
+                followed.statements.push(statement.sql);
+            }
+            let downstream = definition::read(self.downstream, self.tables).await?;
+            statements = self.difference(recorded, next, &downstream)?;
+        }
+        let rest = statements.into_iter().map(|statement| statement.sql);
+        Err(self.refused(&rest.collect::<Vec<_>>()))
+    }
+
+    /// Executes a statement for which everything that was written before the change is applied.
+    async fn execute_later(&self, statement: &FollowStatement) -> Result<(), StepError> {
+        let what = self.intent(&statement.sql);
+        if statement.due != Due::Concurrently {
+            let sql = format!("{LOCK_TIMEOUT}; {}", with_role(statement, "local "));
+            return epoch::execute(self.downstream, self.token, &sql)
+                .await
+                .at(what);
+        }
+        // CREATE INDEX CONCURRENTLY is not possible in a transaction that proves the epoch. An index writes no row (I7).
+        if !epoch::is_current(self.downstream, self.token).await? {
+            return Err(StepError::superseded(self.downstream.name()));
+        }
+        for part in [
+            format!("set role {}", quote_ident(&statement.owner)),
+            statement.sql.clone(),
+            "reset role".to_owned(),
+        ] {
+            self.downstream.batch_execute(&part).await.at(&what)?;
+        }
+        Ok(())
+    }
+
+    fn difference(
+        &self,
+        recorded: &FollowRecord,
+        next: &FollowRecord,
+        downstream: &[TableDefinition],
+    ) -> Result<Vec<FollowStatement>, StepError> {
+        let compared = ComparedDefinitions {
+            recorded: &recorded.definitions,
+            upstream: &next.definitions,
+            downstream,
+        };
+        let found = difference(self.tables, &compared, self.columns_only);
+        found.map_err(|refused| self.refused(&refused))
+    }
+
+    fn refused(&self, lines: &[String]) -> StepError {
+        StepError::refused(
+            StepCode::SchemaDrift,
+            format!(
+                "shard {}: the agent cannot follow these changes of tables on shard {}:\n{}",
+                self.downstream.name(),
+                self.upstream.name(),
+                lines.join("\n")
+            ),
+            "make the tables equal on both shards, then `resume`; or `abort` the migration",
+        )
+    }
+
+    fn intent(&self, sql: &str) -> String {
+        format!(
+            "shard {}: following a change: {sql}",
+            self.downstream.name()
+        )
+    }
+}
+
+/// Returns the statement with the privileges of the owner: expressions of the application then run with no others.
+fn with_role(statement: &FollowStatement, scope: &str) -> String {
+    format!(
+        "set {scope}role {}; {}; reset role",
+        quote_ident(&statement.owner),
+        statement.sql
+    )
+}
+
+fn renamed_columns(
+    definitions: &[TableDefinition],
+) -> BTreeMap<TableName, BTreeMap<String, String>> {
+    let tables = definitions.iter();
+    let renamed = tables.filter(|definition| !definition.renamed_columns.is_empty());
+    renamed
+        .map(|definition| (definition.table.clone(), definition.renamed_columns.clone()))
+        .collect()
+}
+
+async fn current_position(client: &Connected) -> Result<Lsn, StepError> {
+    let row = client
+        .query_one(
+            "select (pg_catalog.pg_current_wal_insert_lsn() - '0/0')::int8",
+            &[],
+        )
+        .await
+        .at(format_args!(
+            "shard {}: reading its position",
+            client.name()
+        ))?;
+    Ok(Lsn(u64::try_from(row.get::<_, i64>(0)).unwrap_or(0)))
+}

@@ -1,0 +1,419 @@
+//! Follows changes of definitions before and during a step (`ddl: follow`), and reports them to the controller.
+
+use std::time::Duration;
+
+use connect::Connected;
+use plans::failure::{RetryClass, StepCode};
+use plans::id::ShardName;
+use plans::names::Direction;
+use plans::plan::FollowedChange;
+use plans::step::StepKind;
+use plans::table::MovingTable;
+use tokio::time::{MissedTickBehavior, interval};
+
+use super::{
+    DefinitionSessions, compare_definitions, compares_definitions, direction_of, has_no_indexes_yet,
+};
+use crate::error::{StepError, WithIntent};
+use crate::migration::context::StepContext;
+use crate::postgres::lsn::Lsn;
+use crate::postgres::{catalog, versions};
+use crate::schema::follow::{self, FollowRequest, FollowedDefinitions, RecordedChange, rewritten};
+use crate::shard::{ddl, snapshot};
+use crate::steps::copy;
+
+/// The interval at which a step looks for changes of definitions on the owner.
+const WATCH_INTERVAL: Duration = Duration::from_secs(1);
+/// The pause before the agent looks again whether the stream has applied what was written before a change.
+const SETTLE_PAUSE: Duration = Duration::from_millis(100);
+/// The pause while the holders of an old snapshot end.
+const HOLDERS_PAUSE: Duration = Duration::from_millis(20);
+
+/// What following did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FollowEnd {
+    /// Both shards have the definitions of the plan, as far as the agent follows them. Nothing had to be done.
+    Unchanged,
+    /// The agent changed the other shard, or the copy must continue with another snapshot.
+    Changed,
+    /// Statements are due when the stream has applied more.
+    DueLater,
+}
+
+/// Returns whether the agent follows changes of definitions during the step.
+pub(crate) fn is_followed(context: &StepContext, kind: StepKind) -> bool {
+    context.follows_definitions() && compares_definitions(kind)
+}
+
+/// Follows changes before a step, and compares the definitions then.
+///
+/// # Errors
+/// [`StepError::Reshaped`] if the plan must have the new definitions; `schema.drift`.
+pub(super) async fn check(
+    context: &StepContext,
+    kind: StepKind,
+    sessions: &DefinitionSessions<'_>,
+) -> Result<(), StepError> {
+    match follow_changes(context, kind, sessions).await? {
+        FollowEnd::DueLater if matches!(kind, StepKind::Cutover | StepKind::Rollback) => {
+            Err(StepError::not_yet(
+                StepCode::SchemaChanged,
+                "the other shard does not have every change of a definition yet",
+            ))
+        }
+        FollowEnd::DueLater => Ok(()),
+        FollowEnd::Unchanged | FollowEnd::Changed => {
+            compare_definitions(context, sessions).await?;
+            let columns_only = awaits_indexes(context, sessions.target).await?;
+            follow::begin(&FollowParts::of(context, kind, sessions, columns_only).request()).await
+        }
+    }
+}
+
+/// Waits until the other shard has every change of a definition that the owner has. Does nothing if the agent does not
+/// follow changes.
+///
+/// # Errors
+/// See [`check`].
+pub(crate) async fn wait_until_followed(
+    context: &StepContext,
+    kind: StepKind,
+) -> Result<(), StepError> {
+    if !is_followed(context, kind) {
+        return Ok(());
+    }
+    while follow_now(context, kind).await? == FollowEnd::DueLater {
+        tokio::time::sleep(SETTLE_PAUSE).await;
+    }
+    Ok(())
+}
+
+/// Records on the source the definitions of the target, whose changes the agent follows after the flip.
+pub(crate) async fn record_for_hold(context: &StepContext) -> Result<(), StepError> {
+    if !context.follows_definitions() {
+        return Ok(());
+    }
+    let (source, target) = (context.source()?, context.target()?);
+    let source_session = source.session("follow").await?;
+    let target_session = target.session("follow").await?;
+    let sessions = DefinitionSessions {
+        source: &source_session,
+        target: &target_session,
+    };
+    follow::begin(&FollowParts::of(context, StepKind::Hold, &sessions, false).request()).await
+}
+
+/// A step failed: the cause may be a change that the agent can follow. Returns the error that the step ends with.
+pub(crate) async fn follow_after_failure(
+    context: &StepContext,
+    kind: StepKind,
+    error: StepError,
+) -> StepError {
+    // An attempt of the cutover checks the definitions when it begins.
+    let is_cutover = matches!(kind, StepKind::Cutover | StepKind::Rollback);
+    let is_failure = matches!(error, StepError::Failed(_) | StepError::Rewind { .. });
+    if !is_followed(context, kind) || is_cutover || !is_failure || error.is_superseded() {
+        return error;
+    }
+    match follow_now(context, kind).await {
+        Err(reshaped @ StepError::Reshaped { .. }) => reshaped,
+        Ok(FollowEnd::Changed | FollowEnd::DueLater) => again(error),
+        Ok(FollowEnd::Unchanged) => error,
+        Err(other) => {
+            tracing::warn!(%other, "changes of definitions could not be followed");
+            error
+        }
+    }
+}
+
+/// Returns the error as one after which the step is tried again.
+fn again(error: StepError) -> StepError {
+    let failure = match error {
+        StepError::Failed(failure) | StepError::Rewind { failure, .. } => failure,
+        StepError::Interrupted | StepError::Reshaped { .. } => return error,
+    };
+    let mut failure = failure;
+    failure.retry = RetryClass::Exponential;
+    StepError::Failed(failure)
+}
+
+/// Looks for changes of definitions while a step runs. Returns the error with which the step must end, so that it
+/// continues with the new definitions.
+pub(crate) async fn watch(context: &StepContext, kind: StepKind) -> StepError {
+    let mut ticks = interval(WATCH_INTERVAL);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut known = None;
+    loop {
+        ticks.tick().await;
+        match probe(context, kind, &mut known).await {
+            Ok(()) => {}
+            Err(error) if is_transient(&error) => {
+                tracing::debug!(%error, "changes of definitions were not read");
+            }
+            Err(error) => return error,
+        }
+    }
+}
+
+fn is_transient(error: &StepError) -> bool {
+    error
+        .failure()
+        .is_some_and(|failure| failure.retry != RetryClass::None)
+}
+
+/// Follows changes if a catalog row of the owner's tables has changed since `known`.
+async fn probe(
+    context: &StepContext,
+    kind: StepKind,
+    known: &mut Option<String>,
+) -> Result<(), StepError> {
+    let upstream = match direction_of(kind) {
+        Direction::Forward => context.source()?,
+        Direction::Reverse => context.target()?,
+    };
+    let session = upstream.session("follow").await?;
+    let found = catalog_versions(&session, &context.dispatch.tables).await?;
+    if known.as_ref() == Some(&found) {
+        return Ok(());
+    }
+    match follow_now(context, kind).await? {
+        FollowEnd::Unchanged => *known = Some(found),
+        FollowEnd::DueLater => {}
+        // The step prepared statements for the earlier definitions.
+        FollowEnd::Changed if kind == StepKind::Copy => {
+            return Err(StepError::not_yet(
+                StepCode::SchemaChanged,
+                "the copy continues with another snapshot, because a table was rewritten",
+            ));
+        }
+        FollowEnd::Changed => {}
+    }
+    Ok(())
+}
+
+/// Returns a text that changes if a definition of the tables may have changed, or a value of an enum type was added.
+async fn catalog_versions(
+    session: &Connected,
+    tables: &[MovingTable],
+) -> Result<String, StepError> {
+    let what = format!("shard {}: reading versions of enum types", session.name());
+    let row = session
+        .query_one(
+            "select pg_catalog.count(*)::text from pg_catalog.pg_enum",
+            &[],
+        )
+        .await
+        .at(what)?;
+    let enums: String = row.get(0);
+    Ok(format!(
+        "{} {enums}",
+        versions::versions(session, tables).await?
+    ))
+}
+
+/// Follows changes with sessions of its own.
+async fn follow_now(context: &StepContext, kind: StepKind) -> Result<FollowEnd, StepError> {
+    let (source, target) = (context.source()?, context.target()?);
+    let source_session = source.session("follow").await?;
+    let target_session = target.session("follow").await?;
+    let sessions = DefinitionSessions {
+        source: &source_session,
+        target: &target_session,
+    };
+    follow_changes(context, kind, &sessions).await
+}
+
+/// The parts of a [`FollowRequest`] that it borrows.
+struct FollowParts<'a> {
+    upstream: &'a Connected,
+    downstream: &'a Connected,
+    token: crate::shard::epoch::EpochToken,
+    tables: Vec<MovingTable>,
+    columns_only: bool,
+    applied: Option<Lsn>,
+    builds_indexes: bool,
+}
+
+impl<'a> FollowParts<'a> {
+    fn of(
+        context: &StepContext,
+        kind: StepKind,
+        sessions: &DefinitionSessions<'a>,
+        columns_only: bool,
+    ) -> Self {
+        let direction = direction_of(kind);
+        let (upstream, downstream) = match direction {
+            Direction::Forward => (sessions.source, sessions.target),
+            Direction::Reverse => (sessions.target, sessions.source),
+        };
+        Self {
+            upstream,
+            downstream,
+            token: context.token_for_cleanup(),
+            tables: context.captured_tables(direction).cloned().collect(),
+            columns_only,
+            applied: applied_position(context, direction),
+            // The comparison holds a snapshot, for which the build would wait.
+            builds_indexes: !matches!(kind, StepKind::Copy | StepKind::Verify),
+        }
+    }
+
+    fn request(&self) -> FollowRequest<'_> {
+        FollowRequest {
+            upstream: self.upstream,
+            downstream: self.downstream,
+            token: &self.token,
+            tables: &self.tables,
+            columns_only: self.columns_only,
+            applied: self.applied,
+            builds_indexes: self.builds_indexes,
+        }
+    }
+}
+
+/// Returns the position up to which the stream in this direction has applied changes; `None` if no such stream runs, or
+/// if a step uses it exclusively now.
+fn applied_position(context: &StepContext, direction: Direction) -> Option<Lsn> {
+    let stream = context.session.stream.try_lock().ok()?;
+    let running = stream
+        .as_ref()
+        .filter(|stream| stream.direction == direction && stream.is_running())?;
+    let applied = u64::try_from(running.observation().status.applied_at).ok()?;
+    (applied > 0).then_some(Lsn(applied))
+}
+
+/// Returns whether the migration has not built every index and constraint of a new target yet.
+async fn awaits_indexes(context: &StepContext, target: &Connected) -> Result<bool, StepError> {
+    if !has_no_indexes_yet(context)? {
+        return Ok(false);
+    }
+    let row = target
+        .query_one(
+            "select exists (select from shardwright.schema_entry where migration = $1 and not done)",
+            &[&context.dispatch.migration.0],
+        )
+        .await;
+    let row = row.at(format_args!(
+        "shard {}: reading which indexes are built",
+        target.name()
+    ))?;
+    Ok(row.get(0))
+}
+
+/// Makes the changes of the owner's tables on the other shard.
+///
+/// # Errors
+/// [`StepError::Reshaped`] if the plan must have the new definitions; `schema.drift` if the agent cannot follow a
+/// change.
+async fn follow_changes(
+    context: &StepContext,
+    kind: StepKind,
+    sessions: &DefinitionSessions<'_>,
+) -> Result<FollowEnd, StepError> {
+    let columns_only = awaits_indexes(context, sessions.target).await?;
+    let parts = FollowParts::of(context, kind, sessions, columns_only);
+    let request = parts.request();
+    let is_rewritten = kind == StepKind::Copy && leave_old_snapshot(context, &request).await?;
+    let Some(followed) = follow::follow(&request).await? else {
+        return Ok(FollowEnd::Unchanged);
+    };
+    report_new_plan(context, &request, &followed).await?;
+    Ok(
+        match (
+            followed.due_later,
+            is_rewritten || !followed.statements.is_empty(),
+        ) {
+            (0, false) => FollowEnd::Unchanged,
+            (0, true) => FollowEnd::Changed,
+            _ => FollowEnd::DueLater,
+        },
+    )
+}
+
+/// If a table was rewritten whose chunks are not all copied: gives up the copy's snapshot, which does not see the rows
+/// of the new file, and lets the copy read the new file. Returns whether one was.
+async fn leave_old_snapshot(
+    context: &StepContext,
+    request: &FollowRequest<'_>,
+) -> Result<bool, StepError> {
+    let tables = rewritten::find(request).await?;
+    if tables.is_empty() {
+        return Ok(false);
+    }
+    copy::end_holders(context).await?;
+    let id = context.dispatch.migration.as_str();
+    while !snapshot::importable_names(request.upstream, id)
+        .await?
+        .is_empty()
+    {
+        copy::end_holders(context).await?;
+        tokio::time::sleep(HOLDERS_PAUSE).await;
+    }
+    rewritten::adopt(request, &tables).await?;
+    Ok(true)
+}
+
+/// Reports the owner's definitions to the controller if the plan has others.
+///
+/// # Errors
+/// [`StepError::Reshaped`] if the plan has others.
+async fn report_new_plan(
+    context: &StepContext,
+    request: &FollowRequest<'_>,
+    followed: &FollowedDefinitions,
+) -> Result<(), StepError> {
+    let planned = &context.dispatch.tables;
+    let upstream = request.upstream;
+    let found = catalog::tables(upstream).await?;
+    let mut refused = ddl::new_partitions(planned, &found);
+    let mut tables = Vec::with_capacity(planned.len());
+    for table in planned {
+        let mut present = table.clone();
+        if request
+            .tables
+            .iter()
+            .any(|captured| captured.table == table.table)
+        {
+            let columns = catalog::columns(upstream, &table.table).await?;
+            present.columns = columns.into_iter().map(|found| found.column).collect();
+            let earlier = followed.renamed_columns.get(table.top());
+            earlier
+                .cloned()
+                .unwrap_or_default()
+                .clone_into(&mut present.renamed_columns);
+            let identity = found
+                .get(&table.table)
+                .map(|found| found.identity(&table.key));
+            if identity.as_ref() != Some(&table.identity) {
+                refused.push(format!(
+                    "{}: its primary key or replica identity has changed",
+                    table.table
+                ));
+            }
+        }
+        tables.push(present);
+    }
+    if !refused.is_empty() {
+        return Err(ddl::unsupported_error(&refused));
+    }
+    let fingerprint = catalog::fingerprint(upstream, &context.keyed_tables()).await?;
+    if &tables == planned && fingerprint == context.dispatch.schema_fingerprint {
+        return Ok(());
+    }
+    let shard = ShardName::from(upstream.name());
+    let change = |change: &RecordedChange| FollowedChange {
+        shard: shard.clone(),
+        position: change.position.to_string(),
+        change: change.statement.clone(),
+    };
+    let mut changes = followed.statements.clone();
+    if changes.is_empty() {
+        changes.push("definitions that need no change on the other shard".to_owned());
+    }
+    Err(StepError::Reshaped {
+        tables,
+        fingerprint,
+        changes,
+        followed: followed.changes.iter().map(change).collect(),
+    })
+}
