@@ -31,6 +31,33 @@ const LONGEST_LOCK_WAIT: &str = "
      order by coalesce(l.waitstart, own.query_start), h.xact_start nulls last
      limit 1";
 
+/// Selects whether a session waits for a lock that excludes readers of a table, while a session of the migration holds
+/// the table.
+const IS_IN_THE_WAY: &str = "
+    select exists (
+      select from pg_catalog.pg_locks waiting
+      cross join lateral pg_catalog.unnest(pg_catalog.pg_blocking_pids(waiting.pid)) as holder (pid)
+      join pg_catalog.pg_stat_activity own on own.pid = holder.pid
+      where not waiting.granted and waiting.locktype = 'relation' and waiting.mode = 'AccessExclusiveLock'
+        and waiting.database = (select oid from pg_catalog.pg_database where datname = pg_catalog.current_database())
+        and own.application_name like $1 and own.usename = session_user)";
+
+/// Returns whether a session of the migration is in the way of a session that changes a table.
+pub(crate) async fn is_in_the_way(
+    session: &Connected,
+    migration: &MigrationId,
+) -> Result<bool, StepError> {
+    let name_pattern = migration.application_name("%");
+    let rows = session
+        .query_prepared(IS_IN_THE_WAY, &[&name_pattern])
+        .await
+        .at(format_args!(
+            "shard {}: reading which sessions wait for the migration's",
+            session.name()
+        ))?;
+    Ok(rows.first().is_some_and(|row| row.get(0)))
+}
+
 /// Runs the query once. Returns None if no session of the migration waits for a lock.
 pub(crate) async fn longest_lock_wait(
     session: &Connected,

@@ -2,10 +2,11 @@
 
 use plans::step::StepKind;
 
-use super::bench::{Bench, ITEM, pid};
+use super::bench::{Bench, ITEM, pid, until_blocked};
 use super::interrupted::again;
 use super::shard::until;
-use crate::migration::wait_monitor;
+use crate::migration::{lock_yield, wait_monitor};
+use crate::postgres::lock_wait;
 
 #[tokio::test]
 async fn a_lock_is_told_with_who_holds_it_until_it_is_free() {
@@ -59,4 +60,28 @@ async fn a_lock_is_told_with_who_holds_it_until_it_is_free() {
     );
     assert_eq!(told.state, "idle in transaction");
     assert!(told.open_ms.is_some_and(|ms| ms >= 0), "{told:?}");
+}
+
+/// Every session of the application would wait behind it.
+#[tokio::test]
+async fn a_change_of_a_table_that_waits_for_a_reader_of_the_migration_is_noticed() {
+    let bench = Bench::new("lockyield", ITEM).await;
+    let context = again(&bench, StepKind::Verify);
+    let shard = bench.shard(&bench.source, bench.token.epoch);
+    let reader = shard.session("verify").await.expect("opened");
+    let read = "begin isolation level repeatable read; select count(*) from public.item";
+    reader.batch_execute(read).await.expect("read");
+    let (app, observer) = (bench.source.session().await, bench.source.session().await);
+    let blocked = pid(&app).await;
+    let change = app.batch_execute("alter table public.item add column note text");
+    let notice = async {
+        until_blocked(&observer, blocked).await;
+        lock_yield::wait_until_in_the_way(&context).await;
+        reader.batch_execute("commit").await.expect("ended");
+    };
+    let (changed, ()) = tokio::join!(change, notice);
+    changed.expect("changed");
+    let session = bench.ours(&bench.source).await;
+    let waits = lock_wait::is_in_the_way(&session, &bench.token.migration).await;
+    assert!(!waits.expect("read"));
 }

@@ -19,10 +19,10 @@ use super::report_until_received;
 use crate::controller::Controller;
 use crate::error::StepError;
 use crate::migration::context::StepContext;
-use crate::migration::load_monitor;
 use crate::migration::servers;
 use crate::migration::session::MigrationSession;
 use crate::migration::wait_monitor;
+use crate::migration::{load_monitor, lock_yield};
 use crate::shard::dual_write::OwnershipProof;
 use crate::shard::{epoch, sidecar_schema};
 use crate::shared_scan::participants::{ExpectedParticipant, leads_to_copy};
@@ -301,6 +301,10 @@ async fn run_step(context: &StepContext, kind: StepKind) -> Result<serde_json::V
         output = steps::run(context, kind) => output,
         never = load_monitor::control_throttle(context), if is_throttled(kind) => match never {},
         never = wait_monitor::report_waits(context) => match never {},
+        () = lock_yield::wait_until_in_the_way(context), if kind == StepKind::Verify => {
+            context.report_message("the comparison ends, because a change of a table waits for it; it continues afterwards");
+            Err(StepError::Interrupted)
+        }
         change = steps::definitions::watch(context, kind), if steps::definitions::is_followed(context, kind) => Err(change),
     }
 }

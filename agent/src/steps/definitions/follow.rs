@@ -19,6 +19,7 @@ use crate::migration::context::StepContext;
 use crate::postgres::lsn::Lsn;
 use crate::postgres::{catalog, versions};
 use crate::schema::follow::{self, FollowRequest, FollowedDefinitions, RecordedChange, rewritten};
+use crate::shard::monitor_session::MonitorSession;
 use crate::shard::{ddl, snapshot};
 use crate::steps::copy;
 
@@ -140,15 +141,32 @@ fn again(error: StepError) -> StepError {
 /// Looks for changes of definitions while a step runs. Returns the error with which the step must end, so that it
 /// continues with the new definitions.
 pub(crate) async fn watch(context: &StepContext, kind: StepKind) -> StepError {
+    let upstream = match direction_of(kind) {
+        Direction::Forward => context.source(),
+        Direction::Reverse => context.target(),
+    };
+    let mut monitor = match upstream {
+        Ok(shard) => MonitorSession::new(shard, "follow"),
+        Err(error) => return error,
+    };
     let mut ticks = interval(WATCH_INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut known = None;
     loop {
         ticks.tick().await;
-        match probe(context, kind, &mut known).await {
-            Ok(()) => {}
+        let tables = &context.dispatch.tables;
+        let read = monitor.probe(async |session| catalog_versions(session, tables).await);
+        let found = read.await;
+        if found.is_none() || found == known {
+            continue;
+        }
+        match follow_now(context, kind).await {
+            Ok(FollowEnd::Unchanged) => known = found,
+            // The snapshot of the copy may have ended, because a table was rewritten. The copy takes another one.
+            Ok(FollowEnd::Changed) if kind == StepKind::Copy => return StepError::Interrupted,
+            Ok(FollowEnd::Changed | FollowEnd::DueLater) => {}
             Err(error) if is_transient(&error) => {
-                tracing::debug!(%error, "changes of definitions were not read");
+                tracing::debug!(%error, "changes of definitions were not followed yet");
             }
             Err(error) => return error,
         }
@@ -159,36 +177,6 @@ fn is_transient(error: &StepError) -> bool {
     error
         .failure()
         .is_some_and(|failure| failure.retry != RetryClass::None)
-}
-
-/// Follows changes if a catalog row of the owner's tables has changed since `known`.
-async fn probe(
-    context: &StepContext,
-    kind: StepKind,
-    known: &mut Option<String>,
-) -> Result<(), StepError> {
-    let upstream = match direction_of(kind) {
-        Direction::Forward => context.source()?,
-        Direction::Reverse => context.target()?,
-    };
-    let session = upstream.session("follow").await?;
-    let found = catalog_versions(&session, &context.dispatch.tables).await?;
-    if known.as_ref() == Some(&found) {
-        return Ok(());
-    }
-    match follow_now(context, kind).await? {
-        FollowEnd::Unchanged => *known = Some(found),
-        FollowEnd::DueLater => {}
-        // The step prepared statements for the earlier definitions.
-        FollowEnd::Changed if kind == StepKind::Copy => {
-            return Err(StepError::not_yet(
-                StepCode::SchemaChanged,
-                "the copy continues with another snapshot, because a table was rewritten",
-            ));
-        }
-        FollowEnd::Changed => {}
-    }
-    Ok(())
 }
 
 /// Returns a text that changes if a definition of the tables may have changed, or a value of an enum type was added.
