@@ -71,7 +71,8 @@ pub(crate) async fn tables(
                     coalesce((select not x.indimmediate from pg_catalog.pg_index x
                               where x.indrelid = c.oid and x.indisprimary), false),
                     greatest(c.reltuples, 0)::bigint,
-                    case when c.relkind = 'r' then pg_catalog.pg_table_size(c.oid) else 0 end,
+                    -- NULL if the table was dropped meanwhile
+                    coalesce(case when c.relkind = 'r' then pg_catalog.pg_table_size(c.oid) end, 0),
                     first.attname::text,
                     coalesce((select (s.correlation * 100)::bigint from pg_catalog.pg_stats s
                               where s.schemaname = n.nspname and s.tablename = c.relname
@@ -282,18 +283,23 @@ pub(crate) fn parents_first(tables: &mut Vec<MovingTable>, keys: &[ForeignKey]) 
 /// - An index that CREATE INDEX CONCURRENTLY builds counts only once it is valid.
 /// - NOT NULL is a fact of the column, because only PostgreSQL 18 has a named constraint for it.
 /// - An identity is a fact of the root table, because partitions have it only since PostgreSQL 17.
+///
+/// The query does not use `pg_partition_tree`, which locks all partitions: it would then wait for the lock on their
+/// parent that CREATE TABLE .. PARTITION OF has, while this statement waits for one of the partitions.
 const FACTS: &str = r#"
-    with given as (select pg_catalog.to_regclass(name)::oid as oid, name from pg_catalog.unnest($1::text[]) name),
+    with recursive given as (select pg_catalog.to_regclass(name)::oid as oid, name from pg_catalog.unnest($1::text[]) name),
+    tree (oid) as (
+      select pg_catalog.pg_partition_root(oid)::oid from given where oid is not null
+      union
+      select i.inhrelid from tree join pg_catalog.pg_inherits i on i.inhparent = tree.oid and not i.inhdetachpending
+      join pg_catalog.pg_class c on c.oid = i.inhrelid and c.relkind = 'p'),
     t as (
       select oid, name from given
       union
-      select p.relid::oid, pg_catalog.concat('"', pg_catalog.replace(n.nspname::text, '"', '""'), '"."',
+      select c.oid, pg_catalog.concat('"', pg_catalog.replace(n.nspname::text, '"', '""'), '"."',
                                              pg_catalog.replace(c.relname::text, '"', '""'), '"')
-      from (select distinct pg_catalog.pg_partition_root(oid) as oid from given where oid is not null) top
-      cross join lateral pg_catalog.pg_partition_tree(top.oid) p
-      join pg_catalog.pg_class c on c.oid = p.relid
-      join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-      where not p.isleaf)
+      from tree join pg_catalog.pg_class c on c.oid = tree.oid
+      join pg_catalog.pg_namespace n on n.oid = c.relnamespace)
     select name, 'table' as what,
            case when c.oid is null then 'missing' else pg_catalog.format('kind %s, persistence %s, replica identity %s', c.relkind, c.relpersistence, c.relreplident) end as definition
     from t left join pg_catalog.pg_class c on c.oid = t.oid

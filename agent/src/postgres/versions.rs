@@ -8,17 +8,20 @@ use crate::error::{StepError, WithIntent};
 
 /// Query for a hash of the `xmin` of all catalog rows of the tables `$1` and of the partitioned tables above them.
 ///
-/// It uses a scalar subquery for each catalog, so that every plan finds the rows by an index.
+/// It uses a scalar subquery for each catalog, so that every plan finds the rows by an index. It does not use
+/// `pg_partition_tree`, which locks all partitions.
 const VERSIONS: &str = "
-    with given (oid, name) as (
+    with recursive given (oid, name) as (
       select pg_catalog.to_regclass(name)::oid, name from pg_catalog.unnest($1::text[]) name),
+    tree (oid) as (
+      select pg_catalog.pg_partition_root(oid)::oid from given where oid is not null
+      union
+      select i.inhrelid from tree join pg_catalog.pg_inherits i on i.inhparent = tree.oid and not i.inhdetachpending
+      join pg_catalog.pg_class c on c.oid = i.inhrelid and c.relkind = 'p'),
     t (oid, name) as (
       select oid, name from given
       union
-      select p.relid::oid, ''
-      from (select distinct pg_catalog.pg_partition_root(oid) as oid from given where oid is not null) top
-      cross join lateral pg_catalog.pg_partition_tree(top.oid) p
-      where not p.isleaf)
+      select oid, '' from tree where oid is not null)
     select coalesce(pg_catalog.md5(pg_catalog.string_agg(pg_catalog.concat_ws('|', t.name, t.oid,
       (select c.xmin from pg_catalog.pg_class c where c.oid = t.oid),
       (select pg_catalog.string_agg(r.xmin || ' ' || y.xmin, ',' order by r.attnum)

@@ -137,7 +137,11 @@ async fn read_triggers(
             "select t.tgname::text,
                     case when exists (select from pg_catalog.pg_trigger p
                                       where p.tgname = t.tgname and p.tgenabled <> t.tgenabled
-                                        and p.tgrelid in (select relid from pg_catalog.pg_partition_tree(t.tgrelid)))
+                                        and p.tgrelid in (
+                                          with recursive tree (oid) as (
+                                            select t.tgrelid union
+                                            select i.inhrelid from tree join pg_catalog.pg_inherits i on i.inhparent = tree.oid)
+                                          select oid from tree))
                          then 'D' else t.tgenabled::text end,
                     pg_catalog.pg_get_triggerdef(t.oid)
              from pg_catalog.pg_trigger t where t.tgrelid = pg_catalog.to_regclass($1) and not t.tgisinternal",

@@ -24,8 +24,12 @@ union all
 select k.tableoid, k.oid, 'pg_catalog.pg_inherits'::regclass, t.relid, 'o'
 from pg_catalog.pg_constraint k
 join pg_catalog.pg_class x on x.oid = k.conindid and x.relkind = 'I'
-cross join lateral pg_catalog.pg_partition_tree(x.oid) t
-where k.contype = 'f' and t.relid <> x.oid
+cross join lateral (
+  with recursive tree (relid) as (
+    select i.inhrelid from pg_catalog.pg_inherits i where i.inhparent = x.oid
+    union select i.inhrelid from tree join pg_catalog.pg_inherits i on i.inhparent = tree.relid)
+  select relid from tree) t
+where k.contype = 'f'
 union all
 select 0, c.oid, c.tableoid, c.oid, 'o'
 from pg_catalog.pg_class c where c.relrowsecurity or c.relforcerowsecurity

@@ -112,12 +112,13 @@ async fn read_watched(
     let quoted: Vec<String> = tables.iter().map(|table| table.table.sql()).collect();
     let row = client
         .query_one(
-            "with given as (select pg_catalog.to_regclass(name)::oid as oid from pg_catalog.unnest($1::text[]) name),
-             t as (select oid from given where oid is not null
-                   union
-                   select p.relid::oid
-                   from (select distinct pg_catalog.pg_partition_root(oid) as oid from given where oid is not null) top
-                   cross join lateral pg_catalog.pg_partition_tree(top.oid) p where not p.isleaf)
+            "with recursive given as (select pg_catalog.to_regclass(name)::oid as oid from pg_catalog.unnest($1::text[]) name),
+             tree (oid) as (
+               select pg_catalog.pg_partition_root(oid)::oid from given where oid is not null
+               union
+               select i.inhrelid from tree join pg_catalog.pg_inherits i on i.inhparent = tree.oid and not i.inhdetachpending
+               join pg_catalog.pg_class c on c.oid = i.inhrelid and c.relkind = 'p'),
+             t as (select oid from given where oid is not null union select oid from tree where oid is not null)
              select array(select oid from t),
                     array(select x.indexrelid from pg_catalog.pg_index x join t on t.oid = x.indrelid),
                     array(select pg_catalog.concat(n.nspname, '.', c.relname)
