@@ -8,12 +8,13 @@
 //! This module never parses a statement. It learns from the fields of the archive to which object an entry belongs, and
 //! reads more about the object from the catalog, in the snapshot that pg_dump uses.
 
+mod process;
+
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::process::Stdio;
 
 use cluster::Binaries;
-use connect::{Connected, Dsn, Resolved};
+use connect::{Connected, Dsn};
 use futures::{StreamExt, pin_mut};
 use plans::failure::StepCode;
 use plans::names::SCHEMA;
@@ -23,10 +24,6 @@ use tokio_postgres::SimpleQueryMessage;
 
 use super::archive::{self, ArchiveEntry, ArchiveSection, ObjectId};
 use crate::error::{StepError, WithIntent};
-
-/// Settings of pg_dump's session. They come after the options of the connection string and those that every session of
-/// the agent sets, so they have precedence.
-const DUMP_OPTIONS: &str = "-c lock_timeout=10s";
 
 /// The query for [`EntryFacts`].
 const FACTS: &str = include_str!("pg_dump/facts.sql");
@@ -426,8 +423,7 @@ async fn read_archive(
         .arg("--file")
         .arg(&file.0)
         .env("PGAPPNAME", "shardwright/schema");
-    set_connection(&mut command, &resolved);
-    run_program(&mut command, &format!("shard {shard}: pg_dump")).await?;
+    process::run(&mut command, &resolved, &format!("shard {shard}: pg_dump")).await?;
     let bytes = tokio::fs::read(&file.0).await;
     let bytes = bytes.at(format_args!("reading {}", file.0.display()))?;
     archive::read(&bytes).map_err(|error| {
@@ -445,45 +441,4 @@ impl Drop for TemporaryFile {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.0);
     }
-}
-
-/// Sets libpq's environment variables for a connection: other users of the machine could read a password on the command
-/// line.
-fn set_connection(command: &mut Command, resolved: &Resolved) {
-    for (name, value) in resolved.variables() {
-        match value {
-            Some(value) => command.env(name, value),
-            None => command.env_remove(name),
-        };
-    }
-    let own = resolved.options.as_deref().unwrap_or_default();
-    let pinned = connect::pinned_options();
-    command.env("PGOPTIONS", format!("{own} {pinned} {DUMP_OPTIONS}"));
-}
-
-/// Executes a program. Its first line on stderr is the message of the error.
-async fn run_program(command: &mut Command, what: &str) -> Result<(), StepError> {
-    let output = command
-        .stdin(Stdio::null())
-        .kill_on_drop(true)
-        .output()
-        .await
-        .at(what)?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let message = String::from_utf8_lossy(&output.stderr);
-    let first = message.lines().next().unwrap_or("no message");
-    // A connection failure is transient. An operator must fix every other failure.
-    if message.contains("could not connect") || message.contains("connection to server") {
-        return Err(StepError::passing(
-            StepCode::SchemaDump,
-            format!("{what} failed: {first}"),
-        ));
-    }
-    Err(StepError::refused(
-        StepCode::SchemaDump,
-        format!("{what} failed: {first}"),
-        "fix the problem that pg_dump reports, then `resume`",
-    ))
 }

@@ -10,6 +10,7 @@ pub(crate) mod database;
 pub(crate) mod ddl;
 pub(crate) mod dual_write;
 pub(crate) mod epoch;
+pub(crate) mod give_way;
 pub(crate) mod guard;
 pub(crate) mod identity;
 pub(crate) mod load;

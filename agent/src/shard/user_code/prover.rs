@@ -10,6 +10,7 @@ use tokio_postgres::SimpleQueryMessage;
 use super::{ProvedTables, lock_sql};
 use crate::error::{StepError, WithIntent};
 use crate::shard::database::Shard;
+use crate::shard::give_way;
 
 /// SQL that identifies a start of a server: no two starts have the same time.
 pub(crate) const SERVER: &str = "pg_catalog.pg_postmaster_start_time()::pg_catalog.text";
@@ -69,7 +70,8 @@ impl CodeProver {
         self.prove_after(client, "", tables).await
     }
 
-    /// Begins a transaction of `client` and proves the tables in it.
+    /// Begins a transaction of `client` and proves the tables in it. It gives way to sessions of the application that
+    /// lock the same tables.
     ///
     /// # Errors
     /// As [`CodeProver::prove`].
@@ -78,7 +80,14 @@ impl CodeProver {
         client: &Connected,
         tables: &[MovingTable],
     ) -> Result<(), StepError> {
-        self.prove_after(client, "begin; ", tables).await
+        if tables.len() < 2 {
+            return self.prove_after(client, "begin; ", tables).await;
+        }
+        let what = format!("shard {}: locking the tables' definitions", self.shard);
+        let locked = give_way::begin_locked(client, &lock_sql(tables)).await;
+        locked.at(&what)?;
+        self.check_same_server(client, "").await?;
+        self.prove_locked(tables).await
     }
 
     /// As [`CodeProver::prove`], in one round trip with the statements `before`.

@@ -1,11 +1,11 @@
 //! One of the sessions of the copy on the source. Its transaction imports the snapshot, and reads one chunk after
 //! another for a limited time.
 //!
-//! The transaction keeps its lock on each table that it has read, so no command can rewrite the table until it ends. It
+//! The transaction keeps its lock on the table that it reads, so no command can rewrite the table until it ends. It
 //! therefore checks the file node of a table only once. Because of the time limit, DDL of other sessions waits only
-//! shortly.
+//! shortly. The transaction locks one table only: if it kept the lock on a table while it waited for the next one, a
+//! statement of the application could be cancelled because of a deadlock.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,10 +35,10 @@ pub(super) struct CopyReader {
 /// The open transaction, and what was checked in it. In an online move the transaction has an imported snapshot.
 struct OpenTransaction {
     began_at: Instant,
-    /// Tables that were checked for untrusted code. Their definitions cannot change until the transaction ends.
-    proved_tables: BTreeSet<usize>,
-    /// Tables whose file node was checked to be the one that was divided into chunks.
-    checked_filenodes: BTreeSet<usize>,
+    /// The table that was checked for untrusted code. Its definition cannot change until the transaction ends.
+    proved_table: Option<usize>,
+    /// Whether the file node of the table was checked to be the one that was divided into chunks.
+    is_filenode_checked: bool,
 }
 
 impl CopyReader {
@@ -60,7 +60,7 @@ impl CopyReader {
         context: &StepContext,
         chunk: &CopyChunk,
     ) -> Result<bool, StepError> {
-        let begun = self.begin_transaction(context).await?;
+        let begun = self.begin_transaction(context, chunk.table).await?;
         if begun {
             self.prove_code_once(context, chunk.table).await?;
         }
@@ -76,20 +76,25 @@ impl CopyReader {
         let Some(open) = self.transaction.as_mut() else {
             return Ok(());
         };
-        if open.proved_tables.contains(&table) {
+        if open.proved_table == Some(table) {
             return Ok(());
         }
         let tables = &context.dispatch.tables[table..=table];
         self.prover.prove(&self.session, tables).await?;
-        open.proved_tables.insert(table);
+        open.proved_table = Some(table);
         Ok(())
     }
 
-    /// Ends an old transaction, and begins a new one if none is open. Returns `false` if the snapshot can no longer be
-    /// imported.
-    async fn begin_transaction(&mut self, context: &StepContext) -> Result<bool, StepError> {
+    /// Ends an old transaction, and one that has locked another table. Begins a new one if none is open. Returns `false`
+    /// if the snapshot can no longer be imported.
+    async fn begin_transaction(
+        &mut self,
+        context: &StepContext,
+        table: usize,
+    ) -> Result<bool, StepError> {
         if let Some(open) = &self.transaction {
-            if open.began_at.elapsed() < MAX_TRANSACTION_AGE {
+            let may_read = open.proved_table.is_none_or(|proved| proved == table);
+            if may_read && open.began_at.elapsed() < MAX_TRANSACTION_AGE {
                 return Ok(true);
             }
             self.end().await?;
@@ -110,8 +115,8 @@ impl CopyReader {
         }
         self.transaction = Some(OpenTransaction {
             began_at,
-            proved_tables: BTreeSet::new(),
-            checked_filenodes: BTreeSet::new(),
+            proved_table: None,
+            is_filenode_checked: false,
         });
         Ok(true)
     }
@@ -150,7 +155,7 @@ impl CopyReader {
         // ranges too.
         let needs_no_check =
             matches!(chunk.extent, CopyExtent::Keys(_)) && !context.follows_definitions();
-        if needs_no_check || open.checked_filenodes.contains(&chunk.table) {
+        if needs_no_check || open.is_filenode_checked {
             return Ok(());
         }
         let (shard, table) = (self.session.name(), &context.dispatch.tables[chunk.table]);
@@ -171,7 +176,7 @@ impl CopyReader {
                 table.table
             )));
         }
-        open.checked_filenodes.insert(chunk.table);
+        open.is_filenode_checked = true;
         Ok(())
     }
 
