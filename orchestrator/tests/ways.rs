@@ -4,6 +4,7 @@ use crate::fixture::{Agent, Server, failure, flip, seal, stream_of, until};
 use plans::failure::{Failure, RetryClass};
 use plans::id::{MapVersion, MigrationId};
 use plans::names::Direction;
+use plans::table::{MovingTable, TableKey, TableName};
 use plans::wire::{
     Action, CutoverAnswer, CutoverQuery, Dispatch, LongWriter, MigrationStatus, Outcome,
 };
@@ -318,6 +319,42 @@ async fn a_change_of_both_sides_becomes_the_plans_and_one_of_one_side_is_looked_
     agent.done(&agent.take("verify").await).await;
     agent.done(&agent.take("open_reverse").await).await;
     server.in_state(&id, "waiting").await;
+}
+
+/// The agent has adopted a partition, and an approval was given before: the copy and what follows it run again.
+#[tokio::test]
+async fn a_new_table_of_the_move_is_copied_and_needs_no_second_approval() {
+    let server = Server::start().await;
+    let agent = server.agent("x", "x1");
+    let id = server.apply(&agent, "cutover: automatic").await;
+    let cutover = agent.run_to("cutover").await;
+    let new = MovingTable::bare(TableName::parse("item_2027"), TableKey::Reference);
+    let mut tables = vec![new.clone()];
+    tables.extend(cutover.tables.clone());
+    let reshaped = Outcome::Reshaped {
+        tables,
+        fingerprint: "new".to_owned(),
+        changes: vec!["public.item: new partition public.item_2027".to_owned()],
+        followed: Vec::new(),
+    };
+    assert_eq!(agent.report(&cutover, reshaped).await, 200);
+    let copy = agent.take("copy").await;
+    assert_eq!(copy.schema_fingerprint, "new");
+    assert!(copy.epoch > cutover.epoch, "streams begin anew");
+    assert_eq!(copy.tables.len(), cutover.tables.len() + 1);
+    assert_eq!(
+        copy.tables.last(),
+        Some(&new),
+        "the others keep their places"
+    );
+    assert!(copy.outputs.keys().all(|step| step.as_str() != "verify"));
+    agent.done(&copy).await;
+    for step in ["catch_up", "build_indexes", "verify", "open_reverse"] {
+        agent.done(&agent.take(step).await).await;
+    }
+    let again = agent.take("cutover").await;
+    assert_eq!(again.tables, copy.tables);
+    assert_eq!(server.view(&id).await["state"], "running");
 }
 
 /// Whoever waits for a shard to take writes is told so, by page, command line and alert alike.

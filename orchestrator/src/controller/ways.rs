@@ -110,7 +110,8 @@ pub(super) struct PresentDefinitions<'a> {
 
 /// Continues the move with the tables as both shards have them now.
 ///
-/// Before the flip the comparison is repeated if columns have changed.
+/// Before the flip the comparison is repeated if columns have changed. If a table is new, a partition that the agent has
+/// adopted, the migration continues from the copy.
 pub(super) fn reshape(
     draft: &mut MigrationDraft,
     step: &Step,
@@ -137,6 +138,11 @@ pub(super) fn reshape(
             new.clone_into(table);
         }
     }
+    let known = m.plan.moving.tables.clone();
+    let is_new = |table: &&MovingTable| known.iter().all(|old| old.table != table.table);
+    let adopted: Vec<MovingTable> = tables.iter().filter(is_new).cloned().collect();
+    // Each table keeps its place, because names of guards contain it.
+    m.plan.moving.tables.extend(adopted.iter().cloned());
     fingerprint.clone_into(&mut m.plan.schema_fingerprint);
     // The agent reports all changes each time, because an earlier report can have been lost.
     for change in followed {
@@ -145,8 +151,35 @@ pub(super) fn reshape(
         }
     }
     m.needs_new_epoch = true;
-    if columns {
+    if !adopted.is_empty() {
+        copy_again(draft, step)?;
+    } else if columns {
         compare_again(draft)?;
+    }
+    Ok(())
+}
+
+/// Before the flip: makes the copy, which copies only tables that it has not copied yet, and the steps from there up to
+/// `step` pending again.
+fn copy_again(draft: &mut MigrationDraft, step: &Step) -> Result<(), ControlError> {
+    let snapshot = draft.snapshot();
+    let is_before_flip = matches!(
+        snapshot.migration.ownership,
+        Ownership::Ready | Ownership::Fencing
+    );
+    let Some(copy) = snapshot.step_of(StepKind::Copy).filter(|_| is_before_flip) else {
+        return Ok(());
+    };
+    let span = copy.ordinal..=step.ordinal;
+    let steps = snapshot.steps.iter();
+    let again: Vec<StepId> = steps
+        .filter(|row| span.contains(&row.ordinal) && row.state == StepState::Done)
+        .map(|row| row.id.clone())
+        .collect();
+    for id in again {
+        draft
+            .apply_to_step(&id, StepEvent::Rewound, json!({ "to": StepKind::Copy }))?
+            .attempt = 0;
     }
     Ok(())
 }
