@@ -46,6 +46,7 @@ mod long_writers;
 mod looked_at;
 mod lookups;
 mod names;
+mod new_partitions;
 mod older_tables;
 mod park;
 mod partitions;

@@ -241,21 +241,48 @@ impl StepContext {
         let shard = session.name();
         let (dispatch, token) = (&self.dispatch, self.token());
         sidecar_schema::enrol(session, &token, role, dispatch.map.as_str()).await?;
+        let sql = self.record_tables_sql(&dispatch.tables);
+        epoch::execute(session, &token, &sql)
+            .await
+            .at(format_args!("shard {shard}: recording the move"))
+    }
+
+    /// Records that the move has these tables, in the session's transaction.
+    pub(crate) async fn record_tables(
+        &self,
+        session: &Connected,
+        tables: &[MovingTable],
+    ) -> Result<(), StepError> {
+        let shard = session.name();
+        session
+            .batch_execute(&self.record_tables_sql(tables))
+            .await
+            .at(format_args!("shard {shard}: recording the move"))
+    }
+
+    fn record_tables_sql(&self, tables: &[MovingTable]) -> String {
+        let dispatch = &self.dispatch;
         let about = About {
             incarnation: dispatch.incarnation.clone(),
             source: dispatch.source.name.clone(),
             target: dispatch.target.name.clone(),
             keys: dispatch.keys.clone(),
-            tables: dispatch.tables.clone(),
+            tables: tables.to_vec(),
         };
-        let sql = format!(
+        format!(
             "update shardwright.move set about = {} where migration = {}",
             quote_literal(&serde_json::json!(about).to_string()),
             quote_literal(dispatch.migration.as_str())
-        );
-        epoch::execute(session, &token, &sql)
-            .await
-            .at(format_args!("shard {shard}: recording the move"))
+        )
+    }
+
+    /// Returns the table with its row filter, as a publication of the moving keys lists it.
+    pub(crate) fn published(&self, table: &MovingTable) -> String {
+        let name = table.table.sql();
+        match table.has_key() {
+            true => format!("only {name} where {}", self.predicate(table, "")),
+            false => format!("only {name}"),
+        }
     }
 
     /// Returns whether a step has completed.

@@ -3,6 +3,7 @@
 pub(crate) mod context;
 pub(crate) mod load_monitor;
 pub(crate) mod lock_yield;
+pub(crate) mod partition_monitor;
 pub(crate) mod servers;
 pub(crate) mod session;
 pub(crate) mod wait_monitor;

@@ -10,6 +10,7 @@ pub(crate) mod follow;
 pub(crate) mod foreign_keys;
 mod kind;
 mod order;
+pub(crate) mod partition_entries;
 mod reader;
 
 use cluster::Binaries;

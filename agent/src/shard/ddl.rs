@@ -4,7 +4,8 @@
 //! both: NULL, or the constant that is the default. Then it does not matter which shard was changed first. A captured
 //! row that is older than the column takes the default on the other shard, as it did on its own.
 //!
-//! The move never accepts a new partition: rows that were written to it meanwhile were neither copied nor captured.
+//! This comparison never accepts a partition that the plan lacks: rows that were written to it meanwhile were neither
+//! copied nor captured. The agent adopts new partitions before it compares (ADR 62).
 
 use std::collections::BTreeMap;
 

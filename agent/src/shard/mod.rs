@@ -18,6 +18,7 @@ pub(crate) mod long_writers;
 pub(crate) mod marker;
 pub(crate) mod marker_after_wait;
 pub(crate) mod monitor_session;
+pub(crate) mod partitions;
 pub(crate) mod publication;
 pub(crate) mod register;
 pub(crate) mod released_keys;

@@ -12,6 +12,7 @@ use plans::failure::StepCode;
 use plans::names::Direction;
 use plans::sql::{quote_ident, quote_literal};
 use tokio::time::Instant;
+use tokio_postgres::error::SqlState;
 
 use super::epoch::{self, EpochToken};
 use crate::error::{StepError, WithIntent};
@@ -26,6 +27,10 @@ const STATE: &str = "select pg_catalog.md5(row(p.oid, p.xmin, p.puballtables,
 
 /// How long `drop` waits for transactions that may have read the publications of a table.
 const WRITERS_LIMIT: Duration = Duration::from_secs(2);
+
+/// How often [`add_table`] requests its lock, and the pause in which writers that queue after the request proceed.
+const LOCK_TRIES: u32 = 50;
+const LOCK_PAUSE: Duration = Duration::from_millis(200);
 
 /// The query for the tables of publication `$1`.
 const TABLES: &str = "
@@ -56,6 +61,96 @@ pub(crate) async fn create(
     epoch::execute(client, token, &sql)
         .await
         .at(format_args!("shard {shard}: creating publication {name}"))
+}
+
+/// A table that is to be added to a publication.
+pub(crate) struct AddedTable<'a> {
+    /// The name in SQL.
+    pub(crate) name: &'a str,
+    /// The table with its row filter, as a publication lists it.
+    pub(crate) published: String,
+    /// Statements that are executed in the same transaction, with the same lock.
+    pub(crate) statements: String,
+}
+
+/// Adds a table to the existing publication of a direction, unless the publication has it, and records its new state.
+///
+/// The transaction holds a lock that excludes every writer of the table. So each transaction that has written to the
+/// table before is visible when this function returns, and each later write is in the stream: a snapshot that is taken
+/// afterwards sees the former, and the stream sends the latter (I2). Without the lock, a transaction that wrote before
+/// and commits later could be in neither.
+///
+/// # Errors
+/// `publication.changed` if the publication is not as the agent left it; the server's error if writers hold the
+/// table for too long.
+pub(crate) async fn add_table(
+    client: &Connected,
+    token: &EpochToken,
+    direction: Direction,
+    added: &AddedTable<'_>,
+) -> Result<(), StepError> {
+    let shard = client.name();
+    let what = format!("shard {shard}: adding {} to the publication", added.name);
+    let lock = format!(
+        "set local lock_timeout = '200ms'; lock table only {} in share row exclusive mode",
+        added.name
+    );
+    for attempt in 1.. {
+        epoch::begin(client, token).await?;
+        match client.batch_execute(&lock).await {
+            Ok(()) => break,
+            Err(error) => {
+                epoch::rollback(client).await;
+                let is_locked = error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE);
+                if !is_locked || attempt == LOCK_TRIES {
+                    return Err(error).at(&what);
+                }
+                tokio::time::sleep(LOCK_PAUSE).await;
+            }
+        }
+    }
+    // The new state is recorded only if the old one is intact; otherwise it would hide an earlier change.
+    let changed = async {
+        check(client, token, direction).await?;
+        let name = token.migration.publication(direction);
+        let listed = client.query(TABLES, &[&name]).await.at(&what)?;
+        let listed: Vec<String> = listed.iter().map(|row| row.get(0)).collect();
+        let is_listed = is_same_table(client, added.name, &listed).await.at(&what)?;
+        let mut sql = added.statements.clone();
+        if !is_listed {
+            sql.push_str(&format!(
+                "; alter publication {} add table {}; \
+                 update shardwright.move set published = ({STATE}{}) where migration = {}",
+                quote_ident(&name),
+                added.published,
+                quote_literal(&name),
+                quote_literal(&token.migration.0),
+            ));
+        }
+        client.batch_execute(&sql).await.at(&what)
+    };
+    let changed: Result<(), StepError> = changed.await;
+    if let Err(error) = changed {
+        epoch::rollback(client).await;
+        return Err(error);
+    }
+    epoch::commit(client, &what).await
+}
+
+/// Returns whether one of the names in `listed` is that of the table `name`.
+async fn is_same_table(
+    client: &Connected,
+    name: &str,
+    listed: &[String],
+) -> Result<bool, tokio_postgres::Error> {
+    let row = client
+        .query_one(
+            "select exists (select from pg_catalog.unnest($2::text[]) listed (name)
+                            where pg_catalog.to_regclass(listed.name) = pg_catalog.to_regclass($1))",
+            &[&name, &listed],
+        )
+        .await?;
+    Ok(row.get(0))
 }
 
 /// Drops a publication if it exists. With `token` the statements prove the epoch.

@@ -114,6 +114,13 @@ create table if not exists shardwright.resync_keys (
     primary key (migration, relation, id)
 );
 comment on table shardwright.resync_keys is 'rows that the agent has to copy again, by primary key, without their values';
+create table if not exists shardwright.adopted (
+    migration text not null,
+    relation text not null,
+    snapshot int not null,
+    primary key (migration, relation)
+);
+comment on table shardwright.adopted is 'partitions that the application created during the migration; they are copied with this snapshot or a later one';
 create table if not exists shardwright.followed (
     migration text primary key,
     definitions jsonb not null,
@@ -298,10 +305,11 @@ pub(crate) fn tables() -> impl Iterator<Item = &'static str> {
 }
 
 /// The tables with the records of a migration's copy.
-const COPY_TABLES: [&str; 13] = [
+const COPY_TABLES: [&str; 14] = [
     "created",
     "followed",
     "capture",
+    "adopted",
     "chunk",
     "snapshot",
     "resync",

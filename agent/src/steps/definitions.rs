@@ -4,8 +4,10 @@
 //! Order:
 //! 1. If the request demands it, create the event triggers that refuse DDL.
 //! 2. Before the verification, create dropped guards again.
-//! 3. Compare the definitions.
+//! 3. Adopt partitions that the application has created on the source.
+//! 4. Compare the definitions.
 
+mod adoption;
 mod follow;
 
 use connect::Connected;
@@ -15,6 +17,7 @@ use plans::request::Ddl;
 use plans::step::StepKind;
 use plans::step::create_target::TargetCreated;
 use plans::table::{MovingTable, TableName};
+use tokio_postgres::error::SqlState;
 
 use crate::controller::CleanupRecord;
 use crate::error::StepError;
@@ -24,10 +27,14 @@ use crate::shard::ddl::{self, DefinitionSide};
 use crate::shard::epoch;
 use crate::shard::guard::cascade;
 use crate::shard::guard::{self, ddl_guard};
+use crate::shard::partitions;
 
 pub(super) use follow::record_for_hold;
 pub(crate) use follow::wait_until_followed;
 pub(crate) use follow::{follow_after_failure, is_followed, watch};
+
+/// How often the definitions are compared again because partitions were created or removed meanwhile.
+const MAX_RACES: u32 = 5;
 
 /// One session on each shard, to compare the definitions of the tables.
 pub(super) struct DefinitionSessions<'a> {
@@ -57,6 +64,10 @@ pub(crate) async fn check(context: &StepContext, kind: StepKind) -> Result<(), S
         restore_guards(context, &sessions).await?;
     }
     if context.follows_definitions() {
+        // The agent follows changes of tables that the plan has. A new partition would be a difference.
+        adoption::adopt_partitions(context, &sessions)
+            .await
+            .map_err(follow::later)?;
         return follow::check(context, kind, &sessions).await;
     }
     compare_definitions(context, &sessions).await
@@ -127,11 +138,46 @@ fn compares_definitions(kind: StepKind) -> bool {
     }
 }
 
-/// Compares the definitions on both shards; see [`check`] for the errors.
+/// Adopts new partitions of the source, and compares the definitions on both shards; see [`check`] for the errors.
 pub(super) async fn compare_definitions(
     context: &StepContext,
     sessions: &DefinitionSessions<'_>,
 ) -> Result<(), StepError> {
+    let tops = partitions::topmost_tables(context.dispatch.tables.iter());
+    let mut found = partitions::read(sessions.source, &tops).await?;
+    for _ in 0..MAX_RACES {
+        let compared = adopt_and_compare(context, sessions).await;
+        let Err(error) = &compared else {
+            return compared;
+        };
+        // The application may have created or removed a partition between two of the queries.
+        let now = partitions::read(sessions.source, &tops).await?;
+        if !can_be_a_race(error) || now == found {
+            return compared;
+        }
+        found = now;
+    }
+    Err(StepError::not_yet(
+        StepCode::SchemaChanged,
+        format!(
+            "shard {}: the partitions of a moving table change all the time",
+            sessions.source.name()
+        ),
+    ))
+}
+
+/// Returns whether the error is one of those that a change of partitions causes while the agent reads them.
+fn can_be_a_race(error: &StepError) -> bool {
+    error.has_code(StepCode::SchemaDrift)
+        || error.has_code(StepCode::SchemaChanged)
+        || error.sqlstate() == Some(SqlState::UNDEFINED_TABLE.code())
+}
+
+async fn adopt_and_compare(
+    context: &StepContext,
+    sessions: &DefinitionSessions<'_>,
+) -> Result<(), StepError> {
+    adoption::adopt_partitions(context, sessions).await?;
     let tables = &context.keyed_tables();
     let (source, target) = (sessions.source, sessions.target);
     let source_fingerprint = catalog::fingerprint(source, tables).await?;

@@ -136,14 +136,7 @@ pub(super) async fn create_publication(
 ) -> Result<(), StepError> {
     let tables: Vec<String> = context
         .captured_tables(direction)
-        .map(|table| {
-            let name = table.table.sql();
-            if table.has_key() {
-                format!("only {name} where {}", context.predicate(table, ""))
-            } else {
-                format!("only {name}")
-            }
-        })
+        .map(|table| context.published(table))
         .collect();
     let token = context.token_for_cleanup();
     publication::create(session, &token, direction, &tables).await

@@ -19,6 +19,7 @@ use super::report_until_received;
 use crate::controller::Controller;
 use crate::error::StepError;
 use crate::migration::context::StepContext;
+use crate::migration::partition_monitor;
 use crate::migration::servers;
 use crate::migration::session::MigrationSession;
 use crate::migration::wait_monitor;
@@ -297,7 +298,13 @@ async fn run_step(context: &StepContext, kind: StepKind) -> Result<serde_json::V
     tokio::select! {
         biased;
         () = context.cancel.cancelled() => Err(StepError::Interrupted),
-        failure = context.wait_for_stream_failure() => Err(failure),
+        failure = context.wait_for_stream_failure() => {
+            // The publication may have a partition that an agent published and could not report.
+            if failure.has_code(StepCode::CaptureTable) {
+                steps::definitions::check(context, kind).await?;
+            }
+            Err(failure)
+        }
         output = steps::run(context, kind) => output,
         never = load_monitor::control_throttle(context), if is_throttled(kind) => match never {},
         never = wait_monitor::report_waits(context) => match never {},
@@ -305,8 +312,26 @@ async fn run_step(context: &StepContext, kind: StepKind) -> Result<serde_json::V
             context.report_message("the comparison ends, because a change of a table waits for it; it continues afterwards");
             Err(StepError::Interrupted)
         }
-        change = steps::definitions::watch(context, kind), if steps::definitions::is_followed(context, kind) => Err(change),
+        partition = partition_monitor::wait_for_new_partition(context), if ends_for_partitions(kind) => {
+            context.report_message(format!("the partition {partition} is new: the step begins again"));
+            // The step has ended here, so nothing else works on the tables while the check adopts the partition.
+            steps::definitions::check(context, kind).await?;
+            Err(StepError::Interrupted)
+        }
+        change = steps::definitions::watch(context, kind), if steps::definitions::is_followed(context, kind) => {
+            // A new partition is a difference that the agent does not follow. The check adopts it.
+            if change.has_code(StepCode::SchemaDrift) {
+                steps::definitions::check(context, kind).await?;
+            }
+            Err(change)
+        }
     }
+}
+
+/// Returns whether the step ends when the application has created a partition, so that the migration adopts it. Other
+/// steps are short, wait for such a partition themselves, or check the definitions at their end.
+fn ends_for_partitions(kind: StepKind) -> bool {
+    matches!(kind, StepKind::Copy | StepKind::CatchUp | StepKind::Verify)
 }
 
 /// Returns whether the step reads or writes many rows and can wait.

@@ -51,6 +51,7 @@ pub(super) use snapshots::empty_partly_copied_units;
 #[cfg(test)]
 pub(crate) use snapshots::empty_unfinished_units;
 pub(crate) use snapshots::hold_newest_snapshot;
+pub(super) use snapshots::record_adoption;
 pub(crate) use snapshots::record_slot_snapshot;
 use units::CopyChunk;
 
@@ -193,7 +194,10 @@ async fn copy_with_one_snapshot(
     {
         return snapshots::count_remaining(context, target).await;
     }
-    let remaining = units::remaining_chunks(context, target).await?;
+    let mut remaining = units::remaining_chunks(context, target).await?;
+    if let Some(current) = &current {
+        remaining.retain(|chunk| chunk.first_snapshot <= current.number);
+    }
     if remaining.is_empty() {
         return Ok(0);
     }
@@ -373,6 +377,7 @@ mod tests {
             filenode: 1,
             extent: CopyExtent::Blocks(BlockRange { from: 0, to: None }),
             begun: 0,
+            first_snapshot: 0,
         };
         ChunkQueue {
             chunks: [(3, 1), (4, 1), (5, 2), (7, 3), (8, 2)].map(chunk).into(),

@@ -13,10 +13,12 @@ use std::time::Duration;
 use connect::Connected;
 use plans::failure::StepCode;
 use plans::id::{AttemptNo, MigrationId};
+use plans::table::MovingTable;
 use tokio::time::Instant;
 use tokio_postgres::error::SqlState;
 
-use super::{resync, units};
+use super::resync;
+use super::units::{self, CopyChunk};
 use crate::cleanup::delete_rows::ClosedProof;
 use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
@@ -39,7 +41,9 @@ const SNAPSHOT_RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Deletes what is known of an earlier slot. Its stream has ended, and this slot does not send the changes after that
 /// snapshot. So rows that were copied with an earlier slot have no snapshot, and the copy compares them with the source.
-const FORGET_EARLIER_SLOT: [&str; 5] = [
+const FORGET_EARLIER_SLOT: [&str; 6] = [
+    // The publication contains the adopted partitions from now on.
+    "delete from shardwright.adopted where migration = $1",
     "delete from shardwright.snapshot where migration = $1",
     "update shardwright.chunk set snapshot = null where migration = $1",
     "delete from shardwright.resync where migration = $1 and not done",
@@ -111,6 +115,9 @@ pub(crate) async fn record_slot_snapshot(
 /// Returns the snapshot to continue with: the newest one if it can still be imported and is not too old, otherwise a
 /// new one.
 ///
+/// A chunk of an adopted partition needs a snapshot that was taken after the partition had been published: see
+/// [`record_adoption`].
+///
 /// Returns `None` for an offline move, whose rows do not change, and if no chunk is left. Deletes the copied rows of
 /// units that had begun with a lost snapshot; these units begin again. In a shared scan, a snapshot that all
 /// participants can use replaces the slot's snapshot before any row is copied.
@@ -126,10 +133,15 @@ pub(super) async fn current_snapshot(
     let limit = Duration::from_secs(context.dispatch.options.snapshot_age_s.into());
     let has_unfinished_units = has_unfinished_units(context, target).await?;
     let is_young = newest.age < limit;
+    let remaining = units::remaining_chunks(context, target).await?;
+    let is_for_newest = |chunk: &CopyChunk| chunk.first_snapshot <= newest.number;
+    let has_work_for_newest = remaining.iter().any(is_for_newest)
+        || !resync::tables_left(context, target).await?.is_empty();
     let replaces_slot_snapshot =
         shared_scan.is_some() && newest.number == 0 && !has_unfinished_units;
     if (is_young || has_unfinished_units)
         && !replaces_slot_snapshot
+        && has_work_for_newest
         && ensure_held(context, &newest.text).await?
     {
         return Ok(Some(CurrentSnapshot {
@@ -144,7 +156,9 @@ pub(super) async fn current_snapshot(
     empty_unfinished_units(context, target).await?;
     resync::restart(context, target).await?;
     let number = newest.number + 1;
-    let text = take_snapshot(context, target, &newest, shared_scan).await?;
+    // Another participant may have taken its snapshot before this move published the partition.
+    let may_use_offer = remaining.iter().all(is_for_newest);
+    let text = take_snapshot(context, target, &newest, shared_scan, may_use_offer).await?;
     Ok(Some(CurrentSnapshot {
         number,
         text,
@@ -168,6 +182,31 @@ pub(super) async fn has_unfinished_units(
 ) -> Result<bool, StepError> {
     Ok(!units::begun_units(context, target).await?.is_empty()
         || resync::has_begun(context, target).await?)
+}
+
+/// Records that these tables are partitions which the application created during the migration, and that only a later
+/// snapshot than all recorded ones may copy them. The caller has published them: a snapshot that is older than the
+/// publication of a table misses rows that the stream does not send (I2).
+pub(crate) async fn record_adoption(
+    context: &StepContext,
+    target: &Connected,
+    tables: &[MovingTable],
+) -> Result<(), StepError> {
+    let shard = target.name();
+    let what = format!("shard {shard}: recording adopted partitions");
+    let relations: Vec<String> = tables.iter().map(|table| table.table.to_string()).collect();
+    epoch::begin(target, &context.token()).await?;
+    target
+        .execute(
+            "insert into shardwright.adopted (migration, relation, snapshot)
+             select $1, relation, (select coalesce(max(s.number), 0) + 1 from shardwright.snapshot s where s.migration = $1)
+             from pg_catalog.unnest($2::text[]) relation
+             on conflict (migration, relation) do update set snapshot = excluded.snapshot",
+            &[&context.dispatch.migration.0, &relations],
+        )
+        .await
+        .at(&what)?;
+    epoch::commit(target, &what).await
 }
 
 /// After a take-over: starts holders for the newest snapshot of a running copy, if it can still be imported.
@@ -260,12 +299,13 @@ async fn import_and_read(
 
 /// Takes a new snapshot that dominates the slot's snapshot, commits a barrier, records the snapshot and starts its
 /// holders. Returns its text. In a shared scan it uses the snapshot that another participant has taken, if this
-/// dominates the slot's snapshot.
+/// dominates the slot's snapshot and `may_use_offer` is true.
 async fn take_snapshot(
     context: &StepContext,
     target: &Connected,
     newest: &RecordedSnapshot,
     shared_scan: Option<&Arc<SharedScan>>,
+    may_use_offer: bool,
 ) -> Result<String, StepError> {
     let shard = target.name();
     let source = context.source()?;
@@ -275,7 +315,7 @@ async fn take_snapshot(
     let offer = match shared_scan {
         Some(scan) => {
             let mut shared = scan.shared_snapshot.lock().await;
-            let known = shared.as_ref();
+            let known = shared.as_ref().filter(|_| may_use_offer);
             match known.filter(|offer| offer.is_usable_for(&first, &newest.text)) {
                 Some(offer) => offer.clone(),
                 None => shared

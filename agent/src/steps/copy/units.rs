@@ -37,6 +37,8 @@ pub(super) struct CopyChunk {
     pub(super) extent: CopyExtent,
     /// How often an agent has begun to write the chunk.
     pub(super) begun: i32,
+    /// The first snapshot with which the chunk may be copied: above 0 for a partition that the migration adopted.
+    pub(super) first_snapshot: i32,
 }
 
 /// Returns the number of recorded chunks.
@@ -72,52 +74,93 @@ pub(super) async fn begun_units(
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }
 
-/// Divides every table into units and chunks, the largest table first, and records them, unless this has been done. All
-/// participants of a shared scan use the same sizes of tables, so their chunks are the same.
+/// Divides every table into units and chunks, the largest table first, and records them, unless this has been done for a
+/// table. Partitions that the migration adopted get numbers after those of the other tables. All participants of a
+/// shared scan use the same sizes of tables, so their chunks are the same.
+///
+/// It locks one table at a time, so that it never waits for a lock while it holds another.
 pub(super) async fn plan_chunks(
     context: &StepContext,
     target: &Connected,
     arrived: Option<&ArrivedParticipant>,
 ) -> Result<(), StepError> {
-    if count_chunks(context, target).await? > 0 {
+    let planned = read_planned_tables(context, target).await?;
+    let tables = context.dispatch.tables.iter().enumerate();
+    let undivided: Vec<(usize, &MovingTable)> = tables
+        .filter(|(_, table)| !planned.tables.contains(&table.table.to_string()))
+        .collect();
+    if undivided.is_empty() {
         return Ok(());
     }
     let source = context.source()?;
     let session = source.session("copy").await?;
     let prover = context.session.code_prover(&source).await?;
-    prover.begin(&session, &context.dispatch.tables).await?;
     let mut sized = Vec::new();
-    for (at, table) in context.dispatch.tables.iter().enumerate() {
+    for (at, table) in undivided {
+        prover.begin(&session, std::slice::from_ref(table)).await?;
         let measured = table_size(&session, table).await?;
+        epoch::rollback(&session).await;
         let name = table.table.to_string();
         let agreed = arrived.map(|arrived| arrived.scan().agree_on_size(&name, measured));
         sized.push((at, table, agreed.unwrap_or(measured)));
     }
     sized.sort_by_key(|(_, _, (_, blocks))| std::cmp::Reverse(*blocks));
     let mut chunks = Vec::new();
-    let mut unit = 0_i32;
+    let mut unit = planned.next_unit;
     for (at, table, (filenode, blocks)) in sized {
         let by_key = table.copy_by == CopyBy::KeyRanges && context.is_online();
         let extents = if by_key {
-            key_ranges(context, &session, table, blocks).await?
+            prover.begin(&session, std::slice::from_ref(table)).await?;
+            let ranges = key_ranges(context, &session, table, blocks).await?;
+            epoch::rollback(&session).await;
+            ranges
         } else {
             let ranges = block_ranges(blocks, context.dispatch.options.copy_streams);
             ranges.into_iter().map(CopyExtent::Blocks).collect()
         };
         for extent in extents {
             chunks.push(CopyChunk {
-                ordinal: i32::try_from(chunks.len()).unwrap_or(i32::MAX),
+                ordinal: planned.next_ordinal + i32::try_from(chunks.len()).unwrap_or(i32::MAX),
                 unit,
                 table: at,
                 filenode,
                 extent,
                 begun: 0,
+                first_snapshot: 0,
             });
             unit += i32::from(by_key);
         }
         unit += i32::from(!by_key);
     }
     record_chunks(context, target, &chunks).await
+}
+
+/// The tables that are divided into chunks, and the numbers that follow those of their chunks and units.
+struct PlannedTables {
+    tables: BTreeSet<String>,
+    next_ordinal: i32,
+    next_unit: i32,
+}
+
+async fn read_planned_tables(
+    context: &StepContext,
+    target: &Connected,
+) -> Result<PlannedTables, StepError> {
+    let shard = target.name();
+    let row = target
+        .query_one(
+            "select coalesce(pg_catalog.array_agg(distinct relation), '{}'), coalesce(max(ordinal) + 1, 0),
+                    coalesce(max(unit) + 1, 0)
+             from shardwright.chunk where migration = $1",
+            &[&context.dispatch.migration.0],
+        )
+        .await
+        .at(format_args!("shard {shard}: reading which tables are divided"))?;
+    Ok(PlannedTables {
+        tables: row.get::<_, Vec<String>>(0).into_iter().collect(),
+        next_ordinal: row.get(1),
+        next_unit: row.get(2),
+    })
 }
 
 /// Records the chunks on the target.
@@ -257,8 +300,10 @@ pub(super) async fn remaining_chunks(
     let shard = session.name();
     let rows = session
         .query(
-            "select ordinal, relation, filenode, from_block, to_block, begun, unit, by_key, low, high
-             from shardwright.chunk where migration = $1 and not done order by ordinal",
+            "select ordinal, relation, filenode, from_block, to_block, begun, unit, by_key, low, high,
+                    coalesce(a.snapshot, 0)
+             from shardwright.chunk c left join shardwright.adopted a using (migration, relation)
+             where migration = $1 and not done order by ordinal",
             &[&context.dispatch.migration.0],
         )
         .await
@@ -290,6 +335,7 @@ pub(super) async fn remaining_chunks(
                 filenode: row.get(2),
                 extent,
                 begun: row.get(5),
+                first_snapshot: row.get(10),
             })
         })
         .collect())

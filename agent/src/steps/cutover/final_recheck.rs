@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use connect::Connected;
 use plans::failure::StepCode;
+use plans::table::MovingTable;
 use tokio::time::Instant;
 
 use super::CutoverParties;
@@ -12,7 +13,7 @@ use super::gate::{self, GateFacts};
 use crate::error::StepError;
 use crate::migration::context::StepContext;
 use crate::postgres::{catalog, standbys, versions};
-use crate::shard::guard;
+use crate::shard::{guard, partitions};
 
 /// Checks that guards, tables, server and publication are as they were at the gate. Returns the versions (`xmin`) of
 /// the catalog rows. It reads the versions first, so that they are not newer than what it has checked.
@@ -42,7 +43,36 @@ pub(super) async fn recheck_all(
             format!("shard {shard}: a guard or a table has changed during the cutover"),
         ));
     }
+    refuse_new_reference_partitions(context, old_owner).await?;
     Ok(versions)
+}
+
+/// Refuses partitions of reference tables that the application created since the gate. No fingerprint contains them, and
+/// their rows are not on a new target.
+async fn refuse_new_reference_partitions(
+    context: &StepContext,
+    old_owner: &Connected,
+) -> Result<(), StepError> {
+    let tables = context.dispatch.tables.iter();
+    let references: Vec<MovingTable> = tables
+        .filter(|table| table.is_reference())
+        .cloned()
+        .collect();
+    match partitions::unknown_leaves(old_owner, &references)
+        .await?
+        .first()
+    {
+        None => Ok(()),
+        Some(found) => Err(StepError::not_yet(
+            StepCode::SchemaChanged,
+            format!(
+                "shard {}: partition {} of {} was created during the cutover",
+                old_owner.name(),
+                found.table,
+                found.top
+            ),
+        )),
+    }
 }
 
 /// C8: the last check on the old owner before the flip: no definition has changed since the gate (R10).
@@ -64,6 +94,7 @@ pub(super) async fn final_recheck(
         gate::check_identity(context, old_owner, parties.direction),
         gate::check_publication(context, old_owner, parties),
     )?;
+    refuse_new_reference_partitions(context, old_owner).await?;
     if versions != known_versions {
         recheck_all(context, parties, old_owner, facts).await?;
     }

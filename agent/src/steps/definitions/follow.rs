@@ -71,6 +71,17 @@ pub(super) async fn check(
     }
 }
 
+/// Returns a difference as an error after which the step is tried again: the agent may still make the change on the
+/// other shard.
+pub(super) fn later(error: StepError) -> StepError {
+    match error.failure() {
+        Some(failure) if failure.has_code(StepCode::SchemaDrift) => {
+            StepError::not_yet(StepCode::SchemaChanged, failure.message.clone())
+        }
+        Some(_) | None => error,
+    }
+}
+
 /// Waits until the other shard has every change of a definition that the owner has. Does nothing if the agent does not
 /// follow changes.
 ///

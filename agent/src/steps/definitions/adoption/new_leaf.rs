@@ -1,0 +1,79 @@
+//! Describes a new leaf partition as a table of the move.
+
+use std::collections::BTreeMap;
+
+use connect::Connected;
+use plans::failure::StepCode;
+use plans::table::{CopyBy, Format, MovingTable, TableKey};
+
+use crate::error::StepError;
+use crate::migration::context::StepContext;
+use crate::postgres::catalog;
+use crate::shard::partitions::TablePartition;
+
+/// Returns the new leaf as a table of the move. It has the shard key of the other leaves of its topmost table.
+pub(super) async fn moving_partition(
+    context: &StepContext,
+    source: &Connected,
+    found: &TablePartition,
+) -> Result<MovingTable, StepError> {
+    let mut planned = context.dispatch.tables.iter();
+    let (Some(other_leaf), Some(facts)) = (
+        planned.find(|table| table.top() == &found.top),
+        catalog::tables(source).await?.remove(&found.table),
+    ) else {
+        return Err(StepError::not_yet(
+            StepCode::SchemaChanged,
+            format!(
+                "partition {} was removed while the agent adopted it",
+                found.table
+            ),
+        ));
+    };
+    let key = other_leaf.key.clone();
+    let identity = facts.identity(&key);
+    let is_full = facts.replica_identity == 'f';
+    let is_identified = match &key {
+        TableKey::Columns(columns) => {
+            !identity.is_empty() && columns.iter().all(|column| identity.contains(&column.name))
+        }
+        TableKey::Reference | TableKey::Through(_) => !identity.is_empty(),
+    };
+    if facts.kind != 'r' || facts.unlogged || !(is_full || is_identified) {
+        return Err(StepError::refused(
+            StepCode::SchemaDrift,
+            format!(
+                "{}: the new partition {} cannot move: it must be an ordinary table that is logged and has a primary key with the shard key, or REPLICA IDENTITY FULL",
+                found.top, found.table
+            ),
+            "change or remove the partition, then `resume`; or `abort` the migration",
+        ));
+    }
+    let columns = catalog::columns(source, &found.table).await?;
+    let columns: Vec<plans::table::Column> =
+        columns.into_iter().map(|found| found.column).collect();
+    let has_known_types = columns.iter().all(|column| {
+        let mut known = other_leaf.columns.iter();
+        known.any(|known| known.name == column.name && known.data_type == column.data_type)
+    });
+    Ok(MovingTable {
+        renamed_columns: BTreeMap::new(),
+        table: found.table.clone(),
+        partition_of: Some(found.top.clone()),
+        lookup_columns: facts.lookup_columns(&key),
+        identity,
+        key,
+        columns,
+        rows: facts.rows,
+        bytes: facts.bytes,
+        row_order: facts.order,
+        copy_by: CopyBy::Blocks,
+        copy_why: "the partition was created during the migration".to_owned(),
+        format: if has_known_types {
+            other_leaf.format
+        } else {
+            Format::Text
+        },
+        format_why: other_leaf.format_why.clone(),
+    })
+}
