@@ -28,6 +28,8 @@ mod least_privilege;
 mod merges;
 #[path = "operations/names.rs"]
 mod names;
+#[path = "operations/new_partitions.rs"]
+mod new_partitions;
 #[path = "operations/partitions.rs"]
 mod partitions;
 #[path = "operations/real_schema.rs"]

@@ -46,6 +46,15 @@ impl Drop for Fleet {
 impl Fleet {
     /// Starts everything and registers the shards; their databases are empty.
     pub(crate) async fn start(test: &'static str, shards: &[&'static str]) -> Self {
+        Self::armed(test, shards, "").await
+    }
+
+    /// The same with an agent whose fail points are armed.
+    pub(crate) async fn armed(
+        test: &'static str,
+        shards: &[&'static str],
+        fail_points: &str,
+    ) -> Self {
         let versions = servers();
         let mut majors = vec![versions.source, versions.target];
         majors.dedup();
@@ -54,7 +63,7 @@ impl Fleet {
             launched.push(launch(test, major).await);
         }
         let dsn = |server: &Cluster, shard: &str| server.dsn(shard, "postgres");
-        let fleet = Self::unregistered(test, shards, launched).await;
+        let fleet = Self::with_fail_points(test, shards, launched, fail_points).await;
         fleet.register(&dsn).await;
         fleet
     }
@@ -64,6 +73,15 @@ impl Fleet {
         test: &'static str,
         shards: &[&'static str],
         launched: Vec<Cluster>,
+    ) -> Self {
+        Self::with_fail_points(test, shards, launched, "").await
+    }
+
+    async fn with_fail_points(
+        test: &'static str,
+        shards: &[&'static str],
+        launched: Vec<Cluster>,
+        fail_points: &str,
     ) -> Self {
         for shard in shards {
             let session = open(home(&launched, shards, shard), "postgres").await;
@@ -82,6 +100,7 @@ impl Fleet {
         serve.args(["serve", "--open", "--listen", &address, "--store", &store]);
         let mut agent = Command::new(program().with_file_name("shardwright-agent"));
         agent.args(["--name", "x", "--controller", &url]);
+        agent.env(fail_point::VARIABLE, fail_points);
         agent.arg("--secrets-dir").arg(std::env::temp_dir());
         if std::env::var_os("SHARDWRIGHT_PG_BIN").is_none() {
             agent.env("SHARDWRIGHT_PG_BIN", launched[0].binaries().dir());
