@@ -6,6 +6,7 @@
 //! `shardwright`, guards, the agent's event triggers, publications and subscriptions are never copied.
 
 pub(crate) mod compare;
+pub(crate) mod existing_parts;
 pub(crate) mod follow;
 pub(crate) mod foreign_keys;
 mod kind;

@@ -33,6 +33,7 @@ use crate::migration::context::StepContext;
 use crate::postgres::catalog;
 use crate::postgres::pg_dump::{DumpedSchema, RestoreSection, SchemaEntry, restore_all};
 use crate::schema;
+use crate::schema::existing_parts;
 use crate::schema::follow::{self, FollowRequest};
 use crate::shard::guard::cascade;
 use crate::shard::register::Register;
@@ -359,9 +360,11 @@ pub(super) async fn store_later_statements_again(context: &StepContext) -> Resul
     }
     let version = schema::read_major_version(&session).await?;
     let mut schema = schema::read(&source, version).await?;
+    // The agent has created adopted partitions with their indexes.
+    let existing = existing_parts::labels(&session).await?;
     schema
         .entries
-        .retain(|entry| entry.section == RestoreSection::Post);
+        .retain(|entry| entry.section == RestoreSection::Post && !existing.contains(&entry.label));
     epoch::begin(&session, &context.token()).await?;
     session
         .execute(

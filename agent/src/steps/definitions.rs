@@ -64,10 +64,6 @@ pub(crate) async fn check(context: &StepContext, kind: StepKind) -> Result<(), S
         restore_guards(context, &sessions).await?;
     }
     if context.follows_definitions() {
-        // The agent follows changes of tables that the plan has. A new partition would be a difference.
-        adoption::adopt_partitions(context, &sessions)
-            .await
-            .map_err(follow::later)?;
         return follow::check(context, kind, &sessions).await;
     }
     compare_definitions(context, &sessions).await

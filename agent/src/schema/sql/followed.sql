@@ -1,12 +1,12 @@
-with given as (
-  select pg_catalog.to_regclass(name)::oid as oid from pg_catalog.unnest($1::text[]) name),
-t as (
-  select oid from given where oid is not null
+with recursive t as (
+  select pg_catalog.to_regclass(name)::oid as oid from pg_catalog.unnest($1::text[]) name
+  where pg_catalog.to_regclass(name) is not null
   union
-  select p.relid::oid
-  from (select distinct pg_catalog.pg_partition_root(oid) as oid from given where oid is not null) top
-  cross join lateral pg_catalog.pg_partition_tree(top.oid) p
-  where not p.isleaf)
+  -- pg_partition_tree would lock the partitions.
+  select i.inhparent
+  from t
+  join pg_catalog.pg_class c on c.oid = t.oid and c.relispartition
+  join pg_catalog.pg_inherits i on i.inhrelid = c.oid)
 select pg_catalog.jsonb_build_object(
   'table', pg_catalog.jsonb_build_object('schema', n.nspname::text, 'name', c.relname::text),
   'owner', pg_catalog.pg_get_userbyid(c.relowner)::text,

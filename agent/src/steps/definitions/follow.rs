@@ -46,7 +46,7 @@ pub(crate) fn is_followed(context: &StepContext, kind: StepKind) -> bool {
     context.follows_definitions() && compares_definitions(kind)
 }
 
-/// Follows changes before a step, and compares the definitions then.
+/// Follows changes before a step, and then adopts new partitions and compares the definitions.
 ///
 /// # Errors
 /// [`StepError::Reshaped`] if the plan must have the new definitions; `schema.drift`.
@@ -55,31 +55,19 @@ pub(super) async fn check(
     kind: StepKind,
     sessions: &DefinitionSessions<'_>,
 ) -> Result<(), StepError> {
-    match follow_changes(context, kind, sessions).await? {
-        FollowEnd::DueLater if matches!(kind, StepKind::Cutover | StepKind::Rollback) => {
-            Err(StepError::not_yet(
+    if follow_changes(context, kind, sessions).await? == FollowEnd::DueLater {
+        if matches!(kind, StepKind::Cutover | StepKind::Rollback) {
+            return Err(StepError::not_yet(
                 StepCode::SchemaChanged,
                 "the other shard does not have every change of a definition yet",
-            ))
+            ));
         }
-        FollowEnd::DueLater => Ok(()),
-        FollowEnd::Unchanged | FollowEnd::Changed => {
-            compare_definitions(context, sessions).await?;
-            let columns_only = awaits_indexes(context, sessions.target).await?;
-            follow::begin(&FollowParts::of(context, kind, sessions, columns_only).request()).await
-        }
+        // A later check adopts new partitions, whose definitions must be equal on both shards.
+        return Ok(());
     }
-}
-
-/// Returns a difference as an error after which the step is tried again: the agent may still make the change on the
-/// other shard.
-pub(super) fn later(error: StepError) -> StepError {
-    match error.failure() {
-        Some(failure) if failure.has_code(StepCode::SchemaDrift) => {
-            StepError::not_yet(StepCode::SchemaChanged, failure.message.clone())
-        }
-        Some(_) | None => error,
-    }
+    compare_definitions(context, sessions).await?;
+    let columns_only = awaits_indexes(context, sessions.target).await?;
+    follow::begin(&FollowParts::of(context, kind, sessions, columns_only).request()).await
 }
 
 /// Waits until the other shard has every change of a definition that the owner has. Does nothing if the agent does not
@@ -316,7 +304,7 @@ async fn follow_changes(
     let Some(followed) = follow::follow(&request).await? else {
         return Ok(FollowEnd::Unchanged);
     };
-    report_new_plan(context, &request, &followed).await?;
+    report_new_plan(context, direction_of(kind), &request, &followed).await?;
     Ok(
         match (
             followed.due_later,
@@ -358,13 +346,18 @@ async fn leave_old_snapshot(
 /// [`StepError::Reshaped`] if the plan has others.
 async fn report_new_plan(
     context: &StepContext,
+    direction: Direction,
     request: &FollowRequest<'_>,
     followed: &FollowedDefinitions,
 ) -> Result<(), StepError> {
     let planned = &context.dispatch.tables;
     let upstream = request.upstream;
     let found = catalog::tables(upstream).await?;
-    let mut refused = ddl::new_partitions(planned, &found);
+    // Until the flip the agent adopts new partitions after it has followed other changes.
+    let mut refused = match direction {
+        Direction::Forward => Vec::new(),
+        Direction::Reverse => ddl::new_partitions(planned, &found),
+    };
     let mut tables = Vec::with_capacity(planned.len());
     for table in planned {
         let mut present = table.clone();

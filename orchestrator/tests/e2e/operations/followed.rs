@@ -3,6 +3,7 @@
 
 use crate::fleet::Fleet;
 use crate::writers::{Rows, Writers};
+use connect::Connected;
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
@@ -11,6 +12,8 @@ const LIMIT: Duration = Duration::from_secs(90);
 
 /// The number of columns `added_N`. Writers use them.
 static COLUMNS: AtomicI64 = AtomicI64::new(0);
+/// The newest partition. Writers use it.
+static PARTITION: AtomicI64 = AtomicI64::new(0);
 
 const SCHEMA: &str = "
     create type public.mood as enum ('calm', 'wild');
@@ -20,6 +23,10 @@ const SCHEMA: &str = "
         primary key (tenant_id, id));
     create table public.visit (tenant_id bigint, id int, at timestamptz, primary key (tenant_id, id));
     create table public.event (tenant_id bigint, id int, v text, primary key (tenant_id, id));
+    create table public.reading (tenant_id bigint, at int, id bigint, v text default 'read', primary key (tenant_id, at, id))
+        partition by range (at);
+    create table public.reading_0 partition of public.reading for values from (0) to (1);
+    create index reading_v on public.reading (v);
     create index sale_note on public.sale (note);";
 
 const SEED: &str = "
@@ -33,7 +40,8 @@ const SPLIT: &str = "operation: split\nmap: shop\nsource: a\ninto:\n- {shard: a,
     options: {ddl: follow, hold: until_finish, throttle: {rate_bytes_s: 500000}}\n";
 
 /// The changes that come while the rows are copied, in order.
-const DURING_COPY: [&str; 14] = [
+const DURING_COPY: [&str; 15] = [
+    "alter table public.reading add column unit text default 'm'",
     // Few of its rows move, so it is copied by ranges of the key, after the larger table.
     "alter table public.event alter column id type bigint",
     "alter table public.sale alter column pieces drop default",
@@ -52,7 +60,9 @@ const DURING_COPY: [&str; 14] = [
 ];
 
 /// The changes that come when the rows are copied.
-const AFTER_COPY: [&str; 10] = [
+const AFTER_COPY: [&str; 12] = [
+    "create index concurrently sale_late on public.sale (added_3)",
+    "create index concurrently sale_later on public.sale (added_5)",
     "alter table public.sale add column added_6 text",
     "alter table public.sale alter column amount type bigint",
     "create index concurrently visit_at on public.visit (at)",
@@ -86,6 +96,7 @@ fn turn(tenant: i64, turn: u64, rows: &mut Rows) -> String {
     let newest = COLUMNS.load(Ordering::SeqCst);
     // The other shard gets the columns of the hold when the agent makes them there.
     let newest = if tenant < 100 { newest.min(8) } else { newest };
+    let partition = PARTITION.load(Ordering::SeqCst);
     match (turn % 3, oldest) {
         (1, Some(id)) => {
             rows.insert(id, format!("changed {turn} {newest}"));
@@ -108,7 +119,8 @@ fn turn(tenant: i64, turn: u64, rows: &mut Rows) -> String {
                 newest => (format!(", added_{newest}"), ", 'new'"),
             };
             format!(
-                "insert into public.sale (tenant_id, id, name, amount{column}) values ({tenant}, {next}, 'new {turn}', {newest} + 1{value})"
+                "insert into public.sale (tenant_id, id, name, amount{column}) values ({tenant}, {next}, 'new {turn}', {newest} + 1{value});
+                 insert into public.reading (tenant_id, at, id) values ({tenant}, {partition}, {next})"
             )
         }
     }
@@ -126,6 +138,8 @@ async fn digest(fleet: &Fleet, shard: &str) -> i64 {
     let read = "select coalesce(sum(hashtextextended(pg_catalog.to_jsonb(s)::text, 0) >> 20), 0)::bigint
                      + (select coalesce(sum(hashtextextended(pg_catalog.to_jsonb(v)::text, 0) >> 20), 0)::bigint
                         from public.visit v where v.tenant_id >= 100)
+                     + (select coalesce(sum(hashtextextended(pg_catalog.to_jsonb(r)::text, 0) >> 20), 0)::bigint
+                        from public.reading r where r.tenant_id >= 100)
                      + (select coalesce(sum(hashtextextended(pg_catalog.to_jsonb(e)::text, 0) >> 20), 0)::bigint
                         from public.event e where e.tenant_id >= 100)
                 from public.sale s where s.tenant_id >= 100";
@@ -139,13 +153,13 @@ async fn definitions(fleet: &Fleet, shard: &str) -> Vec<String> {
         select concat_ws(' ', attrelid::regclass, row_number() over (partition by attrelid order by attnum), attname, format_type(atttypid, atttypmod),
                  attnotnull, attgenerated, pg_get_expr(adbin, adrelid), col_description(attrelid, attnum))
         from pg_attribute left join pg_attrdef on adrelid = attrelid and adnum = attnum
-        where attrelid in ('public.sale'::regclass, 'public.visit'::regclass, 'public.event'::regclass) and attnum > 0 and not attisdropped
+        where attrelid in ('public.sale'::regclass, 'public.visit'::regclass, 'public.event'::regclass, 'public.reading'::regclass) and attnum > 0 and not attisdropped
         union all
         select pg_get_indexdef(indexrelid) || indisvalid from pg_index
-        where indrelid in ('public.sale'::regclass, 'public.visit'::regclass, 'public.event'::regclass)
+        where indrelid in ('public.sale'::regclass, 'public.visit'::regclass, 'public.event'::regclass, 'public.reading'::regclass)
         union all
         select conname || pg_get_constraintdef(oid) from pg_constraint
-        where conrelid in ('public.sale'::regclass, 'public.visit'::regclass, 'public.event'::regclass)
+        where conrelid in ('public.sale'::regclass, 'public.visit'::regclass, 'public.event'::regclass, 'public.reading'::regclass)
         union all
         select enumlabel || enumsortorder from pg_enum
         order by 1";
@@ -208,16 +222,48 @@ async fn change(fleet: &Fleet, shard: &str, changes: &[&str]) {
     }
 }
 
+/// Creates a partition per second, in one statement or by ATTACH PARTITION.
+async fn create_partitions(session: Connected, count: i64) {
+    let mut pace = tokio::time::interval(Duration::from_secs(1));
+    for number in 1..=count {
+        pace.tick().await;
+        let bounds = format!("for values from ({number}) to ({})", number + 1);
+        let name = format!("public.reading_{number}");
+        let create = match number % 2 {
+            0 => format!("create table {name} partition of public.reading {bounds}"),
+            _ => format!(
+                "create table {name} (like public.reading including defaults);
+                 alter table public.reading attach partition {name} {bounds}"
+            ),
+        };
+        session.batch_execute(&create).await.unwrap();
+        PARTITION.store(number, Ordering::SeqCst);
+    }
+}
+
 #[tokio::test]
 async fn changes_of_tables_are_followed_without_an_operator() {
-    let fleet = Fleet::start("followed", &["a", "b"]).await;
+    follow("followed", 12).await;
+}
+
+/// One partition per second for a minute.
+#[tokio::test]
+#[ignore = "make operations"]
+async fn changes_of_tables_and_a_minute_of_partitions_are_followed() {
+    follow("followedlong", 60).await;
+}
+
+async fn follow(name: &'static str, partitions: i64) {
+    COLUMNS.store(0, Ordering::SeqCst);
+    PARTITION.store(0, Ordering::SeqCst);
+    let fleet = Fleet::start(name, &["a", "b"]).await;
     fleet.sql("a", SCHEMA).await;
     fleet.sql("a", SEED).await;
     fleet
         .map(json!({
             "name": "shop", "strategy": "range", "key": ["bigint"],
             "mappings": [{"keys": {"range": [{}]}, "shard": "a"}],
-            "settings": {"tables": {"sale": "tenant_id", "visit": "tenant_id", "event": "tenant_id"}},
+            "settings": {"tables": {"sale": "tenant_id", "visit": "tenant_id", "event": "tenant_id", "reading": "tenant_id"}},
         }))
         .await;
     let writers = Writers::start(&fleet, ["a", "b"], &[10, 160], turn).await;
@@ -231,9 +277,12 @@ async fn changes_of_tables_are_followed_without_an_operator() {
     let plan = fleet.request("").replace("request.yaml", "plan.json");
     let id = fleet.ok(&["apply", &plan]).await.trim().to_owned();
     until_step(&fleet, &id, "copy", "running").await;
+    let created = create_partitions(fleet.session("a").await, partitions);
+    let created = tokio::spawn(created);
     change(&fleet, "a", &DURING_COPY).await;
     until_step(&fleet, &id, "copy", "done").await;
     change(&fleet, "a", &AFTER_COPY).await;
+    created.await.unwrap();
     fleet.wait(&id, "waiting").await;
     change(&fleet, "a", &WHILE_WAITING).await;
     writers.more(40).await;
