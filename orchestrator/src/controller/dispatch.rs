@@ -17,15 +17,15 @@ use crate::access::SecretDigest;
 use crate::store::{AgentProcess, LeaseHolder, Migration, ShardRecord, Snapshot};
 use plans::fleet::ShardRef;
 use plans::id::{ShardName, StepId};
-use plans::request::Seed;
+use plans::request::{Ddl, Seed};
 use plans::state::cutover::Ownership;
 use plans::state::step::{StepEvent, StepState};
 use plans::step::StepKind;
 use plans::step::create_target::TargetCreated;
 use plans::step::open_capture::CaptureOpened;
 use plans::wire::{
-    Claim, Dispatch, FIRST_PROTOCOL_WITH_CASCADES, FIRST_PROTOCOL_WITH_SECRETS,
-    FIRST_PROTOCOL_WITH_SEEDING, ProtocolRange, WireSecret, Work,
+    Claim, Dispatch, FIRST_PROTOCOL_WITH_CASCADES, FIRST_PROTOCOL_WITH_FOLLOWING,
+    FIRST_PROTOCOL_WITH_SECRETS, FIRST_PROTOCOL_WITH_SEEDING, ProtocolRange, WireSecret, Work,
 };
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -284,6 +284,10 @@ fn offer_for(
     }
     let is_seeded = snapshot.migration.plan.options.seed == Seed::Standby;
     if newest < FIRST_PROTOCOL_WITH_SEEDING && is_seeded {
+        return None;
+    }
+    let follows = snapshot.migration.plan.options.ddl == Ddl::Follow;
+    if newest < FIRST_PROTOCOL_WITH_FOLLOWING && follows {
         return None;
     }
     let owner = snapshot.live_owner(now);

@@ -7,8 +7,8 @@ use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::post;
 use plans::wire::{
-    FIRST_PROTOCOL_WITH_CASCADES, FIRST_PROTOCOL_WITH_SEEDING, NEWEST_PROTOCOL, OLDEST_PROTOCOL,
-    Outcome,
+    FIRST_PROTOCOL_WITH_CASCADES, FIRST_PROTOCOL_WITH_FOLLOWING, FIRST_PROTOCOL_WITH_SEEDING,
+    NEWEST_PROTOCOL, OLDEST_PROTOCOL, Outcome,
 };
 use reqwest::Response;
 use serde_json::{Value, json};
@@ -87,6 +87,22 @@ async fn a_seeded_migration_is_given_to_agents_that_know_it() {
     let dispatch: Value = given.json().await.unwrap();
     assert_eq!(dispatch["options"]["seed"], "standby");
     assert!(dispatch["surplus_keys"].is_object(), "{dispatch}");
+}
+
+/// It would halt at the first change that another agent has made on the target.
+#[tokio::test]
+async fn a_migration_that_follows_changes_is_given_to_agents_that_know_it() {
+    let server = Server::start().await;
+    let agent = server.agent("x", "x1");
+    server.apply(&agent, "ddl: follow").await;
+    let mut claim = json!({"protocol": FIRST_PROTOCOL_WITH_FOLLOWING - 1, "agent": "y", "instance": "y1", "holding": []});
+    let given = server.post("/api/v1/agents/claim", &claim).await;
+    assert_eq!(given.status(), 204);
+    claim["protocol"] = json!(FIRST_PROTOCOL_WITH_FOLLOWING);
+    let given = server.post("/api/v1/agents/claim", &claim).await;
+    assert_eq!(given.status(), 200);
+    let dispatch: Value = given.json().await.unwrap();
+    assert_eq!(dispatch["options"]["ddl"], "follow");
 }
 
 #[tokio::test]

@@ -15,6 +15,9 @@ pub const FIRST_PROTOCOL_WITH_CASCADES: u32 = 4;
 /// The first version whose agents know the steps of a move that is seeded from a standby (ADR 59).
 pub const FIRST_PROTOCOL_WITH_SEEDING: u32 = 5;
 
+/// The first version whose agents follow changes of definitions (ADR 64).
+pub const FIRST_PROTOCOL_WITH_FOLLOWING: u32 = 5;
+
 /// The newest version of the messages that this program supports.
 pub const NEWEST_PROTOCOL: u32 = 5;
 

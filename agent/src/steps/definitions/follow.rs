@@ -29,6 +29,8 @@ const WATCH_INTERVAL: Duration = Duration::from_secs(1);
 const SETTLE_PAUSE: Duration = Duration::from_millis(100);
 /// The pause while the holders of an old snapshot end.
 const HOLDERS_PAUSE: Duration = Duration::from_millis(20);
+/// How often the agent checks that they have ended.
+const MAX_HOLDER_PROBES: u32 = 250;
 
 /// What following did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -327,17 +329,25 @@ async fn leave_old_snapshot(
     if tables.is_empty() {
         return Ok(false);
     }
-    copy::end_holders(context).await?;
     let id = context.dispatch.migration.as_str();
-    while !snapshot::importable_names(request.upstream, id)
-        .await?
-        .is_empty()
-    {
+    for _ in 0..MAX_HOLDER_PROBES {
         copy::end_holders(context).await?;
+        if snapshot::importable_names(request.upstream, id)
+            .await?
+            .is_empty()
+        {
+            rewritten::adopt(request, &tables).await?;
+            return Ok(true);
+        }
         tokio::time::sleep(HOLDERS_PAUSE).await;
     }
-    rewritten::adopt(request, &tables).await?;
-    Ok(true)
+    Err(StepError::not_yet(
+        StepCode::SchemaChanged,
+        format!(
+            "shard {}: sessions still hold a snapshot that does not see the rows of a rewritten table",
+            request.upstream.name()
+        ),
+    ))
 }
 
 /// Reports the owner's definitions to the controller if the plan has others.
