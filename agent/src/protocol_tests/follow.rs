@@ -22,15 +22,15 @@ const FORWARD: Direction = Direction::Forward;
 const STEP: StepKind = StepKind::CatchUp;
 
 /// A bench whose definitions are recorded, with a step that follows changes.
-struct Followed {
+pub(super) struct Followed {
     bench: Bench,
     context: StepContext,
-    app: Connected,
-    other: Connected,
+    pub(super) app: Connected,
+    pub(super) other: Connected,
 }
 
 impl Followed {
-    async fn new(name: &str, ddl: &str) -> Self {
+    pub(super) async fn new(name: &str, ddl: &str) -> Self {
         let mut bench = Bench::new(name, ddl).await;
         let mut tables = bench.tables.to_vec();
         for table in &mut tables {
@@ -69,18 +69,41 @@ impl Followed {
         }
     }
 
-    /// Applies what was captured, and waits until both shards have the same definitions.
-    async fn settle(&self) {
+    /// Follows the changes and gives the plan the definitions that the agent reports, until it reports none. Then applies
+    /// what was captured, and waits until the agent has made every change.
+    pub(super) async fn try_follow(&mut self) -> Result<(), StepError> {
+        while let Err(error) = definitions::check(&self.context, STEP).await {
+            let StepError::Reshaped {
+                tables,
+                fingerprint,
+                ..
+            } = error
+            else {
+                return Err(error);
+            };
+            self.bench.tables = Arc::new(tables.clone());
+            let dispatch = Arc::make_mut(&mut self.context.dispatch);
+            (dispatch.tables, dispatch.schema_fingerprint) = (tables, fingerprint);
+        }
+        self.apply().await
+    }
+
+    /// Applies what was captured, and waits until the agent has made every change.
+    async fn apply(&self) -> Result<(), StepError> {
         let mut spec = self.bench.spec(FORWARD).await;
         spec.follows_ddl = true;
         let stream = ApplyStream::start(spec, false, true);
-        self.bench.drain(&stream).await.expect("drained");
+        self.bench.drain(&stream).await?;
         *self.context.session.stream.lock().await = Some(stream);
-        definitions::wait_until_followed(&self.context, STEP)
-            .await
-            .expect("followed");
+        let followed = definitions::wait_until_followed(&self.context, STEP).await;
         let stream = self.context.session.stream.lock().await.take();
         stream.expect("it runs").stop().await;
+        followed
+    }
+
+    /// As [`Followed::apply`]. Both shards have the same definitions then.
+    async fn settle(&self) {
+        self.apply().await.expect("followed");
         assert_eq!(
             self.definitions(&self.app).await,
             self.definitions(&self.other).await

@@ -4,6 +4,7 @@
 //! The functions of the owner count how often another role has run them. They use a sequence, which a rollback does not
 //! reset.
 
+mod followed;
 mod paths;
 mod places;
 mod waiting;

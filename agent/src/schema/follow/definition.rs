@@ -18,7 +18,6 @@ const FOLLOWED: &str = include_str!("../sql/followed.sql");
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct TableDefinition {
     pub(super) table: TableName,
-    pub(super) owner: String,
     /// True for a leaf and for a partitioned table within another: its columns come from the root.
     pub(super) is_partition: bool,
     pub(super) is_partitioned: bool,
@@ -56,6 +55,8 @@ pub(super) struct ColumnDefinition {
     pub(super) identity: String,
     /// The collation if it is not that of the type.
     pub(super) collation: Option<String>,
+    /// Whether the default, the generated expression or a domain can call functions of users.
+    pub(super) runs_code: bool,
     pub(super) comment: Option<String>,
 }
 
@@ -77,7 +78,6 @@ pub(super) struct IndexDefinition {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct EnumDefinition {
     pub(super) name: String,
-    pub(super) owner: String,
     pub(super) labels: Vec<String>,
 }
 

@@ -8,7 +8,7 @@
 mod columns;
 mod objects;
 
-use plans::table::MovingTable;
+use plans::table::{MovingTable, TableName};
 
 use super::definition::{self, TableDefinition};
 
@@ -19,6 +19,8 @@ pub(super) enum Due {
     Now,
     /// When the stream has applied what was written before the change.
     Applied,
+    /// As `Applied`, under a lock that excludes neither readers nor writers.
+    Validated,
     /// As `Applied`, outside of a transaction, because it can take long.
     Concurrently,
 }
@@ -27,8 +29,8 @@ pub(super) enum Due {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FollowStatement {
     pub(super) due: Due,
-    /// The owner of the table or type, with whose privileges the statement runs.
-    pub(super) owner: String,
+    /// The table that it locks; `None` for a statement about a type.
+    pub(super) table: Option<TableName>,
     pub(super) sql: String,
 }
 
@@ -54,10 +56,9 @@ struct TableDifference<'a> {
 }
 
 impl TableDifference<'_> {
-    /// Adds a statement that runs with the privileges of the table's owner.
     fn add(&mut self, due: Due, sql: String) {
-        let owner = self.downstream.owner.clone();
-        self.statements.push(FollowStatement { due, owner, sql });
+        let table = Some(self.downstream.table.clone());
+        self.statements.push(FollowStatement { due, table, sql });
     }
 
     /// Adds an ALTER TABLE statement.

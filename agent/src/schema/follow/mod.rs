@@ -15,23 +15,25 @@ mod record;
 pub(crate) mod relation;
 pub(crate) mod rewritten;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use connect::Connected;
 use plans::failure::StepCode;
-use plans::sql::quote_ident;
 use plans::table::{MovingTable, TableName};
 
 use crate::error::{StepError, WithIntent};
 use crate::postgres::lsn::Lsn;
 use crate::shard::epoch::{self, EpochToken};
+use crate::shard::give_way::{NO_WAIT_LIMIT, Pauses, WAIT_LIMIT};
+use crate::shard::user_code;
 use definition::TableDefinition;
 use difference::{ComparedDefinitions, Due, FollowStatement, difference};
 use record::FollowRecord;
 pub(crate) use record::RecordedChange;
 
 /// How long a statement waits for a lock on the other shard. Sessions of the application queue behind it meanwhile.
-const LOCK_TIMEOUT: &str = "set local lock_timeout = '2s'";
+/// The time is below `deadlock_timeout`, so that the agent is never the reason why PostgreSQL cancels one of them.
+const LOCK_TIMEOUT: &str = "set local lock_timeout = '300ms'";
 /// Statements can make others necessary: a definition names a column that was renamed.
 const MAX_PASSES: usize = 8;
 
@@ -111,27 +113,43 @@ pub(crate) async fn follow(
         definitions,
         changes: recorded.changes.clone(),
     };
-    let later = request
-        .execute_at_once(&recorded, &mut next, &mut followed)
+    request
+        .execute_all(recorded, &mut next, &mut followed)
         .await?;
-    let is_applied = request
-        .applied
-        .is_some_and(|applied| applied >= next.position);
-    for statement in later {
-        let may_execute =
-            is_applied && (statement.due != Due::Concurrently || request.builds_indexes);
-        if may_execute {
-            request.execute_later(&statement).await?;
-        } else {
-            followed.due_later += 1;
-        }
-        followed.statements.push(statement.sql);
-    }
     followed.changes = next.changes;
     Ok(Some(followed))
 }
 
 impl FollowRequest<'_> {
+    /// Executes what is due. A statement can make another one due: a constraint is validated after it was added.
+    async fn execute_all(
+        &self,
+        mut recorded: FollowRecord,
+        next: &mut FollowRecord,
+        followed: &mut FollowedDefinitions,
+    ) -> Result<(), StepError> {
+        let is_applied = self.applied.is_some_and(|applied| applied >= next.position);
+        for _ in 0..MAX_PASSES {
+            let later = self.execute_at_once(&recorded, next, followed).await?;
+            recorded = next.clone();
+            followed.due_later = 0;
+            let mut has_executed = false;
+            for statement in later {
+                if is_applied && (statement.due != Due::Concurrently || self.builds_indexes) {
+                    self.execute_later(&statement).await?;
+                    has_executed = true;
+                } else {
+                    followed.due_later += 1;
+                }
+                followed.statements.push(statement.sql);
+            }
+            if !has_executed {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// Executes the statements that are due at once, and records the definitions, in one transaction. Returns the
     /// statements that are due later.
     async fn execute_at_once(
@@ -140,63 +158,103 @@ impl FollowRequest<'_> {
         next: &mut FollowRecord,
         followed: &mut FollowedDefinitions,
     ) -> Result<Vec<FollowStatement>, StepError> {
-        let shard = self.downstream.name();
-        let downstream = definition::read(self.downstream, self.tables).await?;
-        let statements = self.difference(recorded, next, &downstream)?;
-        let is_due = |statement: &FollowStatement| statement.due == Due::Now;
-        if !statements.iter().any(is_due) && recorded.definitions == next.definitions {
-            return Ok(statements);
-        }
-        let what = format!("shard {shard}: following changes of definitions");
-        epoch::begin_with_statements(self.downstream, self.token, LOCK_TIMEOUT).await?;
-        let executed = self
-            .execute_passes(recorded, next, statements, followed)
-            .await;
-        let written = match executed {
-            Ok(later) => {
-                let due_later = later.iter().map(|statement| &statement.sql);
-                next.add_changes(followed.statements.iter().chain(due_later));
-                let sql = record::write_sql(&self.token.migration, next);
-                let written = self.downstream.batch_execute(&sql).await;
-                written.at(&what).map(|()| later)
+        let mut pauses = Pauses::default();
+        loop {
+            let downstream = definition::read(self.downstream, self.tables).await?;
+            let statements = self.difference(recorded, next, &downstream)?;
+            let is_due = |statement: &FollowStatement| statement.due == Due::Now;
+            if !statements.iter().any(is_due) && recorded.definitions == next.definitions {
+                return Ok(statements);
             }
-            Err(error) => Err(error),
-        };
-        match written {
-            Ok(later) => {
-                fail_point::hit("follow.executed").await?;
-                epoch::commit(self.downstream, &what).await?;
-                Ok(later)
-            }
-            Err(error) => {
-                epoch::rollback(self.downstream).await;
-                Err(error)
+            let executed = self.try_execute_at_once(recorded, next, statements).await;
+            let Err(error) = executed else {
+                let (executed, later) = executed?;
+                followed.statements.extend(executed);
+                return Ok(later);
+            };
+            epoch::rollback(self.downstream).await;
+            if !pauses.allow_retry(error.sqlstate()).await {
+                return Err(error);
             }
         }
     }
 
-    /// Executes the statements that are due at once, until none is. Returns those that are due later.
+    /// Returns the statements that it has executed, and those that are due later.
+    async fn try_execute_at_once(
+        &self,
+        recorded: &FollowRecord,
+        next: &mut FollowRecord,
+        statements: Vec<FollowStatement>,
+    ) -> Result<(Vec<String>, Vec<FollowStatement>), StepError> {
+        let what = format!(
+            "shard {}: following changes of definitions",
+            self.downstream.name()
+        );
+        let now = statements
+            .iter()
+            .filter(|statement| statement.due == Due::Now);
+        self.begin_locked(now, "access exclusive").await?;
+        let (executed, later) = self.execute_passes(recorded, next, statements).await?;
+        next.add_changes(
+            executed
+                .iter()
+                .chain(later.iter().map(|statement| &statement.sql)),
+        );
+        let sql = record::write_sql(&self.token.migration, next);
+        self.downstream.batch_execute(&sql).await.at(&what)?;
+        fail_point::hit("follow.executed").await?;
+        epoch::commit(self.downstream, &what).await?;
+        Ok((executed, later))
+    }
+
+    /// Begins a transaction under I7 that has locked the tables of the statements. It proves that neither these tables
+    /// nor their present constraints run untrusted code when the statements read or rewrite rows (ADR 49).
+    async fn begin_locked(
+        &self,
+        statements: impl Iterator<Item = &FollowStatement>,
+        mode: &str,
+    ) -> Result<(), StepError> {
+        let names: BTreeSet<&TableName> = statements.filter_map(|s| s.table.as_ref()).collect();
+        let what = format!("shard {}: locking tables", self.downstream.name());
+        epoch::begin_with_statements(self.downstream, self.token, LOCK_TIMEOUT).await?;
+        if names.is_empty() {
+            return Ok(());
+        }
+        // All locks in one statement: the agent gives way to sessions of the application.
+        let quoted: Vec<String> = names.iter().map(|name| name.sql()).collect();
+        let lock = format!(
+            "{WAIT_LIMIT}; lock table {} in {mode} mode; {NO_WAIT_LIMIT}",
+            quoted.join(", ")
+        );
+        self.downstream.batch_execute(&lock).await.at(&what)?;
+        let tables = self.tables.iter();
+        let locked =
+            tables.filter(|table| names.contains(&table.table) || names.contains(table.top()));
+        let locked: Vec<MovingTable> = locked.cloned().collect();
+        user_code::prove(self.downstream, &locked).await
+    }
+
+    /// Executes the statements that are due at once, until none is. Returns them, and those that are due later.
     async fn execute_passes(
         &self,
         recorded: &FollowRecord,
         next: &FollowRecord,
         mut statements: Vec<FollowStatement>,
-        followed: &mut FollowedDefinitions,
-    ) -> Result<Vec<FollowStatement>, StepError> {
+    ) -> Result<(Vec<String>, Vec<FollowStatement>), StepError> {
+        let mut executed = Vec::new();
         for _ in 0..MAX_PASSES {
             let (now, later): (Vec<_>, Vec<_>) = statements
                 .into_iter()
                 .partition(|statement| statement.due == Due::Now);
             if now.is_empty() {
-                return Ok(later);
+                return Ok((executed, later));
             }
             for statement in now {
-                let sql = with_role(&statement, "local ");
                 self.downstream
-                    .batch_execute(&sql)
+                    .batch_execute(&statement.sql)
                     .await
                     .at(self.intent(&statement.sql))?;
-                followed.statements.push(statement.sql);
+                executed.push(statement.sql);
             }
             let downstream = definition::read(self.downstream, self.tables).await?;
             statements = self.difference(recorded, next, &downstream)?;
@@ -207,25 +265,38 @@ impl FollowRequest<'_> {
 
     /// Executes a statement for which everything that was written before the change is applied.
     async fn execute_later(&self, statement: &FollowStatement) -> Result<(), StepError> {
-        let what = self.intent(&statement.sql);
         if statement.due != Due::Concurrently {
-            let sql = format!("{LOCK_TIMEOUT}; {}", with_role(statement, "local "));
-            return epoch::execute(self.downstream, self.token, &sql)
-                .await
-                .at(what);
+            let mut pauses = Pauses::default();
+            while let Err(error) = self.try_execute_later(statement).await {
+                epoch::rollback(self.downstream).await;
+                if !pauses.allow_retry(error.sqlstate()).await {
+                    return Err(error);
+                }
+            }
+            return Ok(());
         }
         // CREATE INDEX CONCURRENTLY is not possible in a transaction that proves the epoch. An index writes no row (I7).
+        // PostgreSQL builds it with the privileges of the table's owner.
         if !epoch::is_current(self.downstream, self.token).await? {
             return Err(StepError::superseded(self.downstream.name()));
         }
-        for part in [
-            format!("set role {}", quote_ident(&statement.owner)),
-            statement.sql.clone(),
-            "reset role".to_owned(),
-        ] {
-            self.downstream.batch_execute(&part).await.at(&what)?;
-        }
-        Ok(())
+        let built = self.downstream.batch_execute(&statement.sql).await;
+        built.at(self.intent(&statement.sql))
+    }
+
+    async fn try_execute_later(&self, statement: &FollowStatement) -> Result<(), StepError> {
+        let what = self.intent(&statement.sql);
+        let mode = match statement.due {
+            // It can take long, and excludes no reader and no writer.
+            Due::Validated => "share update exclusive",
+            Due::Now | Due::Applied | Due::Concurrently => "access exclusive",
+        };
+        self.begin_locked(std::iter::once(statement), mode).await?;
+        self.downstream
+            .batch_execute(&statement.sql)
+            .await
+            .at(&what)?;
+        epoch::commit(self.downstream, &what).await
     }
 
     fn difference(
@@ -262,15 +333,6 @@ impl FollowRequest<'_> {
             self.downstream.name()
         )
     }
-}
-
-/// Returns the statement with the privileges of the owner: expressions of the application then run with no others.
-fn with_role(statement: &FollowStatement, scope: &str) -> String {
-    format!(
-        "set {scope}role {}; {}; reset role",
-        quote_ident(&statement.owner),
-        statement.sql
-    )
 }
 
 fn renamed_columns(

@@ -16,6 +16,7 @@ use crate::error::{StepError, WithIntent};
 use crate::postgres::lsn::Lsn;
 
 /// A record of definitions.
+#[derive(Clone)]
 pub(super) struct FollowRecord {
     pub(super) definitions: Vec<TableDefinition>,
     /// Everything that was written before the last change has a lower position in the owner's log.

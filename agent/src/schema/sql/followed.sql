@@ -9,7 +9,6 @@ with recursive t as (
   join pg_catalog.pg_inherits i on i.inhrelid = c.oid)
 select pg_catalog.jsonb_build_object(
   'table', pg_catalog.jsonb_build_object('schema', n.nspname::text, 'name', c.relname::text),
-  'owner', pg_catalog.pg_get_userbyid(c.relowner)::text,
   'is_partition', c.relispartition,
   'is_partitioned', c.relkind = 'p',
   'filenode', coalesce(pg_catalog.pg_relation_filenode(c.oid)::bigint, 0),
@@ -27,6 +26,12 @@ select pg_catalog.jsonb_build_object(
       'collation', (select pg_catalog.quote_ident(cn.nspname::text) || '.' || pg_catalog.quote_ident(co.collname::text)
                     from pg_catalog.pg_collation co join pg_catalog.pg_namespace cn on cn.oid = co.collnamespace
                     where co.oid = a.attcollation and a.attcollation <> y.typcollation),
+      'runs_code', exists (
+         select from pg_catalog.pg_depend u
+         where u.classid = 'pg_catalog.pg_attrdef'::pg_catalog.regclass and u.objid = d.oid and u.refobjid >= 16384
+           and u.refclassid in ('pg_catalog.pg_proc'::pg_catalog.regclass, 'pg_catalog.pg_operator'::pg_catalog.regclass))
+         or exists (select from pg_catalog.pg_type e
+                    where e.oid in (y.oid, y.typelem) and e.typtype = 'd' and e.oid >= 16384),
       'comment', pg_catalog.col_description(a.attrelid, a.attnum)) order by a.attnum), '[]')
     from pg_catalog.pg_attribute a
     join pg_catalog.pg_type y on y.oid = a.atttypid
@@ -53,7 +58,6 @@ select pg_catalog.jsonb_build_object(
   'enums', (
     select coalesce(pg_catalog.jsonb_agg(distinct pg_catalog.jsonb_build_object(
       'name', pg_catalog.format_type(e.oid, null),
-      'owner', pg_catalog.pg_get_userbyid(e.typowner)::text,
       'labels', (select pg_catalog.jsonb_agg(l.enumlabel::text order by l.enumsortorder)
                  from pg_catalog.pg_enum l where l.enumtypid = e.oid))), '[]')
     from pg_catalog.pg_attribute a

@@ -168,6 +168,12 @@ fn add_column(table: &mut TableDifference<'_>, added: &ColumnDefinition) {
 /// Adds the statement that adds a column which the other shard does not have.
 fn add_new_column(table: &mut TableDifference<'_>, added: &ColumnDefinition) {
     let name = &added.name;
+    // The statement would evaluate them for each row, with the privileges of the agent (ADR 49).
+    if added.runs_code {
+        return table.refuse(format!(
+            "column {name} was added, and its default, expression or domain can call functions of users"
+        ));
+    }
     let Some(value) = value_of_older_rows(table, added) else {
         return table.refuse(format!(
             "column {name} was added with a default or an identity that is computed for each row; older rows would have other values on the other shard"

@@ -8,8 +8,10 @@ use crate::schema::follow::definition::{ConstraintDefinition, EnumDefinition, In
 
 /// What PostgreSQL adds to the definition of a constraint that it has not checked for the rows that exist.
 const NOT_VALID: &str = " NOT VALID";
-/// The `contype` of a primary key.
+/// Values of `contype`.
 const PRIMARY_KEY: &str = "p";
+const FOREIGN_KEY: &str = "f";
+const CHECK: &str = "c";
 
 /// Adds the statements for constraints that were added, dropped, renamed or validated.
 pub(super) fn compare_constraints(table: &mut TableDifference<'_>) {
@@ -25,7 +27,7 @@ pub(super) fn compare_constraints(table: &mut TableDifference<'_>) {
             Some(other) if other.definition == now.definition => {}
             Some(other) if other.definition == format!("{}{NOT_VALID}", now.definition) => {
                 let name = quote_ident(&now.name);
-                table.alter(Due::Applied, &format!("validate constraint {name}"));
+                table.alter(Due::Validated, &format!("validate constraint {name}"));
             }
             // The definition differs because of a column that the next statements rename or change.
             Some(other)
@@ -56,13 +58,7 @@ pub(super) fn compare_constraints(table: &mut TableDifference<'_>) {
                 None if now.kind == PRIMARY_KEY => {
                     table.refuse("its primary key changed".to_owned());
                 }
-                None => {
-                    let name = quote_ident(&now.name);
-                    table.alter(
-                        Due::Applied,
-                        &format!("add constraint {name} {}", now.definition),
-                    );
-                }
+                None => add_constraint(table, now),
             },
         }
     }
@@ -77,6 +73,23 @@ pub(super) fn compare_constraints(table: &mut TableDifference<'_>) {
             table.alter(Due::Now, &format!("drop constraint if exists {name}"));
         }
     }
+}
+
+/// Adds the statement that adds a constraint. It checks no rows that exist: the next pass validates the constraint, after
+/// the agent has proved that this runs no untrusted code.
+fn add_constraint(table: &mut TableDifference<'_>, now: &ConstraintDefinition) {
+    let name = quote_ident(&now.name);
+    let is_foreign_key = now.kind == FOREIGN_KEY;
+    let is_validated_later = (now.kind == CHECK || is_foreign_key)
+        && !now.definition.ends_with(NOT_VALID)
+        // PostgreSQL refuses it for a foreign key of a partitioned table.
+        && !(is_foreign_key && table.upstream.is_partitioned);
+    let suffix = if is_validated_later { NOT_VALID } else { "" };
+    let definition = &now.definition;
+    table.alter(
+        Due::Applied,
+        &format!("add constraint {name} {definition}{suffix}"),
+    );
 }
 
 /// Returns whether no statement for columns is due, so that definitions which name columns can be compared.
@@ -265,7 +278,7 @@ fn added_values(now: &EnumDefinition, other: &EnumDefinition) -> Vec<FollowState
         };
         statements.push(FollowStatement {
             due: Due::Now,
-            owner: other.owner.clone(),
+            table: None,
             sql: format!(
                 "alter type {} add value if not exists {}{position}",
                 now.name,
