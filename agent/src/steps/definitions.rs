@@ -92,6 +92,12 @@ fn direction_of(kind: StepKind) -> Direction {
     }
 }
 
+/// Returns whether the step ends when the application has created a partition, so that the migration adopts it. Other
+/// steps are short, wait for such a partition themselves, or check the definitions at their end.
+pub(crate) fn adopts_partitions_in(kind: StepKind) -> bool {
+    matches!(kind, StepKind::Copy | StepKind::CatchUp | StepKind::Verify)
+}
+
 /// Checks the definitions at the gate of an attempt. If the agent follows changes, the next attempt begins with this.
 ///
 /// # Errors

@@ -312,26 +312,20 @@ async fn run_step(context: &StepContext, kind: StepKind) -> Result<serde_json::V
             context.report_message("the comparison ends, because a change of a table waits for it; it continues afterwards");
             Err(StepError::Interrupted)
         }
-        partition = partition_monitor::wait_for_new_partition(context), if ends_for_partitions(kind) => {
+        partition = partition_monitor::wait_for_new_partition(context), if ends_for_partitions(context, kind) => {
             context.report_message(format!("the partition {partition} is new: the step begins again"));
             // The step has ended here, so nothing else works on the tables while the check adopts the partition.
             steps::definitions::check(context, kind).await?;
             Err(StepError::Interrupted)
         }
-        change = steps::definitions::watch(context, kind), if steps::definitions::is_followed(context, kind) => {
-            // A new partition is a difference that the agent does not follow. The check adopts it.
-            if change.has_code(StepCode::SchemaDrift) {
-                steps::definitions::check(context, kind).await?;
-            }
-            Err(change)
-        }
+        change = steps::definitions::watch(context, kind), if steps::definitions::is_followed(context, kind) => Err(change),
     }
 }
 
-/// Returns whether the step ends when the application has created a partition, so that the migration adopts it. Other
-/// steps are short, wait for such a partition themselves, or check the definitions at their end.
-fn ends_for_partitions(kind: StepKind) -> bool {
-    matches!(kind, StepKind::Copy | StepKind::CatchUp | StepKind::Verify)
+/// Returns whether the step ends when the application has created a partition. If the agent follows changes, it ends the
+/// step itself once the other definitions are equal.
+fn ends_for_partitions(context: &StepContext, kind: StepKind) -> bool {
+    steps::definitions::adopts_partitions_in(kind) && !context.follows_definitions()
 }
 
 /// Returns whether the step reads or writes many rows and can wait.

@@ -358,6 +358,7 @@ mod tests {
             "copy.snapshot_taken",
             "a small copy ends before the agent needs a later snapshot",
         ),
+        ("follow.executed", "no run changes definitions"),
         (
             "verify.repaired",
             "only after an operator's command, if copies differ",

@@ -12,7 +12,8 @@ use plans::table::MovingTable;
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::{
-    DefinitionSessions, compare_definitions, compares_definitions, direction_of, has_no_indexes_yet,
+    DefinitionSessions, adopts_partitions_in, compare_definitions, compares_definitions,
+    direction_of, has_no_indexes_yet,
 };
 use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
@@ -20,7 +21,7 @@ use crate::postgres::lsn::Lsn;
 use crate::postgres::{catalog, versions};
 use crate::schema::follow::{self, FollowRequest, FollowedDefinitions, RecordedChange, rewritten};
 use crate::shard::monitor_session::MonitorSession;
-use crate::shard::{ddl, snapshot};
+use crate::shard::{ddl, partitions, snapshot};
 use crate::steps::copy;
 
 /// The interval at which a step looks for changes of definitions on the owner.
@@ -162,7 +163,13 @@ pub(crate) async fn watch(context: &StepContext, kind: StepKind) -> StepError {
             continue;
         }
         match follow_now(context, kind).await {
-            Ok(FollowEnd::Unchanged) => known = found,
+            // Only now the definitions are equal, so that the check before the next run can adopt a partition.
+            Ok(FollowEnd::Unchanged) => {
+                match has_new_partition(context, kind, &mut monitor).await {
+                    true => return StepError::Interrupted,
+                    false => known = found,
+                }
+            }
             // The snapshot of the copy may have ended, because a table was rewritten. The copy takes another one.
             Ok(FollowEnd::Changed) if kind == StepKind::Copy => return StepError::Interrupted,
             Ok(FollowEnd::Changed | FollowEnd::DueLater) => {}
@@ -172,6 +179,20 @@ pub(crate) async fn watch(context: &StepContext, kind: StepKind) -> StepError {
             Err(error) => return error,
         }
     }
+}
+
+/// Returns whether the source has a partition that the move does not contain and can adopt.
+async fn has_new_partition(
+    context: &StepContext,
+    kind: StepKind,
+    monitor: &mut MonitorSession,
+) -> bool {
+    let tables = &context.dispatch.tables;
+    if !adopts_partitions_in(kind) || partitions::topmost_tables(tables.iter()).is_empty() {
+        return false;
+    }
+    let probed = monitor.probe(async |session| partitions::unknown_leaves(session, tables).await);
+    probed.await.is_some_and(|unknown| !unknown.is_empty())
 }
 
 fn is_transient(error: &StepError) -> bool {

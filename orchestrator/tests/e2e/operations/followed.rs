@@ -2,7 +2,7 @@
 //! no operator, both shards have equal definitions, and what every writer was told is there.
 
 use crate::fleet::Fleet;
-use crate::writers::{Rows, Writers};
+use crate::writers::{Rows, Writers, changing};
 use connect::Connected;
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -104,13 +104,15 @@ fn turn(tenant: i64, turn: u64, rows: &mut Rows) -> String {
                 0 => String::new(),
                 newest => format!(", added_{newest} = 'changed'"),
             };
-            format!(
+            changing(&format!(
                 "update public.sale set name = 'changed {turn}', amount = {newest} + 1{set} where tenant_id = {tenant} and id = {id}"
-            )
+            ))
         }
         (2, Some(id)) if rows.len() > 50 => {
             rows.remove(&id);
-            format!("delete from public.sale where tenant_id = {tenant} and id = {id}")
+            changing(&format!(
+                "delete from public.sale where tenant_id = {tenant} and id = {id}"
+            ))
         }
         _ => {
             rows.insert(next, format!("new {turn} {newest}"));

@@ -2,7 +2,7 @@
 //! adopts them by itself. What every writer was told is compared with what is there.
 
 use crate::fleet::Fleet;
-use crate::writers::{Rows, Writers};
+use crate::writers::{Rows, Writers, changing};
 use fail_point::Rendezvous;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -104,10 +104,6 @@ fn turn(tenant: i64, turn: u64, rows: &mut Rows) -> String {
             format!("insert into public.sale values ({tenant}, '{at}', {next}, 1, 'n{next}')")
         }
     }
-}
-
-fn changing(statement: &str) -> String {
-    format!("do $$ begin {statement}; if not found then raise sqlstate 'SM002'; end if; end $$")
 }
 
 async fn found(fleet: &Fleet, shard: &str, tenant: i64) -> Rows {

@@ -2,7 +2,7 @@
 //! live shard. What every writer was told is compared with what is there.
 
 use crate::fleet::Fleet;
-use crate::writers::{Rows, Writers};
+use crate::writers::{Rows, Writers, changing};
 use serde_json::json;
 use std::collections::BTreeMap;
 
@@ -48,18 +48,22 @@ fn turn(tenant: i64, turn: u64, rows: &mut Rows) -> String {
             let row = rows.get_mut(&id).unwrap();
             let note = row.rsplit_once(' ').unwrap().1.to_owned();
             *row = format!("{at} {note}");
-            format!("update public.sale set at = '{at}' where tenant_id = {tenant} and id = {id}")
+            changing(&format!(
+                "update public.sale set at = '{at}' where tenant_id = {tenant} and id = {id}"
+            ))
         }
         (3, Some(id)) if rows.len() > 40 => {
             rows.remove(&id);
-            format!("delete from public.sale where tenant_id = {tenant} and id = {id}")
+            changing(&format!(
+                "delete from public.sale where tenant_id = {tenant} and id = {id}"
+            ))
         }
         (3, Some(id)) => {
             let row = rows.get_mut(&id).unwrap();
             row.push('u');
-            format!(
+            changing(&format!(
                 "update public.sale set note = note || 'u' where tenant_id = {tenant} and id = {id}"
-            )
+            ))
         }
         (_, _) => {
             let at = month(next / 4);

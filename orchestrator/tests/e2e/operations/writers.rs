@@ -22,6 +22,12 @@ pub(crate) type Rows = BTreeMap<i64, String>;
 /// The transaction of a turn: statements for a tenant, given its number, and the rows as they are afterwards.
 pub(crate) type Turn = fn(tenant: i64, turn: u64, rows: &mut Rows) -> String;
 
+/// A statement that changes one row. Where it changes none, it is repeated on the other shard, as a refused one is: the
+/// guard refuses changes of rows, and a shard that does not own the row can lack it at that moment.
+pub(crate) fn changing(statement: &str) -> String {
+    format!("do $$ begin {statement}; if not found then raise sqlstate 'SM002'; end if; end $$")
+}
+
 /// The pace of one writer: a load that two cores bear beside the rest.
 pub(crate) fn pace() -> Interval {
     let mut pace = tokio::time::interval(BETWEEN);
