@@ -360,6 +360,14 @@ mod tests {
         ),
         ("follow.executed", "no run changes definitions"),
         (
+            "resync.compared",
+            "only after a slot was lost, and then a run has another fault already",
+        ),
+        (
+            "resync.copied",
+            "only after a slot was lost, and then a run has another fault already",
+        ),
+        (
             "verify.repaired",
             "only after an operator's command, if copies differ",
         ),
