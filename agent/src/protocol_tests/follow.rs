@@ -15,6 +15,8 @@ use super::ddl::{dispatched, run};
 use crate::error::StepError;
 use crate::migration::context::StepContext;
 use crate::postgres::catalog;
+use crate::shard::guard;
+use crate::shard::register::Register;
 use crate::steps::definitions;
 use crate::stream::ApplyStream;
 
@@ -38,6 +40,10 @@ impl Followed {
         }
         bench.tables = Arc::new(tables);
         bench.capture(FORWARD).await;
+        let other = bench.ours(&bench.target).await;
+        guard::create_register(&other, &bench.token.migration, Register::Closed)
+            .await
+            .expect("a register");
         let mut context = dispatched(&bench, STEP).await;
         Arc::make_mut(&mut context.dispatch).options.ddl = Ddl::Follow;
         definitions::check(&context, STEP)
@@ -45,7 +51,7 @@ impl Followed {
             .expect("as planned");
         Self {
             app: bench.source.session().await,
-            other: bench.ours(&bench.target).await,
+            other,
             bench,
             context,
         }
@@ -371,4 +377,27 @@ async fn a_report_that_was_lost_is_made_again_with_the_earlier_names() {
     assert_eq!(earlier.get("v").map(String::as_str), Some("x"));
     f.settle().await;
     assert_eq!(f.bench.assert_equal().await, 1);
+}
+
+/// A change drops columns and rewrites rows. It must never reach the shard to which the keys belong.
+#[tokio::test]
+async fn nothing_is_changed_on_a_shard_that_is_open_or_is_the_wrong_one() {
+    let change = "alter table public.item drop column v";
+    for (name, sql) in [
+        ("followopen", "select setval('shardwright.own_REGISTER', 0)"),
+        ("followrole", "update shardwright.move set role = 'source'"),
+        ("followflip", "update shardwright.move set flipped = 100"),
+    ] {
+        let f = Followed::new(name, ITEM).await;
+        let sql = sql.replace("own_REGISTER", &f.bench.token.migration.register());
+        run(&f.other, &sql).await;
+        run(&f.app, change).await;
+        let before = f.definitions(&f.other).await;
+        let refused = definitions::check(&f.context, STEP).await;
+        assert!(
+            matches!(refused, Err(StepError::Failed(_))),
+            "{sql}: {refused:?}"
+        );
+        assert_eq!(f.definitions(&f.other).await, before, "{sql}");
+    }
 }

@@ -18,6 +18,7 @@
 
 use connect::Connected;
 use plans::failure::StepCode;
+use plans::names::Direction;
 use plans::request::Schema::Existing;
 use plans::step::StepKind;
 use plans::step::create_target::TargetCreated;
@@ -98,6 +99,7 @@ async fn record_definitions(context: &StepContext, session: &Connected) -> Resul
         upstream: &upstream,
         downstream: session,
         token: &context.token(),
+        direction: Direction::Forward,
         tables: &context.dispatch.tables,
         columns_only: true,
         applied: None,

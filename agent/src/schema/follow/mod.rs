@@ -19,12 +19,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use connect::Connected;
 use plans::failure::StepCode;
+use plans::names::Direction;
 use plans::table::{MovingTable, TableName};
 
 use crate::error::{StepError, WithIntent};
 use crate::postgres::lsn::Lsn;
 use crate::shard::epoch::{self, EpochToken};
 use crate::shard::give_way::{NO_WAIT_LIMIT, Pauses, WAIT_LIMIT};
+use crate::shard::identity::{self, TimelineRule};
+use crate::shard::register::{self, Register};
 use crate::shard::user_code;
 use definition::TableDefinition;
 use difference::{ComparedDefinitions, Due, FollowStatement, difference};
@@ -43,7 +46,10 @@ pub(crate) struct FollowRequest<'a> {
     pub(crate) upstream: &'a Connected,
     /// A session on the other shard.
     pub(crate) downstream: &'a Connected,
+    /// The proof for writes on the other shard.
     pub(crate) token: &'a EpochToken,
+    /// The direction in which changes of rows reach the other shard.
+    pub(crate) direction: Direction,
     pub(crate) tables: &'a [MovingTable],
     /// True while the other shard has no indexes and constraints yet.
     pub(crate) columns_only: bool,
@@ -166,15 +172,17 @@ impl FollowRequest<'_> {
             if !statements.iter().any(is_due) && recorded.definitions == next.definitions {
                 return Ok(statements);
             }
-            let executed = self.try_execute_at_once(recorded, next, statements).await;
-            let Err(error) = executed else {
-                let (executed, later) = executed?;
-                followed.statements.extend(executed);
-                return Ok(later);
-            };
-            epoch::rollback(self.downstream).await;
-            if !pauses.allow_retry(error.sqlstate()).await {
-                return Err(error);
+            match self.try_execute_at_once(recorded, next, statements).await {
+                Ok((executed, later)) => {
+                    followed.statements.extend(executed);
+                    return Ok(later);
+                }
+                Err(error) => {
+                    epoch::rollback(self.downstream).await;
+                    if !pauses.allow_retry(error.sqlstate()).await {
+                        return Err(error);
+                    }
+                }
             }
         }
     }
@@ -207,8 +215,9 @@ impl FollowRequest<'_> {
         Ok((executed, later))
     }
 
-    /// Begins a transaction under I7 that has locked the tables of the statements. It proves that neither these tables
-    /// nor their present constraints run untrusted code when the statements read or rewrite rows (ADR 49).
+    /// Begins a transaction under I7 that proves that the shard is the one that does not own the keys, and locks the
+    /// tables of the statements. It also proves that neither these tables nor their present constraints run untrusted
+    /// code when the statements read or rewrite rows (ADR 49).
     async fn begin_locked(
         &self,
         statements: impl Iterator<Item = &FollowStatement>,
@@ -217,6 +226,7 @@ impl FollowRequest<'_> {
         let names: BTreeSet<&TableName> = statements.filter_map(|s| s.table.as_ref()).collect();
         let what = format!("shard {}: locking tables", self.downstream.name());
         epoch::begin_with_statements(self.downstream, self.token, LOCK_TIMEOUT).await?;
+        self.check_not_owner().await?;
         if names.is_empty() {
             return Ok(());
         }
@@ -232,6 +242,27 @@ impl FollowRequest<'_> {
             tables.filter(|table| names.contains(&table.table) || names.contains(table.top()));
         let locked: Vec<MovingTable> = locked.cloned().collect();
         user_code::prove(self.downstream, &locked).await
+    }
+
+    /// Checks in the caller's transaction that this is the registered database, and the shard of the migration that is
+    /// closed for the moving keys: a statement drops columns there.
+    async fn check_not_owner(&self) -> Result<(), StepError> {
+        let shard = self.downstream.name();
+        let what = format!("shard {shard}: proving that it does not own the keys");
+        let proof = identity::proof_sql(TimelineRule::NotEarlier);
+        self.downstream.batch_execute(&proof).await.at(&what)?;
+        let witness = register::read(self.downstream, self.token, &what).await?;
+        let is_other_shard = witness.is_source == (self.direction == Direction::Reverse);
+        if is_other_shard && witness.register == Register::Closed {
+            return Ok(());
+        }
+        Err(StepError::listed(
+            StepCode::FollowOwner,
+            format!(
+                "shard {shard}: its register for migration {} is open, or it is not the shard that follows the changes of the other one; nothing is changed",
+                self.token.migration
+            ),
+        ))
     }
 
     /// Executes the statements that are due at once, until none is. Returns them, and those that are due later.
@@ -277,9 +308,8 @@ impl FollowRequest<'_> {
         }
         // CREATE INDEX CONCURRENTLY is not possible in a transaction that proves the epoch. An index writes no row (I7).
         // PostgreSQL builds it with the privileges of the table's owner.
-        if !epoch::is_current(self.downstream, self.token).await? {
-            return Err(StepError::superseded(self.downstream.name()));
-        }
+        self.begin_locked(std::iter::empty(), "").await?;
+        epoch::rollback(self.downstream).await;
         let built = self.downstream.batch_execute(&statement.sql).await;
         built.at(self.intent(&statement.sql))
     }
@@ -345,6 +375,9 @@ fn renamed_columns(
         .collect()
 }
 
+/// Returns a position after everything that was written before a change whose definition was read. The lock of the
+/// change had excluded the writers of the table: their commits are in the log before the change's own. So no marker is
+/// needed, and no safety rests on the position: too early, a statement fails, or a captured row does.
 async fn current_position(client: &Connected) -> Result<Lsn, StepError> {
     let row = client
         .query_one(

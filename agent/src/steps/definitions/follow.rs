@@ -20,6 +20,7 @@ use crate::migration::context::StepContext;
 use crate::postgres::lsn::Lsn;
 use crate::postgres::{catalog, versions};
 use crate::schema::follow::{self, FollowRequest, FollowedDefinitions, RecordedChange, rewritten};
+use crate::shard::epoch::EpochToken;
 use crate::shard::monitor_session::MonitorSession;
 use crate::shard::{ddl, partitions, snapshot};
 use crate::steps::copy;
@@ -237,7 +238,8 @@ async fn follow_now(context: &StepContext, kind: StepKind) -> Result<FollowEnd, 
 struct FollowParts<'a> {
     upstream: &'a Connected,
     downstream: &'a Connected,
-    token: crate::shard::epoch::EpochToken,
+    token: EpochToken,
+    direction: Direction,
     tables: Vec<MovingTable>,
     columns_only: bool,
     applied: Option<Lsn>,
@@ -259,7 +261,11 @@ impl<'a> FollowParts<'a> {
         Self {
             upstream,
             downstream,
-            token: context.token_for_cleanup(),
+            token: match direction {
+                Direction::Forward => context.token(),
+                Direction::Reverse => context.token_after_flip(),
+            },
+            direction,
             tables: context.captured_tables(direction).cloned().collect(),
             columns_only,
             applied: applied_position(context, direction),
@@ -273,6 +279,7 @@ impl<'a> FollowParts<'a> {
             upstream: self.upstream,
             downstream: self.downstream,
             token: &self.token,
+            direction: self.direction,
             tables: &self.tables,
             columns_only: self.columns_only,
             applied: self.applied,
