@@ -64,7 +64,7 @@ async fn a_partition_is_published_when_no_transaction_writes_to_it() {
     publication::check(&ours, &bench.token, FORWARD)
         .await
         .expect("the new state is recorded");
-    // A second time changes nothing; and a publication that somebody else has altered is not taken for ours.
+    // A second time changes nothing; and a publication that another session has altered is not taken for the agent's.
     publication::add_table(&ours, &bench.token, FORWARD, &added)
         .await
         .expect("it has the table");
@@ -134,7 +134,7 @@ async fn a_new_partition_is_created_on_the_target_guarded_and_published() {
     let recorded = "select snapshot from shardwright.adopted where relation = 'public.sale_3'";
     let first: i32 = there.query_one(recorded, &[]).await.expect("read").get(0);
     assert_eq!(first, 1, "the slot's snapshot is older");
-    // It is live: somebody else's rows may be there, so an abort does not drop it.
+    // It is live: it may have rows of other keys, so an abort does not drop it.
     let created = "select count(*) from shardwright.created";
     let created: i64 = there.query_one(created, &[]).await.expect("read").get(0);
     assert_eq!(created, 0);

@@ -5,6 +5,7 @@
 //! contains the exported snapshot, so that the next owner can import it and then end the holder.
 
 use connect::Connected;
+use plans::table::TableName;
 use tokio::task::JoinHandle;
 use tokio_postgres::error::SqlState;
 
@@ -181,6 +182,24 @@ pub(crate) async fn begin_with_held(
         }
     }
     Ok(false)
+}
+
+/// Returns the present file node of a table, and the one that the snapshot of the session's transaction sees. If they
+/// differ, a command has rewritten the table since the snapshot, which does not see rows that ALTER TABLE has rewritten.
+/// The transaction must have the table's lock.
+pub(crate) async fn file_nodes(
+    session: &Connected,
+    table: &TableName,
+) -> Result<(u32, u32), StepError> {
+    let row = session
+        .query_one(
+            "select pg_catalog.pg_relation_filenode(c.oid), c.relfilenode
+             from pg_catalog.pg_class c where c.oid = pg_catalog.to_regclass($1)",
+            &[&table.sql()],
+        )
+        .await
+        .at(format_args!("shard {}: checking {table}", session.name()))?;
+    Ok((row.get(0), row.get(1)))
 }
 
 /// Returns true if the error means that the snapshot can no longer be imported.

@@ -13,7 +13,7 @@ use super::open_capture::{drop_publication, drop_slot};
 use super::verify;
 use crate::error::StepError;
 use crate::migration::context::StepContext;
-use crate::migration::load_monitor;
+use crate::migration::{load_monitor, lock_yield};
 use crate::shard::guard::clone;
 
 /// The progress message of the hold.
@@ -49,7 +49,12 @@ pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
 /// Compares the rows, and repeats this after an error. Reports differences; these do not end the hold.
 async fn compare_until_done(context: &StepContext, run: VerifyRun) {
     loop {
-        match verify::compare_in_hold(context, run).await {
+        let compared = tokio::select! {
+            biased;
+            () = lock_yield::wait_until_in_the_way(context) => Err(StepError::Interrupted),
+            compared = verify::compare_in_hold(context, run) => compared,
+        };
+        match compared {
             Ok(verified) => {
                 let (rows, different) = (verified.rows_compared, verified.different);
                 context.report_message(format!(
@@ -57,6 +62,9 @@ async fn compare_until_done(context: &StepContext, run: VerifyRun) {
                 ));
                 return;
             }
+            Err(StepError::Interrupted) => context.report_message(format!(
+                "{HOLD_MESSAGE}; the comparison has paused, because a change of a table waited for it"
+            )),
             Err(error) => context.report_message(format!(
                 "{HOLD_MESSAGE}; the comparison has not succeeded yet: {error}"
             )),

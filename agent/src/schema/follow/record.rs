@@ -1,6 +1,6 @@
 //! The record, on the other shard, of the definitions that the agent has followed.
 //!
-//! It tells a column that the application dropped on the owner from one that somebody added on the other shard. It
+//! It tells a column that the application dropped on the owner from one that another session added on the other shard. It
 //! changes in the transaction that makes the changes.
 
 use std::collections::BTreeMap;

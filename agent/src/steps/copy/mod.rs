@@ -20,6 +20,7 @@ mod reader;
 mod resync;
 mod shared_chunks;
 mod snapshots;
+mod unfinished;
 mod units;
 mod work;
 
@@ -47,12 +48,12 @@ use progress::CopyProgress;
 use reader::CopyReader;
 use resync::ResyncEnd;
 use shared_chunks::CopyMethod;
-pub(super) use snapshots::empty_partly_copied_units;
-#[cfg(test)]
-pub(crate) use snapshots::empty_unfinished_units;
 pub(crate) use snapshots::hold_newest_snapshot;
 pub(super) use snapshots::record_adoption;
 pub(crate) use snapshots::record_slot_snapshot;
+pub(super) use unfinished::empty_partly_copied_units;
+#[cfg(test)]
+pub(crate) use unfinished::empty_unfinished_units;
 use units::CopyChunk;
 
 /// The state that all COPY streams of a copy share.

@@ -159,17 +159,7 @@ impl CopyReader {
             return Ok(());
         }
         let (shard, table) = (self.session.name(), &context.dispatch.tables[chunk.table]);
-        let row = self
-            .session
-            .query_one(
-                "select pg_catalog.pg_relation_filenode(c.oid), c.relfilenode
-                 from pg_catalog.pg_class c where c.oid = pg_catalog.to_regclass($1)",
-                &[&table.table.sql()],
-            )
-            .await
-            .at(format_args!("shard {shard}: checking {}", table.table))?;
-        // The snapshot sees the row of `pg_class` that was valid when it was taken.
-        let (present, visible): (u32, u32) = (row.get(0), row.get(1));
+        let (present, visible) = snapshot::file_nodes(&self.session, &table.table).await?;
         if present != chunk.filenode || present != visible {
             return Err(rewritten_error(format!(
                 "shard {shard}: a command has rewritten table {} during the copy",

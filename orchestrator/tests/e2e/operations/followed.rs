@@ -1,5 +1,5 @@
 //! `ddl: follow`: the application changes its tables on the owner, under load, while the keys move. The migration needs
-//! no operator, both shards have equal definitions, and what every writer was told is there.
+//! no operator, both shards have equal definitions, and every acknowledged write is there.
 
 use crate::fleet::Fleet;
 use crate::writers::{Rows, Writers, changing};

@@ -1,5 +1,5 @@
 //! Partitions that the application creates on the source while an online migration runs, under load: the migration
-//! adopts them by itself. What every writer was told is compared with what is there.
+//! adopts them by itself. Every acknowledged write is compared with the rows that are there.
 
 use crate::fleet::Fleet;
 use crate::writers::{Rows, Writers, changing};

@@ -29,6 +29,7 @@ use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
 use crate::postgres::copy_stream;
 use crate::shard::snapshot;
+use crate::steps::copy::end_holders;
 use crate::steps::delete::row_deletion;
 use records::{Part, PartResult};
 pub(super) use records::{has_begun, restart, tables_left, totals};
@@ -148,6 +149,13 @@ impl Resync<'_> {
         prover
             .prove(&self.source, std::slice::from_ref(table))
             .await?;
+        let (present, visible) = snapshot::file_nodes(&self.source, &table.table).await?;
+        if present != visible {
+            // The snapshot sees no rows, and the comparison would delete those of the target.
+            self.end_reading().await?;
+            end_holders(self.context).await?;
+            return Ok(false);
+        }
         Ok(true)
     }
 
