@@ -47,6 +47,8 @@ pub(crate) use promote::bind_source;
 pub(crate) use promote::unbind_unless_requested;
 #[cfg(test)]
 pub(crate) use verify::StreamShards;
+#[cfg(test)]
+pub(crate) use verify::open_offline_point;
 
 /// Runs one step to its end and returns its output.
 pub(crate) async fn run(context: &StepContext, kind: StepKind) -> Result<Value, StepError> {

@@ -36,6 +36,8 @@ use crate::shard::epoch::EpochToken;
 use crate::shard::user_code::CodeProver;
 use crate::stream::ApplyStream;
 use point::ComparisonPoint;
+#[cfg(test)]
+pub(crate) use point::open_offline_point;
 use remaining::RemainingTables;
 
 /// The number of rows in a chunk. An interrupted comparison repeats at most one chunk.

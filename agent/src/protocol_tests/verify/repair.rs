@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::case::VerifyCase;
 use crate::protocol_tests::bench::code;
+use crate::steps::{self, StreamShards};
 
 /// Damage of every kind. Two rows exchange their unique codes.
 const DAMAGE: &str = "
@@ -84,4 +85,26 @@ async fn a_repair_of_an_owner_that_was_replaced_writes_nothing() {
     let read = "select txt from public.awkward where id = 7";
     let row = case.target.query_one(read, &[]).await.expect("read");
     assert_eq!(row.get::<_, String>(0), "x");
+}
+
+/// Its rows are newer than the snapshot, so all of them would be missing on the owner.
+#[tokio::test]
+async fn a_table_that_was_rewritten_since_the_snapshot_is_not_compared() {
+    let case = VerifyCase::awkward("v_rewritten").await;
+    let shards = StreamShards::of(&case.context, plans::names::Direction::Forward).expect("shards");
+    let point = steps::open_offline_point(&case.context, &shards).await;
+    let point = point.expect("snapshots");
+    let tables = &case.context.dispatch.tables;
+    let locked = point.upstream.lock_and_prove_tables(tables).await;
+    locked.expect("as the snapshot sees it");
+    drop(point);
+    let point = steps::open_offline_point(&case.context, &shards).await;
+    let point = point.expect("snapshots");
+    let rewrite = "alter table public.awkward alter big type text using big || ''";
+    case.source.batch_execute(rewrite).await.expect("rewritten");
+    let refused = point.upstream.lock_and_prove_tables(tables).await;
+    assert_eq!(code(refused), "schema.changed");
+    case.verify(1)
+        .await
+        .expect("a later snapshot sees the rows");
 }

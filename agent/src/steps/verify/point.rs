@@ -27,15 +27,15 @@ const SLOT_TIMEOUT: Duration = Duration::from_secs(120);
 const SAVEPOINT: &str = "savepoint tables";
 
 /// Snapshots of both shards at one position.
-pub(super) struct ComparisonPoint {
+pub(crate) struct ComparisonPoint {
     /// Both snapshots see exactly the transactions that committed before this position.
     pub(super) at: Lsn,
-    pub(super) upstream: SnapshotSession,
+    pub(crate) upstream: SnapshotSession,
     pub(super) downstream: SnapshotSession,
 }
 
 /// A session with an open transaction, in which all queries see one snapshot.
-pub(super) struct SnapshotSession {
+pub(crate) struct SnapshotSession {
     session: Connected,
     prover: Arc<CodeProver>,
     shard: String,
@@ -50,13 +50,29 @@ impl SnapshotSession {
     /// tables that were proved before.
     ///
     /// # Errors
-    /// `code.untrusted`; the errors of the server.
-    pub(super) async fn lock_and_prove_tables(
+    /// `code.untrusted`; `schema.changed` if a command has rewritten one of the tables since the snapshot, which then does
+    /// not see its rows; the errors of the server.
+    pub(crate) async fn lock_and_prove_tables(
         &self,
         tables: &[MovingTable],
     ) -> Result<(), StepError> {
         let before = "rollback to savepoint tables; ";
-        self.prover.prove_after(&self.session, before, tables).await
+        self.prover
+            .prove_after(&self.session, before, tables)
+            .await?;
+        for table in tables {
+            let (present, visible) = snapshot::file_nodes(&self.session, &table.table).await?;
+            if present != visible {
+                return Err(StepError::not_yet(
+                    StepCode::SchemaChanged,
+                    format!(
+                        "shard {}: a command has rewritten table {} since the snapshot of the comparison; the comparison continues with another one",
+                        self.shard, table.table
+                    ),
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// Opens the transaction, and takes its snapshot.
@@ -89,7 +105,7 @@ pub(super) async fn open_point(
 
 /// Opens two snapshots in an offline move. The moving rows do not change on either shard, so any snapshots can be
 /// compared.
-pub(super) async fn open_offline_point(
+pub(crate) async fn open_offline_point(
     context: &StepContext,
     shards: &StreamShards,
 ) -> Result<ComparisonPoint, StepError> {
