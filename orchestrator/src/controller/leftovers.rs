@@ -20,8 +20,8 @@ pub(crate) fn leftovers(snapshot: &Snapshot) -> Vec<LeftObject> {
 const MAX_FOLLOWED: usize = 40;
 
 /// Returns what the operator should know about the course: failovers and lost changes, changes of definitions that the
-/// agent has made on the other shard, and, about a target that was a
-/// standby, the notes of the abort and the slot on the source from which it streamed.
+/// agent has made on the other shard, and, about a target that was a standby, the notes of the abort and the slot on the
+/// source from which it streamed.
 pub(crate) fn notes(snapshot: &Snapshot) -> Vec<String> {
     let removed = removals(snapshot).flat_map(|unwound| unwound.notes);
     let removed = removed.chain(unused_slot(snapshot));

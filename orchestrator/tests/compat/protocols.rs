@@ -72,37 +72,33 @@ async fn a_migration_whose_cascades_skip_rows_goes_on_with_agents_that_know_it()
     }
 }
 
-/// It does not know the step `promote`, and would create the tables and objects that the standby brings along.
+/// It does not know the step `promote`, and would create what the standby brings along; or it would halt at the first
+/// change that another agent has made on the target.
 #[tokio::test]
-async fn a_seeded_migration_is_given_to_agents_that_know_it() {
-    let server = Server::start().await;
-    let agent = server.agent("x", "x1");
-    server.apply(&agent, "seed: standby").await;
-    let mut claim = json!({"protocol": FIRST_PROTOCOL_WITH_SEEDING - 1, "agent": "y", "instance": "y1", "holding": []});
-    let given = server.post("/api/v1/agents/claim", &claim).await;
-    assert_eq!(given.status(), 204);
-    claim["protocol"] = json!(FIRST_PROTOCOL_WITH_SEEDING);
-    let given = server.post("/api/v1/agents/claim", &claim).await;
-    assert_eq!(given.status(), 200);
-    let dispatch: Value = given.json().await.unwrap();
-    assert_eq!(dispatch["options"]["seed"], "standby");
-    assert!(dispatch["surplus_keys"].is_object(), "{dispatch}");
-}
-
-/// It would halt at the first change that another agent has made on the target.
-#[tokio::test]
-async fn a_migration_that_follows_changes_is_given_to_agents_that_know_it() {
-    let server = Server::start().await;
-    let agent = server.agent("x", "x1");
-    server.apply(&agent, "ddl: follow").await;
-    let mut claim = json!({"protocol": FIRST_PROTOCOL_WITH_FOLLOWING - 1, "agent": "y", "instance": "y1", "holding": []});
-    let given = server.post("/api/v1/agents/claim", &claim).await;
-    assert_eq!(given.status(), 204);
-    claim["protocol"] = json!(FIRST_PROTOCOL_WITH_FOLLOWING);
-    let given = server.post("/api/v1/agents/claim", &claim).await;
-    assert_eq!(given.status(), 200);
-    let dispatch: Value = given.json().await.unwrap();
-    assert_eq!(dispatch["options"]["ddl"], "follow");
+async fn a_migration_is_given_to_agents_that_know_its_options() {
+    for (option, value, first) in [
+        ("seed", "standby", FIRST_PROTOCOL_WITH_SEEDING),
+        ("ddl", "follow", FIRST_PROTOCOL_WITH_FOLLOWING),
+    ] {
+        let server = Server::start().await;
+        let agent = server.agent("x", "x1");
+        server.apply(&agent, &format!("{option}: {value}")).await;
+        let mut claim =
+            json!({"protocol": first - 1, "agent": "y", "instance": "y1", "holding": []});
+        let given = server.post("/api/v1/agents/claim", &claim).await;
+        assert_eq!(given.status(), 204);
+        claim["protocol"] = json!(first);
+        let given = server.post("/api/v1/agents/claim", &claim).await;
+        assert_eq!(given.status(), 200);
+        let dispatch: Value = given.json().await.unwrap();
+        assert_eq!(dispatch["options"][option], value);
+        let is_seeded = option == "seed";
+        assert_eq!(
+            dispatch["surplus_keys"].is_object(),
+            is_seeded,
+            "{dispatch}"
+        );
+    }
 }
 
 #[tokio::test]

@@ -86,7 +86,12 @@ pub(crate) async fn wait_until_followed(
     if !is_followed(context, kind) {
         return Ok(());
     }
-    while follow_now(context, kind).await? == FollowEnd::DueLater {
+    let (source, target) = open_sessions(context).await?;
+    let sessions = DefinitionSessions {
+        source: &source,
+        target: &target,
+    };
+    while follow_changes(context, kind, &sessions).await? == FollowEnd::DueLater {
         tokio::time::sleep(SETTLE_PAUSE).await;
     }
     Ok(())
@@ -97,12 +102,10 @@ pub(crate) async fn record_for_hold(context: &StepContext) -> Result<(), StepErr
     if !context.follows_definitions() {
         return Ok(());
     }
-    let (source, target) = (context.source()?, context.target()?);
-    let source_session = source.session("follow").await?;
-    let target_session = target.session("follow").await?;
+    let (source, target) = open_sessions(context).await?;
     let sessions = DefinitionSessions {
-        source: &source_session,
-        target: &target_session,
+        source: &source,
+        target: &target,
     };
     follow::begin(&FollowParts::of(context, StepKind::Hold, &sessions, false).request()).await
 }
@@ -132,11 +135,10 @@ pub(crate) async fn follow_after_failure(
 
 /// Returns the error as one after which the step is tried again.
 fn again(error: StepError) -> StepError {
-    let failure = match error {
+    let mut failure = match error {
         StepError::Failed(failure) | StepError::Rewind { failure, .. } => failure,
         StepError::Interrupted | StepError::Reshaped { .. } => return error,
     };
-    let mut failure = failure;
     failure.retry = RetryClass::Exponential;
     StepError::Failed(failure)
 }
@@ -222,14 +224,21 @@ async fn catalog_versions(
     ))
 }
 
+/// Opens a session on the source and one on the target.
+async fn open_sessions(context: &StepContext) -> Result<(Connected, Connected), StepError> {
+    let (source, target) = (context.source()?, context.target()?);
+    Ok((
+        source.session("follow").await?,
+        target.session("follow").await?,
+    ))
+}
+
 /// Follows changes with sessions of its own.
 async fn follow_now(context: &StepContext, kind: StepKind) -> Result<FollowEnd, StepError> {
-    let (source, target) = (context.source()?, context.target()?);
-    let source_session = source.session("follow").await?;
-    let target_session = target.session("follow").await?;
+    let (source, target) = open_sessions(context).await?;
     let sessions = DefinitionSessions {
-        source: &source_session,
-        target: &target_session,
+        source: &source,
+        target: &target,
     };
     follow_changes(context, kind, &sessions).await
 }

@@ -60,7 +60,8 @@ const DURING_COPY: [&str; 15] = [
 ];
 
 /// The changes that come when the rows are copied.
-const AFTER_COPY: [&str; 12] = [
+const AFTER_COPY: [&str; 13] = [
+    "alter table public.visit add column agent text",
     "create index concurrently sale_late on public.sale (added_3)",
     "create index concurrently sale_later on public.sale (added_5)",
     "alter table public.sale add column added_6 text",
