@@ -15,6 +15,8 @@ const ITEM: &str = "
     create table public.item (tenant_id bigint, id bigint, code bigint, v text, primary key (tenant_id, id));
     insert into public.item select 100, g, g from generate_series(1, 40) g";
 
+const UPDATES_PER_ROW: u64 = 1000;
+
 /// Counts the rows that are written on the target.
 const COUNT: &str = "
     create sequence public.counted;
@@ -42,11 +44,11 @@ async fn copied(name: &str) -> (Bench, connect::Connected, connect::Connected) {
     (bench, app, there)
 }
 
-/// Updates each row 500 times, and executes `more` in each of the transactions.
-async fn busy(app: &Connected, more: &str) {
+/// Updates each row `updates_per_row` times, and executes `more` in each of the transactions.
+async fn busy(app: &Connected, updates_per_row: u64, more: &str) {
     let work = format!(
         "do $$ begin
-           for n in 1..500 loop
+           for n in 1..{updates_per_row} loop
              update public.item set v = n || repeat('x', 1800);
              {more}
              commit;
@@ -59,17 +61,18 @@ async fn busy(app: &Connected, more: &str) {
 /// Checks that each row is written only a few times, with the additional statements `more` in the transactions.
 async fn is_written_by_its_rows(name: &str, more: &str) {
     let (bench, app, there) = copied(name).await;
-    busy(&app, more).await;
+    busy(&app, UPDATES_PER_ROW, more).await;
     let began = Instant::now();
     let stream = bench.stream(FORWARD).await;
     let changes = bench.drain(&stream).await.expect("drained");
     // A batch is committed after two seconds in any case, so a slow machine has more batches.
     let by_age = began.elapsed().as_millis().div_euclid(2000);
-    assert_eq!(changes, 20_000);
+    assert_eq!(changes, 40 * UPDATES_PER_ROW);
     assert_eq!(bench.assert_equal().await, 40);
-    // A batch that keeps every change contains at most 4,000 of them, so five batches would write each row.
+    // Without compaction there were 34 batches. With it there are 2 to 5: a batch also ends when the server is slow to
+    // send the next change.
     let written = counted(&there).await;
-    let most = 40 * (5 + i64::try_from(by_age).expect("a short time"));
+    let most = 40 * (15 + i64::try_from(by_age).expect("a short time"));
     assert!(
         written < most,
         "{written} rows written, fewer than {most} expected"
@@ -109,7 +112,7 @@ async fn unique_values_are_handed_on_in_order() {
         there.batch_execute(unique).await.expect("unique");
         let lock = "begin; lock table public.item in share row exclusive mode";
         there.batch_execute(lock).await.expect("locked");
-        busy(&app, HAND_ON).await;
+        busy(&app, 500, HAND_ON).await;
         there.batch_execute("commit").await.expect("let go");
         bench.drain(&stream).await.expect("drained");
         assert_eq!(bench.assert_equal().await, 40);

@@ -164,9 +164,21 @@ async fn start_of(bench: &Bench) -> Lsn {
         .get(0)
 }
 
+/// A drain to a position loses writes unless the server writes its log in the same moment, which it does every ten
+/// seconds here. So the control may need a second try.
 #[tokio::test]
 pub(super) async fn a_marker_comes_after_every_acknowledged_commit_and_a_position_does_not() {
-    let bench = Bench::slow_log("position", ITEM).await;
+    for name in ["position", "position_again", "position_thrice"] {
+        if !lost_by_a_drain_to_a_position(name).await.is_empty() {
+            return;
+        }
+    }
+    panic!("control: a drain to the position had every write in three tries");
+}
+
+/// Returns the acknowledged writes that a drain to a position loses. Checks that a drain to a marker has all of them.
+async fn lost_by_a_drain_to_a_position(name: &str) -> Vec<i64> {
+    let bench = Bench::slow_log(name, ITEM).await;
     bench.guard(&bench.source, 0).await;
     bench.capture(FORWARD).await;
     let ours = bench.ours(&bench.source).await;
@@ -195,8 +207,7 @@ pub(super) async fn a_marker_comes_after_every_acknowledged_commit_and_a_positio
     let to_marker = committed_before(&bench, Lsn(u64::MAX), &marker).await;
     assert_eq!(to_marker, ledger.0);
     let to_position = committed_before(&bench, naive, &marker).await;
-    let lost: Vec<_> = ledger.0.difference(&to_position).collect();
-    assert!(!lost.is_empty(), "control: a drain to {naive} has them all");
+    ledger.0.difference(&to_position).copied().collect()
 }
 
 /// Another session has locked the progress row, so the stream cannot commit. A marker with no row before it must be
