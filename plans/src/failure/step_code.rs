@@ -159,12 +159,12 @@ step_codes! {
         "A test made the agent fail at a fail point.";
     FenceExpired = "fence.expired", FIXED,
         "Moving rows changed between fence and seal, because the fence had expired. The agent gave up the attempt.";
-    FollowOwner = "follow.owner", NEVER,
-        "The shard on which the agent is to make a change of a definition is not closed for the moving keys, or is the wrong one of the two. Nothing was changed.",
-        hint: "find out which session changed the register, and whether the connection strings of the two shards are right; then `resume`";
     FlipLost = "flip.lost", NEVER,
         "The shard is the witness of a flip that the control store does not know. The source stays closed.",
         hint: "the control store was restored from an older state; restore it forward, never reopen the source";
+    FollowOwner = "follow.owner", NEVER,
+        "The shard on which the agent is to make a change of a definition is not closed for the moving keys, or is the wrong one of the two. Nothing was changed.",
+        hint: "find out which session changed the register, and whether the connection strings of the two shards are right; then `resume`";
     GuardChanged = "guard.changed", NEVER,
         "Triggers of the guard were dropped or disabled.",
         hint: "find the cause, then `resume`: before the flip the agent creates the guards again and compares every row again";
