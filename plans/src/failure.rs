@@ -46,6 +46,19 @@ impl Failure {
         codes.iter().any(|code| self.has_code(*code))
     }
 
+    /// Returns true if a stream lacks changes after this failure: its slot is gone, invalidated or has a gap, or a standby
+    /// was promoted. Before the flip the agent then captures again, and compares the copied rows.
+    #[must_use]
+    pub fn loses_changes(&self) -> bool {
+        self.has_code_of(&[
+            StepCode::LogLimit,
+            StepCode::ServerPromoted,
+            StepCode::SlotGap,
+            StepCode::SlotLost,
+            StepCode::SlotMissing,
+        ])
+    }
+
     /// Returns the SQLSTATE if the failure is an error of PostgreSQL.
     #[must_use]
     pub fn sqlstate(&self) -> Option<&str> {

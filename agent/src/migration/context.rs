@@ -19,6 +19,7 @@ use plans::step::copy::Copied;
 use plans::step::create_target::TargetCreated;
 use plans::step::open_capture::CaptureOpened;
 use plans::step::promote::Promoted;
+use plans::step::set_read_only::ReadOnly;
 use plans::table::MovingTable;
 use plans::throttle::Hours;
 use plans::wire::Dispatch;
@@ -75,7 +76,10 @@ impl StepContext {
     pub(crate) fn source(&self) -> Result<Shard, StepError> {
         let opened = self.output::<CaptureOpened>(StepKind::OpenCapture);
         let recorded = opened.ok().and_then(|opened| opened.source);
-        self.source_as(later(self.dispatch.source.identity.clone(), recorded))
+        let read_only = self.output::<ReadOnly>(StepKind::SetReadOnly);
+        let recorded = recorded.or_else(|| read_only.ok()?.source);
+        let known = later(self.dispatch.source.identity.clone(), recorded);
+        self.source_as(later(known, self.session.promoted_servers().source))
     }
 
     /// Returns the source as it is registered. A deletion of its rows proves this identity: on a promoted standby it
@@ -95,12 +99,17 @@ impl StepContext {
 
     /// Returns the target of the move.
     pub(crate) fn target(&self) -> Result<Shard, StepError> {
-        if let Ok(promoted) = self.output::<Promoted>(StepKind::Promote) {
-            return self.target_as(Some(promoted.target));
-        }
-        let copied = self.output::<Copied>(StepKind::Copy);
-        let recorded = copied.ok().and_then(|copied| copied.target);
-        self.target_as(later(self.dispatch.target.identity.clone(), recorded))
+        let known = match self.output::<Promoted>(StepKind::Promote) {
+            Ok(promoted) => Some(promoted.target),
+            Err(_) => {
+                let copied = self.output::<Copied>(StepKind::Copy);
+                let created = self.output::<TargetCreated>(StepKind::CreateTarget);
+                let recorded = copied.ok().and_then(|copied| copied.target);
+                let recorded = recorded.or_else(|| created.ok()?.target);
+                later(self.dispatch.target.identity.clone(), recorded)
+            }
+        };
+        self.target_as(later(known, self.session.promoted_servers().target))
     }
 
     /// Returns the target, whose sessions must be in the database `identity`; `None`: in any database.

@@ -1,6 +1,7 @@
 //! A migration that this process owns: its session, and the monitors that probe the shards while a step runs.
 
 pub(crate) mod context;
+pub(crate) mod continuation;
 pub(crate) mod load_monitor;
 pub(crate) mod lock_yield;
 pub(crate) mod partition_monitor;

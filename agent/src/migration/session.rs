@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use plans::id::{Epoch, MigrationId};
+use plans::identity::DatabaseIdentity;
 use plans::names::Direction;
 use plans::wire::{Progress, StreamStatus};
 use tokio::sync::Notify;
@@ -47,6 +48,15 @@ pub(crate) struct MigrationSession {
     expected_end: Mutex<Option<Instant>>,
     /// The last known status of the stream.
     last_status: Mutex<Option<StreamStatus>>,
+    /// The servers that were promoted after the flip, and on which the migration continues.
+    promoted: Mutex<PromotedServers>,
+}
+
+/// The promoted servers of a migration's shards.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct PromotedServers {
+    pub(crate) source: Option<DatabaseIdentity>,
+    pub(crate) target: Option<DatabaseIdentity>,
 }
 
 impl MigrationSession {
@@ -65,7 +75,21 @@ impl MigrationSession {
             progress: Mutex::new(Progress::default()),
             expected_end: Mutex::new(None),
             last_status: Mutex::new(None),
+            promoted: Mutex::default(),
         }
+    }
+
+    /// Returns the servers that were promoted after the flip.
+    pub(crate) fn promoted_servers(&self) -> PromotedServers {
+        self.promoted
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Lets the migration continue on promoted servers.
+    pub(crate) fn update_promoted_servers(&self, update: impl FnOnce(&mut PromotedServers)) {
+        update(&mut self.promoted.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
     /// Returns the session that checks the tables of the shard for untrusted code. Steps share it, so that its queries

@@ -27,8 +27,7 @@ pub(super) async fn dispatched(bench: &Bench, step: StepKind) -> StepContext {
     let dispatch = Arc::make_mut(&mut context.dispatch);
     let live = TargetCreated {
         created: false,
-        objects: 0,
-        cascades: false,
+        ..TargetCreated::default()
     };
     dispatch.outputs.insert(
         StepKind::CreateTarget.name().into(),

@@ -71,7 +71,7 @@ create table if not exists shardwright.capture (
     migration text primary key,
     timeline int not null
 );
-comment on table shardwright.capture is 'target: the timeline of the source to which the progress of the forward stream belongs';
+comment on table shardwright.capture is 'the timeline of the other shard to which the progress of the stream from there belongs';
 create table if not exists shardwright.chunk (
     migration text not null,
     ordinal int not null,

@@ -166,6 +166,14 @@ pub(crate) async fn begin_with_snapshot(
         .await
 }
 
+/// Opens a read-only transaction with a snapshot of its own.
+pub(crate) async fn begin_read_only(client: &Connected) -> Result<(), StepError> {
+    let begun = client
+        .batch_execute("begin isolation level repeatable read read only")
+        .await;
+    begun.at(format_args!("shard {}: taking a snapshot", client.name()))
+}
+
 /// Opens a read-only transaction with the held snapshot. Returns false if no session holds it any more.
 pub(crate) async fn begin_with_held(
     client: &Connected,

@@ -39,7 +39,7 @@ use crate::schema::follow::{self, FollowRequest};
 use crate::shard::guard::cascade;
 use crate::shard::register::Register;
 use crate::shard::released_keys::ReleasedKeys;
-use crate::shard::{conflicting_migrations, created, epoch, guard, sidecar_schema};
+use crate::shard::{conflicting_migrations, created, epoch, guard, identity, sidecar_schema};
 
 pub(super) async fn run(context: &StepContext) -> Result<TargetCreated, StepError> {
     context
@@ -53,6 +53,7 @@ pub(super) async fn run(context: &StepContext) -> Result<TargetCreated, StepErro
 pub(crate) async fn prepare_target(context: &StepContext) -> Result<TargetCreated, StepError> {
     let target = context.target()?;
     let session = target.session("create").await?;
+    let server = identity::read_named(&session).await?;
     context.enrol(&session, "target").await?;
     conflicting_migrations::keep_tables_of_others(&session, &context.token()).await?;
     undo_creation(context, &session).await?;
@@ -71,6 +72,7 @@ pub(crate) async fn prepare_target(context: &StepContext) -> Result<TargetCreate
             created: false,
             objects: 0,
             cascades,
+            target: Some(server),
         });
     }
     if context.dispatch.options.schema == Existing {
@@ -88,6 +90,7 @@ pub(crate) async fn prepare_target(context: &StepContext) -> Result<TargetCreate
         created: true,
         objects,
         cascades,
+        target: Some(server),
     })
 }
 

@@ -20,6 +20,7 @@ use super::create_target::create_guards;
 use crate::controller::CleanupRecord;
 use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
+use crate::migration::continuation as stream_continuation;
 use crate::postgres::lsn::Lsn;
 use crate::postgres::replication::{CreatedSlot, IDENTIFY, ReplicationSession, SlotOptions};
 use crate::postgres::standbys;
@@ -89,7 +90,11 @@ pub(super) async fn run(context: &StepContext) -> Result<CaptureOpened, StepErro
     drop(slot_session);
     if !context.is_seeded() {
         let (from, target) = (slot.consistent_point, context.target()?);
-        write_first_progress(context, Direction::Forward, from, true, &target).await?;
+        let start = StreamPosition {
+            lsn: from,
+            timeline: server.timeline,
+        };
+        write_first_progress(context, Direction::Forward, start, true, &target).await?;
     }
     Ok(CaptureOpened {
         consistent_point: slot.consistent_point.to_string(),
@@ -245,25 +250,32 @@ pub(super) async fn drop_publication(
     publication::drop(session, Some(&context.token_for_cleanup()), &name).await
 }
 
+/// The position from which a slot sends changes, and the timeline of the server to which it belongs.
+pub(super) struct StreamPosition {
+    pub(super) lsn: Lsn,
+    pub(super) timeline: i32,
+}
+
 /// Writes the first progress row of a stream on its downstream shard. `opened` is false if the stream must ignore
 /// everything before the open marker (C11).
 pub(super) async fn write_first_progress(
     context: &StepContext,
     direction: Direction,
-    from: Lsn,
+    from: StreamPosition,
     opened: bool,
     downstream: &Shard,
 ) -> Result<(), StepError> {
     let session = downstream.session("progress").await?;
     let token = context.token_for_cleanup();
     let progress = ApplyProgress {
-        lsn: from,
+        lsn: from.lsn,
         opened,
         transactions: 0,
         changes: 0,
     };
     epoch::begin(&session, &token).await?;
     apply_progress::write(&session, &token, direction, progress).await?;
+    stream_continuation::record_timeline(&session, &token.migration, from.timeline).await?;
     epoch::commit(
         &session,
         &format!("shard {}: writing progress", downstream.name),

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use super::cutover::gate::check_identity;
 use super::open_capture::{
-    create_publication, create_slot, drop_slot, record_stream_objects, write_first_progress,
+    StreamPosition, create_publication, create_slot, drop_slot, record_stream_objects,
+    write_first_progress,
 };
 use super::{definitions, dual_write};
 use crate::error::StepError;
@@ -25,7 +26,10 @@ pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
     let (slot, _session) = create_slot(&session, context, &target, Direction::Reverse).await?;
     fail_point::hit("open_reverse.slot_created").await?;
     let source = context.source()?;
-    let from = slot.consistent_point;
+    let from = StreamPosition {
+        lsn: slot.consistent_point,
+        timeline: context.known_servers()?.1.timeline,
+    };
     write_first_progress(context, Direction::Reverse, from, false, &source).await?;
     definitions::record_for_hold(context).await?;
     Ok(json!({ "consistent_point": slot.consistent_point.to_string() }))

@@ -2,32 +2,36 @@
 //!
 //! Order: the agent creates the sidecar schema and the row of the migration, then the guards, closes the register, and
 //! waits without a time limit for the transactions that have already written. Reads are not affected.
+//!
+//! The step runs again if a standby of the source was promoted. Rows that were copied before are compared then.
 
 use std::time::Duration;
 
 use plans::failure::StepCode;
 use plans::id::AttemptNo;
-use serde_json::{Value, json};
+use plans::step::set_read_only::ReadOnly;
 use tokio::time::Instant;
 
+use super::copy;
 use super::create_target::create_guards;
 use crate::controller::CleanupRecord;
 use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
 use crate::postgres::wait_out;
-use crate::shard::epoch;
 use crate::shard::register::{self, Register, RegisterSetting};
+use crate::shard::{epoch, identity};
 
 /// The interval at which the step reports for how many transactions it waits.
 const REPORT_INTERVAL: Duration = Duration::from_secs(5);
 
-pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
+pub(super) async fn run(context: &StepContext) -> Result<ReadOnly, StepError> {
     let dispatch = &context.dispatch;
     // A wait for the permitted hours after this point would only prolong the time in which the keys are read-only.
     context.wait_for_permitted_hours().await;
     let source = context.source()?;
     let shard = source.name.as_str();
     let session = source.session("read-only").await?;
+    let server = identity::read_named(&session).await?;
     let token = context.token();
     let record = |kind: &str, name: String| CleanupRecord {
         shard: source.name.clone(),
@@ -71,5 +75,9 @@ pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
             writers.len()
         ));
     }
-    Ok(json!({ "waited_ms": started.elapsed().as_millis() as u64 }))
+    copy::compare_copied_rows_again(context).await?;
+    Ok(ReadOnly {
+        waited_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+        source: Some(server),
+    })
 }

@@ -94,7 +94,7 @@ fn limit_failure(spec: &StreamSpec, bytes: u64) -> Failure {
             spec.max_retained_bytes >> 20
         ),
         hint: Some(match spec.direction {
-            Direction::Forward => "find out why the stream lagged (a transaction that stays open, a full disk of the agent), or raise wal_cap_mb, then `resume`: the agent compares the copied rows with the source, and copies those that differ".to_owned(),
+            Direction::Forward => "find out why the stream lagged (a transaction that stays open, a full disk of the agent), or raise wal_cap_mb, then `resume`: the agent captures again, compares the copied rows with the source, and copies those that differ".to_owned(),
             Direction::Reverse => "a rollback is no longer possible: `finish`".to_owned(),
         }),
         retry: RetryClass::None,

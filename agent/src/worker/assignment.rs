@@ -190,55 +190,14 @@ async fn run_once(context: StepContext, id: StepId, kind: StepKind) {
         if kind != StepKind::Cutover {
             servers::check(&context, kind).await?;
         }
+        servers::accept_promoted(&context).await?;
         run_step(&context, kind).await
     }
     .await;
     if outcome.is_err() || !leads_to_copy(kind) {
         context.session.set_expected_participant(None);
     }
-    let outcome = match outcome {
-        Ok(output) => Ok(output),
-        Err(error) => Err(find_cause(&context, kind, error).await),
-    };
-    let outcome = match outcome {
-        Ok(output) => Outcome::Done { output },
-        Err(StepError::Failed(failure))
-            if has_lost_changes(&failure, kind) && !context.is_seeded() =>
-        {
-            tracing::warn!(step = %kind, code = %failure.code, "{}: the copied rows are compared again", failure.message);
-            context.session.stop_stream().await;
-            Outcome::Rewind {
-                to: StepKind::OpenCapture,
-                failure,
-            }
-        }
-        Err(StepError::Failed(failure)) => {
-            tracing::warn!(step = %kind, code = %failure.code, "{}", failure.message);
-            Outcome::Failed { failure }
-        }
-        Err(StepError::Interrupted) => {
-            context.session.stop_applying().await;
-            Outcome::Interrupted
-        }
-        Err(StepError::Reshaped {
-            tables,
-            fingerprint,
-            changes,
-            followed,
-        }) => {
-            context.session.stop_stream().await;
-            Outcome::Reshaped {
-                tables,
-                fingerprint,
-                changes,
-                followed,
-            }
-        }
-        Err(StepError::Rewind { to, failure }) => {
-            context.session.stop_stream().await;
-            Outcome::Rewind { to, failure }
-        }
-    };
+    let outcome = outcome_of(&context, kind, outcome).await;
     let report = Report::Step(StepReport {
         migration: dispatch.migration.clone(),
         step: id,
@@ -248,6 +207,54 @@ async fn run_once(context: StepContext, id: StepId, kind: StepKind) {
         progress: context.session.progress(),
     });
     report_until_received(&context.controller, &report).await;
+}
+
+/// Returns the outcome to report for the result of a step.
+async fn outcome_of(
+    context: &StepContext,
+    kind: StepKind,
+    result: Result<serde_json::Value, StepError>,
+) -> Outcome {
+    let error = match result {
+        Ok(output) => return Outcome::Done { output },
+        Err(error) => find_cause(context, kind, error).await,
+    };
+    match error {
+        StepError::Failed(failure) if has_lost_changes(&failure, kind) && !context.is_seeded() => {
+            tracing::warn!(step = %kind, code = %failure.code, "{}: the copied rows are compared again", failure.message);
+            context.session.stop_stream().await;
+            Outcome::Rewind {
+                to: servers::step_for_other_source(context),
+                failure,
+            }
+        }
+        StepError::Failed(failure) => {
+            tracing::warn!(step = %kind, code = %failure.code, "{}", failure.message);
+            Outcome::Failed { failure }
+        }
+        StepError::Interrupted => {
+            context.session.stop_applying().await;
+            Outcome::Interrupted
+        }
+        StepError::Reshaped {
+            tables,
+            fingerprint,
+            changes,
+            followed,
+        } => {
+            context.session.stop_stream().await;
+            Outcome::Reshaped {
+                tables,
+                fingerprint,
+                changes,
+                followed,
+            }
+        }
+        StepError::Rewind { to, failure } => {
+            context.session.stop_stream().await;
+            Outcome::Rewind { to, failure }
+        }
+    }
 }
 
 /// Returns the error with which a failed step ends: its cause can be a change of a definition that the agent follows, or
@@ -263,13 +270,7 @@ async fn find_cause(context: &StepContext, kind: StepKind, error: StepError) -> 
 /// Returns whether captured changes are lost, so that a new slot and a comparison of the copied rows replace them. This
 /// is possible before the flip.
 fn has_lost_changes(failure: &Failure, kind: StepKind) -> bool {
-    let codes = [
-        StepCode::ServerPromoted,
-        StepCode::SlotMissing,
-        StepCode::SlotLost,
-        StepCode::SlotGap,
-    ];
-    failure.has_code_of(&codes)
+    failure.loses_changes()
         && matches!(
             kind,
             StepKind::Copy
@@ -384,6 +385,10 @@ async fn keep_without_step(context: &StepContext) {
     loop {
         let takeover = async {
             take_over(context).await?;
+            if let Err(error) = servers::accept_promoted(context).await {
+                // The stream reports it too.
+                tracing::warn!(%error, "the stream cannot continue on the promoted server");
+            }
             match context.dispatch.stream.filter(|_| context.is_online()) {
                 Some(direction) => context.ensure_stream(direction).await,
                 None => Ok(()),

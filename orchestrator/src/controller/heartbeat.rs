@@ -266,7 +266,9 @@ impl Controller {
             if m.revision != revision || !is_active(m.state) {
                 return Ok(());
             }
-            if !seeding::has_lost_changes(draft, failure)
+            if rewind::may_continue_on_promoted(draft, failure) {
+                // The step that runs tries this, or reports why it is impossible.
+            } else if !seeding::has_lost_changes(draft, failure)
                 && rewind::must_capture_again(draft, stream, failure)
             {
                 // The step that runs reports it too, and where the migration continues.

@@ -137,7 +137,7 @@ impl Controller {
     }
 
     /// Returns why a rollback is impossible, if the source is no longer the server to which the reverse stream wrote
-    /// (I10).
+    /// (I10). Whether the stream can continue on a promoted standby, the agent proves.
     #[must_use]
     pub fn source_changed(&self, snapshot: &Snapshot) -> Option<String> {
         let output = |kind| snapshot.step_of(kind)?.output.clone();
@@ -145,7 +145,7 @@ impl Controller {
         let (known, _) = servers::recorded(preflight, output);
         let source = &snapshot.migration.plan.moving.source;
         let observed_server = self.inner.fleet.inventory(source)?.server;
-        if known.accepts(&observed_server) {
+        if known.accepts(&observed_server) || known.was_promoted_to(&observed_server) {
             return None;
         }
         Some(format!(

@@ -15,15 +15,6 @@ use plans::step::StepKind;
 use plans::wire::StreamStatus;
 use serde_json::json;
 
-/// Failures of the forward stream after which the agent captures with a new slot, or on a promoted server, and compares
-/// the copied rows.
-const CAPTURE_AGAIN: [StepCode; 4] = [
-    StepCode::ServerPromoted,
-    StepCode::SlotGap,
-    StepCode::SlotLost,
-    StepCode::SlotMissing,
-];
-
 /// Repeats all steps from `to` up to this step, after a pause. If the flip has happened, if `to` was tried too often, or
 /// if the migration has no such step, the step fails instead.
 pub(super) fn apply(
@@ -64,7 +55,7 @@ pub(super) fn apply(
         .collect();
     let next_at = draft.now + delta(pause);
     // The hint of a lost slot is for a migration that cannot continue.
-    let captures_again = failure.has_code_of(&CAPTURE_AGAIN);
+    let captures_again = failure.loses_changes();
     let failure = &Failure {
         hint: failure.hint.clone().filter(|_| !captures_again),
         ..failure.clone()
@@ -93,8 +84,16 @@ pub(super) fn must_capture_again(
     let m = &draft.snapshot().migration;
     stream.direction == Direction::Forward
         && matches!(m.ownership, Ownership::Ready | Ownership::Fencing)
-        && failure.has_code_of(&CAPTURE_AGAIN)
+        && failure.loses_changes()
         && draft.snapshot().step_of(StepKind::OpenCapture).is_some()
+}
+
+/// Returns whether the stream may continue on a standby that was promoted after the flip. The step that runs proves it.
+pub(super) fn may_continue_on_promoted(draft: &MigrationDraft, failure: &Failure) -> bool {
+    let m = &draft.snapshot().migration;
+    failure.has_code(StepCode::ServerPromoted)
+        && matches!(m.ownership, Ownership::Flipped | Ownership::RolledBack)
+        && draft.snapshot().running().is_some()
 }
 
 /// Returns whether the cause of a stream's failure can be a change of a definition that the agent follows: in a step

@@ -7,7 +7,7 @@ use super::draft::MigrationDraft;
 use super::shards::invalid_error;
 use super::{ControlError, Controller};
 use crate::store::{Migration, ShardRecord, Snapshot};
-use plans::failure::{Failure, RetryClass, StepCode};
+use plans::failure::{Failure, RetryClass};
 use plans::fleet::ShardRef;
 use plans::id::{MapName, ShardName};
 use plans::identity::DatabaseIdentity;
@@ -189,16 +189,10 @@ pub(super) fn promoted(snapshot: &Snapshot) -> Option<Promoted> {
 /// the rows again.
 pub(super) fn has_lost_changes(draft: &MigrationDraft, failure: &Failure) -> bool {
     let m = &draft.snapshot().migration;
-    let codes = [
-        StepCode::ServerPromoted,
-        StepCode::SlotMissing,
-        StepCode::SlotLost,
-        StepCode::SlotGap,
-    ];
     m.plan.options.seed == Seed::Standby
         && m.state != MigrationState::Unwinding
         && matches!(m.ownership, Ownership::Ready | Ownership::Fencing)
-        && failure.has_code_of(&codes)
+        && failure.loses_changes()
 }
 
 /// Returns the failure of a migration that cannot continue without a new copy of the rows, and has no step that copies

@@ -1,6 +1,6 @@
 //! A standby is promoted in the place of a shard's server while the keys are moving: the migration goes on by itself.
 
-use crate::stage::{Stage, copy, count, refuses, restore, session, start, write};
+use crate::stage::{Stage, copy, count, refuses, restore, session, sql, start, write};
 
 /// The rows that the application has written in the test. A promotion of a standby that lacked them loses them.
 const WRITTEN: &str = "select count(*) from public.orders where note = 'w'";
@@ -122,4 +122,195 @@ async fn a_stream_continues_on_a_promoted_source_with_its_slot_and_every_change(
     until_written(&stage, 0).await;
     cut_over(&stage, &id).await;
     accept_source(&stage, &id).await;
+}
+
+/// A transaction that stays open makes the source keep its log, until the agent drops the slot.
+#[tokio::test]
+async fn a_slot_that_is_dropped_at_its_limit_costs_a_comparison_and_no_command() {
+    let stage = Stage::new("wal-cap").await;
+    let id = stage
+        .submit_with("hold: until_finish, wal_cap_mb: 64")
+        .await;
+    stage.until_state(&id, "waiting").await;
+    let app = session(&stage.a, "app").await;
+    app.batch_execute("begin; insert into public.orders values (700, 90001, 'w')")
+        .await
+        .unwrap();
+    sql(
+        &stage.a,
+        "app",
+        "select pg_logical_emit_message(false, 'noise', repeat('x', 1 << 20)) from generate_series(1, 80)",
+    )
+    .await;
+    stage
+        .until("the migration captures again", || async {
+            attempts(&stage, &id, "open_capture").await == 2
+        })
+        .await;
+    // The creation of the slot waits for this transaction.
+    app.batch_execute("commit").await.unwrap();
+    stage.until_state(&id, "waiting").await;
+    let copied = &step(&stage, &id, "copy").await["output"];
+    assert_eq!(copied["resync"]["rows"], 2005, "{copied}");
+    assert_eq!(copied["resync"]["copied"], 1, "{copied}");
+    stage.cut_over(&id).await;
+    assert_eq!(count(&stage.b, MOVING).await, 2005);
+}
+
+/// All moving rows of a shard.
+const DIGEST: &str =
+    "select ('x' || substr(md5(string_agg(o::text, ',' order by id)), 1, 15))::bit(60)::bigint
+    from public.orders o where tenant_id >= 500";
+
+/// The promoted standby is from before the migration: it has none of its objects, and takes writes.
+#[tokio::test]
+async fn an_offline_move_makes_a_promoted_source_read_only_and_compares_its_rows() {
+    let stage = Stage::new("failover-offline").await;
+    let standby = copy(&stage.a).await;
+    start(&stage.a).await;
+    let id = stage.submit_with("mode: offline, hold: until_finish").await;
+    stage.until_state(&id, "waiting").await;
+    assert!(refuses(&stage.a).await);
+    restore(&stage.a, standby, true).await;
+    sql(
+        &stage.a,
+        "app",
+        "update public.orders set note = 'late' where id % 100 = 7;
+         delete from public.orders where id % 100 = 11;
+         insert into public.orders values (700, 90001, 'late'), (800, 90002, 'late')",
+    )
+    .await;
+    stage.ok(&format!("approve {id} --yes")).await;
+    stage
+        .until("the source is read-only again", || async {
+            attempts(&stage, &id, "set_read_only").await == 2
+        })
+        .await;
+    stage.until_state(&id, "flipped").await;
+    assert!(refuses(&stage.a).await);
+    assert_eq!(attempts(&stage, &id, "create_target").await, 1);
+    let resync = &step(&stage, &id, "copy").await["output"]["resync"];
+    assert_eq!(resync["rows"], 2004 - 20 + 2, "{resync}");
+    assert_eq!(
+        (&resync["deleted"], &resync["copied"]),
+        (&40.into(), &22.into()),
+        "{resync}"
+    );
+    assert_eq!(count(&stage.a, DIGEST).await, count(&stage.b, DIGEST).await);
+    write(&stage.b).await.unwrap();
+    stage.ok(&format!("finish {id} --yes")).await;
+    stage
+        .until("the deletion waits for the acceptance", || async {
+            step(&stage, &id, "drop_old").await["failure"]["code"] == "shard.other_database"
+        })
+        .await;
+    stage.ok("reconcile --accept a --reason tested --yes").await;
+    stage.until_state(&id, "completed").await;
+    assert_eq!(count(&stage.a, MOVING).await, 0);
+}
+
+/// A table without the key: its rows belong to orders.
+const ITEMS: &str = "
+    create table public.items (id bigint primary key, tenant bigint, parent bigint, v text,
+        foreign key (tenant, parent) references public.orders (tenant_id, id));
+    insert into public.items select id, tenant_id, id, 'v' from public.orders";
+const ITEMS_DIGEST: &str =
+    "select ('x' || substr(md5(string_agg(i::text, ',' order by id)), 1, 15))::bit(60)::bigint
+    from public.items i where tenant >= 500";
+
+/// An item whose order is deleted on the promoted source would not be found on the target by its order.
+#[tokio::test]
+async fn an_offline_move_of_rows_that_belong_to_others_begins_again_on_a_promoted_source() {
+    let stage = Stage::new("failover-items").await;
+    sql(&stage.a, "app", ITEMS).await;
+    stage
+        .set_map("tables: {orders: tenant_id}\nthrough: {items: {parent: orders}}\n")
+        .await;
+    let standby = copy(&stage.a).await;
+    start(&stage.a).await;
+    let id = stage.submit_with("mode: offline, hold: until_finish").await;
+    stage.until_state(&id, "waiting").await;
+    restore(&stage.a, standby, true).await;
+    sql(
+        &stage.a,
+        "app",
+        "delete from public.items where id % 100 in (11, 12);
+         update public.items set v = 'late' where id % 100 = 13;
+         delete from public.orders where id % 100 = 11;
+         insert into public.items select 100000 + id, tenant_id, id, 'late' from public.orders where id % 100 = 14",
+    )
+    .await;
+    stage.ok(&format!("approve {id} --yes")).await;
+    stage
+        .until("the copy begins again", || async {
+            attempts(&stage, &id, "create_target").await == 2
+        })
+        .await;
+    stage.until_state(&id, "flipped").await;
+    assert!(refuses(&stage.a).await);
+    for digest in [DIGEST, ITEMS_DIGEST] {
+        assert_eq!(count(&stage.a, digest).await, count(&stage.b, digest).await);
+    }
+}
+
+/// The promoted target is from before the copy was complete.
+#[tokio::test]
+async fn an_offline_move_copies_again_to_a_promoted_target() {
+    let stage = Stage::new("failover-offline-b").await;
+    let standby = copy(&stage.b).await;
+    start(&stage.b).await;
+    let id = stage.submit_with("mode: offline, hold: until_finish").await;
+    stage.until_state(&id, "waiting").await;
+    restore(&stage.b, standby, true).await;
+    stage.ok(&format!("approve {id} --yes")).await;
+    stage
+        .until("the target gets its tables again", || async {
+            attempts(&stage, &id, "create_target").await == 2
+        })
+        .await;
+    stage.until_state(&id, "flipped").await;
+    assert_eq!(count(&stage.a, DIGEST).await, count(&stage.b, DIGEST).await);
+}
+
+/// Promotes a copy of each server while the agent is stopped: so no change is applied that a copy lacks.
+async fn fail_over_both(stage: &mut Stage) {
+    stage.kill_agent().await;
+    for cluster in [&stage.a, &stage.b] {
+        let standby = copy(cluster).await;
+        restore(cluster, standby, true).await;
+    }
+    stage.start_agent();
+}
+
+/// The copied files of the target have the slot, as a standby of PostgreSQL 17 has that synchronizes slots.
+#[tokio::test]
+async fn after_failovers_of_both_shards_in_the_hold_a_rollback_and_another_cutover_are_possible() {
+    let mut stage = Stage::new("failover-hold").await;
+    let id = stage.ready_to_cut_over().await;
+    stage.cut_over(&id).await;
+    write(&stage.b).await.unwrap();
+    let until_source = async |stage: &Stage, rows: i64| {
+        let has = || async { count(&stage.a, WRITTEN).await == rows };
+        stage
+            .until("the source has the application's rows", has)
+            .await;
+    };
+    until_source(&stage, 1).await;
+    fail_over_both(&mut stage).await;
+    write(&stage.b).await.unwrap();
+    until_source(&stage, 2).await;
+    stage.ok(&format!("rollback {id} --yes")).await;
+    stage.until_state(&id, "rolled_back").await;
+    let accepts = || async { write(&stage.a).await.is_ok() };
+    stage.until("the source takes writes", accepts).await;
+    assert!(refuses(&stage.b).await);
+    until_written(&stage, 3).await;
+    fail_over_both(&mut stage).await;
+    write(&stage.a).await.unwrap();
+    until_written(&stage, 4).await;
+    stage.ok(&format!("approve {id} --yes")).await;
+    let accepts = || async { write(&stage.b).await.is_ok() };
+    stage.until("the target takes writes", accepts).await;
+    until_source(&stage, 5).await;
+    assert_eq!(count(&stage.a, DIGEST).await, count(&stage.b, DIGEST).await);
 }

@@ -98,6 +98,14 @@ impl Stage {
         stage
     }
 
+    /// Changes the settings of the map.
+    pub(crate) async fn set_map(&self, settings: &str) {
+        let file = self.folder.join("settings.yaml");
+        std::fs::write(&file, settings).unwrap();
+        self.ok(&format!("map set m {}", file.to_str().unwrap()))
+            .await;
+    }
+
     pub(crate) async fn register(&self) {
         for (name, cluster) in [("a", &self.a), ("b", &self.b)] {
             let dsn = cluster.dsn("app", "postgres");

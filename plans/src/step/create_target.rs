@@ -6,6 +6,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::identity::DatabaseIdentity;
+
 /// The result of the step.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TargetCreated {
@@ -18,6 +20,9 @@ pub struct TargetCreated {
     /// the migration, because older ones do not check the skipped rows.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cascades: bool,
+    /// The server on which the tables are, if the agent has recorded it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<DatabaseIdentity>,
 }
 
 impl TargetCreated {

@@ -18,6 +18,7 @@ pub mod open_capture;
 pub mod preflight;
 pub mod promote;
 pub mod servers;
+pub mod set_read_only;
 pub mod unwind;
 pub mod verify;
 

@@ -6,9 +6,11 @@ use serde_json::Value;
 
 use super::StepKind;
 use super::copy::Copied;
+use super::create_target::TargetCreated;
 use super::open_capture::CaptureOpened;
 use super::preflight::Preflighted;
 use super::promote::Promoted;
+use super::set_read_only::ReadOnly;
 use crate::identity::DatabaseIdentity;
 
 /// Returns the recorded source and target. `output` returns the result of a later step if it is done.
@@ -19,9 +21,15 @@ pub fn recorded(
     let opened = output(StepKind::OpenCapture).and_then(|value| serde_json::from_value(value).ok());
     let promoted = output(StepKind::Promote).and_then(|value| serde_json::from_value(value).ok());
     let copied = output(StepKind::Copy).and_then(|value| serde_json::from_value(value).ok());
+    let read_only =
+        output(StepKind::SetReadOnly).and_then(|value| serde_json::from_value(value).ok());
     let source = opened.and_then(|opened: CaptureOpened| opened.source);
+    let source = source.or_else(|| read_only.and_then(|step: ReadOnly| step.source));
     let target = promoted.map(|promoted: Promoted| promoted.target);
     let target = target.or_else(|| copied.and_then(|copied: Copied| copied.target));
+    let created =
+        output(StepKind::CreateTarget).and_then(|value| serde_json::from_value(value).ok());
+    let target = target.or_else(|| created.and_then(|created: TargetCreated| created.target));
     (
         source.unwrap_or(preflight.source),
         target.unwrap_or(preflight.target),
@@ -57,5 +65,15 @@ mod tests {
         let all = [(StepKind::OpenCapture, opened), (StepKind::Copy, copied)];
         assert_eq!(of(&all[..1]), (3, 2));
         assert_eq!(of(&all), (3, 4));
+        let read_only = json!({ "waited_ms": 1, "source": server(5) });
+        let created = json!(TargetCreated {
+            target: serde_json::from_value(server(6)).unwrap(),
+            ..TargetCreated::default()
+        });
+        let offline = [
+            (StepKind::CreateTarget, created),
+            (StepKind::SetReadOnly, read_only),
+        ];
+        assert_eq!(of(&offline), (5, 6));
     }
 }

@@ -47,6 +47,7 @@ use chunk::ChunkOutcome;
 use progress::CopyProgress;
 use reader::CopyReader;
 use resync::ResyncEnd;
+pub(super) use resync::compare_copied_rows_again;
 use shared_chunks::CopyMethod;
 pub(crate) use snapshots::hold_newest_snapshot;
 pub(super) use snapshots::record_adoption;
@@ -189,10 +190,9 @@ async fn copy_with_one_snapshot(
 ) -> Result<usize, StepError> {
     hours::wait_for_hours(context, target).await?;
     let current = snapshots::current_snapshot(context, target, shared_scan).await?;
-    if let Some(current) = &current
-        && resync::run(context, target, (current.number, current.begin_until)).await?
-            == ResyncEnd::NeedsLaterSnapshot
-    {
+    let number = current.as_ref().map(|current| current.number);
+    let begin_until = current.as_ref().map(|current| current.begin_until);
+    if resync::run(context, target, (number, begin_until)).await? == ResyncEnd::NeedsLaterSnapshot {
         return snapshots::count_remaining(context, target).await;
     }
     let mut remaining = units::remaining_chunks(context, target).await?;
@@ -207,10 +207,9 @@ async fn copy_with_one_snapshot(
     let queue = ChunkQueue {
         begun_units: units::begun_units(context, target).await?,
         chunks: remaining,
-        begin_until: current.as_ref().map(|current| current.begin_until),
+        begin_until,
         snapshot_lost: false,
     };
-    let number = current.as_ref().map(|current| current.number);
     let snapshot = current.map(|current| current.text);
     let scan_and_snapshot = shared_scan.zip(snapshot.as_ref());
     let (from, to) = (context.source()?, context.target()?);

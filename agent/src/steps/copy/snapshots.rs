@@ -20,6 +20,7 @@ use super::units::{self, CopyChunk};
 use super::{resync, unfinished};
 use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
+use crate::migration::continuation;
 use crate::postgres::lsn::Lsn;
 use crate::postgres::visibility::TxSnapshot;
 use crate::shard::database::Shard;
@@ -86,14 +87,7 @@ pub(crate) async fn record_slot_snapshot(
     for sql in FORGET_EARLIER_SLOT {
         target_session.execute(sql, &[&id]).await.at(&what)?;
     }
-    target_session
-        .execute(
-            "insert into shardwright.capture (migration, timeline) values ($1, $2)
-             on conflict (migration) do update set timeline = excluded.timeline",
-            &[&id, &timeline],
-        )
-        .await
-        .at(&what)?;
+    continuation::record_timeline(&target_session, &context.dispatch.migration, timeline).await?;
     insert_snapshot(
         &target_session,
         &context.dispatch.migration,

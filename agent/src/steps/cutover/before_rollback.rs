@@ -113,6 +113,9 @@ pub(super) async fn create_forward_slot(
     let (slot, _session) = open_capture::create_slot(on_source, context, &source, forward).await?;
     // The spool contains changes of the stream before the flip. The new stream does not continue with them.
     context.spool().remove().await?;
-    let from = slot.consistent_point;
+    let from = open_capture::StreamPosition {
+        lsn: slot.consistent_point,
+        timeline: context.known_servers()?.0.timeline,
+    };
     open_capture::write_first_progress(context, forward, from, false, &target).await
 }

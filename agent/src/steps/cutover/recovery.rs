@@ -95,13 +95,15 @@ pub(super) async fn recover_attempt(
 }
 
 /// Returns the newest attempt that the two shards have recorded. An attempt that was interrupted before its fence is
-/// recorded on the witness only.
+/// recorded on the witness only. A promoted standby may be from before the migration, and have no records.
 async fn newest_attempt(parties: &CutoverParties) -> Result<AttemptNo, StepError> {
     let mut newest = AttemptNo(0);
     for shard in [parties.old_shard(), parties.new_shard()] {
         let session = shard.session("register").await?;
-        let number = epoch::newest_attempt(&session, &parties.shards.token).await?;
-        newest = newest.max(number);
+        if epoch::is_enrolled(&session, &parties.shards.token).await? {
+            let number = epoch::newest_attempt(&session, &parties.shards.token).await?;
+            newest = newest.max(number);
+        }
     }
     Ok(newest)
 }

@@ -13,6 +13,9 @@
 //!    value that an outdated row of another part still has.
 //! 4. It records the snapshot as that of the table's units.
 //!
+//! An offline move does the same on a promoted source, when the step `set_read_only` has closed the keys there. It needs
+//! no snapshot, because the rows do not change.
+//!
 //! Nothing else writes the moving rows of the target meanwhile: its register is closed, and the stream only spools. If
 //! the agent dies, the parts that are compared count. If the snapshot is lost, the table begins again with a later one.
 
@@ -31,6 +34,7 @@ use crate::postgres::copy_stream;
 use crate::shard::snapshot;
 use crate::steps::copy::end_holders;
 use crate::steps::delete::row_deletion;
+pub(in crate::steps) use records::compare_copied_rows_again;
 use records::{Part, PartResult};
 pub(super) use records::{has_begun, restart, tables_left, totals};
 
@@ -53,10 +57,10 @@ pub(super) enum ResyncEnd {
 /// The sessions of a resynchronization.
 struct Resync<'a> {
     context: &'a StepContext,
-    /// The number of the copy's current snapshot.
-    snapshot: i32,
-    /// The time at which the snapshot reaches its maximum age.
-    begin_until: Instant,
+    /// The number of the copy's current snapshot; `None` for an offline move, which has none.
+    snapshot: Option<i32>,
+    /// The time at which the snapshot reaches its maximum age, if there is one.
+    begin_until: Option<Instant>,
     /// Reads rows of the source, in short transactions with the snapshot.
     source: Connected,
     /// Reads and writes rows of the target, in transactions that prove the epoch.
@@ -68,7 +72,7 @@ struct Resync<'a> {
 pub(super) async fn run(
     context: &StepContext,
     records: &Connected,
-    (snapshot, begin_until): (i32, Instant),
+    (snapshot, begin_until): (Option<i32>, Option<Instant>),
 ) -> Result<ResyncEnd, StepError> {
     let tables = tables_left(context, records).await?;
     if tables.is_empty() {
@@ -131,14 +135,18 @@ impl Resync<'_> {
     /// Returns whether no further table may begin with this snapshot: an old one prevents VACUUM on the source.
     fn may_begin_no_table(&self) -> bool {
         let throttle = &self.context.session.throttle;
-        throttle.hours_to_wait_for().is_some() || Instant::now() >= self.begin_until
+        let is_old = |until| Instant::now() >= until;
+        throttle.hours_to_wait_for().is_some() || self.begin_until.is_some_and(is_old)
     }
 
     /// Opens a transaction on the source with the snapshot, and proves that reading the table runs no untrusted code.
     /// Returns false if the snapshot can no longer be imported.
     async fn begin_reading(&self, table: &MovingTable) -> Result<bool, StepError> {
         let id = self.context.dispatch.migration.as_str();
-        if !snapshot::begin_with_held(&self.source, id).await? {
+        if !self.context.is_online() {
+            // The keys are read-only, so each transaction sees the same rows.
+            snapshot::begin_read_only(&self.source).await?;
+        } else if !snapshot::begin_with_held(&self.source, id).await? {
             return Ok(false);
         }
         let prover = self

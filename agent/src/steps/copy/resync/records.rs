@@ -1,7 +1,8 @@
 //! The records of a resynchronization on the target, with which another process can continue it.
 //!
 //! A chunk that is done and has no snapshot was copied with an earlier slot: `open_capture` removes the snapshot from
-//! its record. Its table has to be resynchronized.
+//! its record. Its table has to be resynchronized. The chunks of an offline move have no snapshots; those that were
+//! copied from an earlier server of the source have the number [`EARLIER_SERVER`] instead.
 
 use connect::Connected;
 use plans::failure::StepCode;
@@ -13,6 +14,37 @@ use crate::compare::ChunkScope;
 use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
 use crate::shard::epoch;
+use crate::steps::copy::unfinished;
+
+/// The number of a snapshot that marks the chunks of an offline move that were copied from an earlier server.
+const EARLIER_SERVER: i32 = -1;
+
+/// Returns the condition for chunks whose tables have to be resynchronized.
+fn outdated(context: &StepContext) -> String {
+    if context.is_online() {
+        "done and snapshot is null".to_owned()
+    } else {
+        format!("done and snapshot = {EARLIER_SERVER}")
+    }
+}
+
+/// Before an offline move copies from a promoted server of the source: units that are partly copied begin again, and the
+/// others are compared with the source.
+pub(in crate::steps) async fn compare_copied_rows_again(
+    context: &StepContext,
+) -> Result<(), StepError> {
+    unfinished::empty_partly_copied_units(context).await?;
+    let session = context.target()?.session("copy").await?;
+    let id = plans::sql::quote_literal(context.dispatch.migration.as_str());
+    let sql = format!(
+        "update shardwright.chunk set snapshot = {EARLIER_SERVER} where migration = {id} and done;
+         delete from shardwright.resync where migration = {id} and not done;
+         delete from shardwright.resync_keys where migration = {id}"
+    );
+    epoch::execute(&session, &context.token(), &sql)
+        .await
+        .at(intent(&session))
+}
 
 /// A part of a table.
 #[derive(Debug, Clone)]
@@ -63,13 +95,12 @@ pub(in crate::steps::copy) async fn tables_left(
     context: &StepContext,
     session: &Connected,
 ) -> Result<Vec<usize>, StepError> {
-    if !context.is_online() {
-        return Ok(Vec::new());
-    }
     let rows = session
         .query(
-            "select distinct relation from shardwright.chunk
-             where migration = $1 and done and snapshot is null",
+            &format!(
+                "select distinct relation from shardwright.chunk where migration = $1 and {}",
+                outdated(context)
+            ),
             &[&context.dispatch.migration.0],
         )
         .await
@@ -192,8 +223,11 @@ pub(super) async fn copied_key_ranges(
 ) -> Result<Option<Vec<ChunkScope>>, StepError> {
     let rows = session
         .query(
-            "select low, high, done and snapshot is null from shardwright.chunk
-             where migration = $1 and relation = $2 order by ordinal",
+            &format!(
+                "select low, high, {} from shardwright.chunk
+                 where migration = $1 and relation = $2 order by ordinal",
+                outdated(context)
+            ),
             &[&context.dispatch.migration.0, &table.table.to_string()],
         )
         .await
@@ -316,20 +350,23 @@ pub(super) async fn finish_keys(
     epoch::commit(session, &intent(session)).await
 }
 
-/// Records that the table's units have the rows that snapshot `number` sees.
+/// Records that the table's units have the rows that snapshot `number` sees; without a number, the rows of the present
+/// source.
 pub(super) async fn finish_table(
     context: &StepContext,
     session: &Connected,
     table: &MovingTable,
-    number: i32,
+    number: Option<i32>,
 ) -> Result<(), StepError> {
     let migration = &context.dispatch.migration.0;
     let relation = table.table.to_string();
     epoch::begin(session, &context.token()).await?;
     session
         .execute(
-            "update shardwright.chunk set snapshot = $3
-             where migration = $1 and relation = $2 and done and snapshot is null",
+            &format!(
+                "update shardwright.chunk set snapshot = $3 where migration = $1 and relation = $2 and {}",
+                outdated(context)
+            ),
             &[migration, &relation, &number],
         )
         .await
