@@ -121,7 +121,7 @@ impl FaultCase {
 impl FaultCase {
     /// Returns the permitted outcome.
     pub(super) fn expected(&self) -> ExpectedOutcome {
-        self.fault.expected_at(&self.place)
+        self.fault.expected_at(&self.place, self.component)
     }
 
     /// Returns whether the fault restores the source to a state before the flip.
@@ -132,11 +132,12 @@ impl FaultCase {
     /// Returns whether the fault permits only one path: it can be detected only before the flip, or it makes a rollback
     /// impossible.
     fn permits_only_forward(&self, leg: PathLeg) -> bool {
-        // A target that fails over from the seal on may have flipped already.
-        let may_be_flipped = leg == PathLeg::Flipped
-            || self.component == Process::Target && self.place.is_after_seal();
-        let fails_over_later = self.fault.promotes_standby() && may_be_flipped;
-        let prevents_rollback = fails_over_later || self.restores_source();
+        // A target that fails over from the seal on may have flipped already. Its standby may lack the slot of the
+        // reverse stream.
+        let may_be_flipped = leg == PathLeg::Flipped || self.place.is_after_seal();
+        let owner_fails_over =
+            self.fault.promotes_standby() && self.component == Process::Target && may_be_flipped;
+        let prevents_rollback = owner_fails_over || self.restores_source();
         prevents_rollback || leg == PathLeg::Before && self.expected() != ExpectedOutcome::Ends
     }
 }

@@ -4,6 +4,7 @@
 //! clients are paused, and an operator writes rows instead that no client knows. PostgreSQL loses these; if the target still
 //! had one of them at the end, the checker would count it as a row that no transaction wrote.
 
+use super::mode::RunMode;
 use super::operator_sql;
 use super::planned_fault::PlannedFault;
 use super::standby::Standby;
@@ -28,8 +29,9 @@ impl PlannedFault {
         else {
             return Ok(());
         };
+        let has_slot = RunMode::of(&self.case, self.seed) != RunMode::Offline;
         // In a cutover the wait would end the attempt, and the next one could flip before the failover.
-        if self.case.place.step != StepKind::Cutover {
+        if has_slot && self.case.place.step != StepKind::Cutover {
             standby.wait_for_slot().await?;
         }
         crash(&cluster, shard, &self.ledger).await?;

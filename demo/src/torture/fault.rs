@@ -92,6 +92,7 @@ const CAPTURE_PLACES: &[&str] = &[
 const COPIED_PLACES: &[&str] = &["controller.copy.settled", "build_indexes.built_one"];
 /// The places before the flip at which the servers have objects of the migration.
 const FAILOVER_PLACES: &[&str] = &[
+    "set_read_only.closed",
     "open_capture.slot_created",
     "capture.spooled",
     "copy.chunk_copied",
@@ -190,7 +191,7 @@ const OWNED_PLACES: &[&str] = &[
     "rollback.fenced",
 ];
 
-const TABLE: [FaultRow; 21] = [
+const TABLE: [FaultRow; 22] = [
     row(Fault::Kill, "kill", ANY, &[], ExpectedOutcome::Ends),
     row(Fault::Stop, "stop", ANY, &[], ExpectedOutcome::Ends),
     row(Fault::Cut, "cut", ANY, &[], ExpectedOutcome::Ends),
@@ -241,7 +242,14 @@ const TABLE: [FaultRow; 21] = [
     row(
         Fault::Failover,
         "failover",
-        SHARDS,
+        &[Process::Source],
+        &["hold.started"],
+        ExpectedOutcome::Ends,
+    ),
+    row(
+        Fault::Failover,
+        "failover",
+        &[Process::Target],
         &["hold.started"],
         ExpectedOutcome::EndsOrAborted,
     ),
@@ -351,10 +359,12 @@ impl Fault {
         self.row().map_or("", |row| row.name)
     }
 
-    /// Returns the permitted outcome of the fault at a place.
-    pub(super) fn expected_at(self, place: &FaultPlace) -> ExpectedOutcome {
+    /// Returns the permitted outcome of the fault of a component at a place.
+    pub(super) fn expected_at(self, place: &FaultPlace, component: Process) -> ExpectedOutcome {
         let mut rows = TABLE.iter().filter(|row| row.fault == self);
-        let is_of_place = |row: &&FaultRow| row.places.contains(&place.name.as_str());
+        let is_of_place = |row: &&FaultRow| {
+            row.places.contains(&place.name.as_str()) && row.components.contains(&component)
+        };
         let row = rows.clone().find(is_of_place).or_else(|| rows.next());
         row.map_or(ExpectedOutcome::Ends, |row| row.expected)
     }
@@ -364,7 +374,8 @@ impl Fault {
         matches!(self, Self::Failover | Self::LaggingFailover)
     }
 
-    /// Returns whether an offline migration can have the fault: it has no slots, and its keys are read-only.
+    /// Returns whether an offline migration can have the fault: it has no slots, its keys are read-only, and an operator
+    /// cannot write rows that a lagging standby lacks.
     pub(super) fn is_possible_offline(self) -> bool {
         !matches!(
             self,
@@ -372,7 +383,6 @@ impl Fault {
                 | Self::SlotLost
                 | Self::LongWriter
                 | Self::Prepared
-                | Self::Failover
                 | Self::LaggingFailover
         )
     }

@@ -32,16 +32,16 @@ impl RunMode {
         if case.place.step == StepKind::SetReadOnly {
             return Self::Offline;
         }
-        // With a failover, commits wait for the standby only. A source that was restored has no standby.
-        if case.fault.promotes_standby() || case.restores_source() {
-            return Self::Asynchronous;
-        }
         // The mode does not depend on the bits of the seed that determine other choices.
         let number = case.seed(seed, u64::MAX) % MODE_NUMBERS;
-        let permits_offline = case.place.is_passed_offline() && case.fault.is_possible_offline();
+        let permits_offline = case.place.is_passed_offline()
+            && case.fault.is_possible_offline()
+            && !case.restores_source();
+        // With a failover, commits wait for the standby only. A source that was restored has no standby.
+        let permits_synchronous = !case.fault.promotes_standby() && !case.restores_source();
         if number == 0 && permits_offline {
             Self::Offline
-        } else if SYNCHRONOUS_NUMBERS.contains(&number) {
+        } else if permits_synchronous && SYNCHRONOUS_NUMBERS.contains(&number) {
             Self::Synchronous
         } else {
             Self::Asynchronous

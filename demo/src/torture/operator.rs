@@ -59,11 +59,13 @@ impl RunOperator<'_> {
         loop {
             self.submit(follower).await?;
             let ended = self.follow_path_once(follower).await;
-            if ended.is_ok() && !self.offline {
+            if ended.is_ok() {
                 let migration = follower
                     .until("the final state of the migration", |_| true)
                     .await?;
-                self.windows.extend(windows(&migration));
+                if !self.offline {
+                    self.windows.extend(windows(&migration));
+                }
                 capture_outcome(&migration).clone_into(&mut self.capture);
             }
             let ended = self.abort_failed(follower, ended).await?;
@@ -230,12 +232,11 @@ impl RunOperator<'_> {
         }
     }
 
-    /// Finishes the migration. If a standby of the source was promoted before the flip, first accepts it as an operator
-    /// does: the old rows are not deleted before.
+    /// Finishes the migration. If a standby of the source was promoted, first accepts it as an operator does: the old rows
+    /// are not deleted before.
     async fn finish(&self, follower: &mut MigrationFollower<'_>) -> Result<RunOutcome, DemoError> {
         let is_source = self.case.component == Process::Source;
-        if is_source && self.case.fault.promotes_standby() && self.case.place.leg == PathLeg::Before
-        {
+        if is_source && self.case.fault.promotes_standby() {
             let run = self.equality.run;
             let context = RestoreContext {
                 fleet: &run.fleet,
@@ -277,13 +278,13 @@ impl RunOperator<'_> {
             self.wait_for_writes(follower, LedgerPhase::After).await?;
         }
         // The old owner's rows of an offline migration are not updated.
-        // After a failover the promoted server has no slot. A restored source lacks the changes that the reverse stream
-        // had written. In both cases the old owner's rows stay outdated.
+        // A promoted target may have no slot. A restored source lacks the changes that the reverse stream had written. In
+        // both cases the old owner's rows stay outdated.
+        let is_target = self.case.component == Process::Target;
         let restores_older_state =
-            self.case.fault.promotes_standby() || self.case.restores_source();
+            self.case.fault.promotes_standby() && is_target || self.case.restores_source();
         // A target that fails over at the end of a cutover may have flipped.
-        let occurs_late = occurs_in_hold
-            || self.case.component == Process::Target && self.case.place.step == StepKind::Cutover;
+        let occurs_late = occurs_in_hold || is_target && self.case.place.step == StepKind::Cutover;
         if hasty || self.offline || (occurs_late && restores_older_state) {
             return Ok(());
         }

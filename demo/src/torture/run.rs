@@ -427,7 +427,8 @@ impl RunRecord {
                 self.resumed, self.resubmitted
             ));
         }
-        if self.outcome != "unwound" && self.capture.is_empty() {
+        let has_results = !matches!(self.outcome.as_str(), "unwound" | "failed" | "stuck");
+        if has_results && self.capture.is_empty() {
             let problem = "the results do not show what became of the capture";
             self.problems.push(problem.to_owned());
         }
