@@ -274,7 +274,8 @@ async fn check_seal(
         let what = format!("shard {shard}: reading the register");
         let status = register::read(session, &token, &what).await?;
         let attempt = epoch::newest_attempt(session, &token).await?;
-        if status.register == Register::Closed && attempt == flipped.attempt {
+        // A later attempt may have begun since.
+        if status.register == Register::Closed && attempt >= flipped.attempt {
             return Ok(());
         }
     }

@@ -5,14 +5,17 @@ use std::sync::Arc;
 
 use cluster::{Cluster, Options, Shutdown};
 use connect::Connected;
+use plans::id::AttemptNo;
 use plans::names::Direction;
 
 use super::apply::positions;
 use super::bench::{Bench, ITEM};
+use super::cutover::{Ledger, committed_before};
 use super::shard::{Shard, until};
 use crate::postgres::lsn::Lsn;
 use crate::postgres::standbys::{StandbySlots, slowest_standby};
 use crate::shard::apply_progress;
+use crate::shard::marker::{Marker, MarkerKind};
 use crate::stream::ApplyStream;
 
 const FORWARD: Direction = Direction::Forward;
@@ -25,6 +28,15 @@ async fn with_standby(name: &'static str) -> Option<(Bench, Shard, ApplyStream)>
     if !binaries.path("pg_basebackup").is_file() {
         return None;
     }
+    let (bench, standby) = begin_with_standby(bench, name).await;
+    let stream = bench.stream(FORWARD).await;
+    apply_row(&bench, &stream, 1).await;
+    until_confirmed(&bench).await;
+    Some((bench, standby, stream))
+}
+
+/// Opens the capture, and returns the standby of the target when it streams.
+async fn begin_with_standby(bench: Bench, name: &'static str) -> (Bench, Shard) {
     bench.capture(FORWARD).await;
     let standby = bench.target.standby(name).await;
     let target = bench.target.session().await;
@@ -32,14 +44,16 @@ async fn with_standby(name: &'static str) -> Option<(Bench, Shard, ApplyStream)>
         count(&target, "pg_stat_replication where flush_lsn is not null").await == 1
     })
     .await;
-    let stream = bench.stream(FORWARD).await;
-    apply_row(&bench, &stream, 1).await;
-    let (_, applied) = positions(&bench).await;
+    (bench, standby)
+}
+
+/// Waits until the slot is confirmed up to the present progress.
+async fn until_confirmed(bench: &Bench) {
+    let (_, applied) = positions(bench).await;
     until("the slot follows", || async {
-        positions(&bench).await.0 >= applied
+        positions(bench).await.0 >= applied
     })
     .await;
-    Some((bench, standby, stream))
 }
 
 async fn count(session: &Connected, from: &str) -> i64 {
@@ -117,17 +131,7 @@ async fn a_promoted_standby_of_the_target_gets_what_it_lacks_from_the_slot() {
     until_probed_and_reported(&bench).await;
     let (_, applied) = positions(&bench).await;
     stream.stop().await;
-    // The standby dies before it has received the changes, and is promoted after a restart.
-    for cluster in [&bench.target.cluster, &standby.cluster] {
-        cluster.kill().expect("killed");
-    }
-    let promoted: Arc<Cluster> = standby.cluster.clone();
-    tokio::task::spawn_blocking(move || {
-        promoted.start().expect("started");
-        promoted.promote().expect("promoted");
-    })
-    .await
-    .expect("promoted");
+    promote(&bench, &standby).await;
     let known = progress_on(&bench, &standby).await;
     assert!(known < applied, "the standby lacks changes");
     bench.target = standby;
@@ -139,6 +143,60 @@ async fn a_promoted_standby_of_the_target_gets_what_it_lacks_from_the_slot() {
     let stream = bench.stream(FORWARD).await;
     bench.drain(&stream).await.expect("drained");
     assert_eq!(bench.assert_equal().await, 2);
+}
+
+/// The standby dies before it has received the changes, and is promoted after a restart.
+async fn promote(bench: &Bench, standby: &Shard) {
+    for cluster in [&bench.target.cluster, &standby.cluster] {
+        cluster.kill().expect("killed");
+    }
+    let promoted: Arc<Cluster> = standby.cluster.clone();
+    tokio::task::spawn_blocking(move || {
+        promoted.start().expect("started");
+        promoted.promote().expect("promoted");
+    })
+    .await
+    .expect("promoted");
+}
+
+/// The slot is confirmed up to what is applied, without regard to the standby.
+#[tokio::test]
+pub(super) async fn control_a_slot_that_does_not_wait_for_the_standby_loses_an_acknowledged_write()
+{
+    let name = "confirm_naive";
+    let bench = Bench::each_alone(name, ITEM).await;
+    if !bench
+        .target
+        .cluster
+        .binaries()
+        .path("pg_basebackup")
+        .is_file()
+    {
+        return;
+    }
+    let (mut bench, standby) = begin_with_standby(bench, name).await;
+    let mut spec = bench.spec(FORWARD).await;
+    let target = bench.target.session().await;
+    let names = "select array_agg(application_name) from pg_stat_replication";
+    let names = target.query_one(names, &[]).await.expect("read").get(0);
+    spec.ignored_standbys = names;
+    let stream = ApplyStream::start(spec, false, true);
+    apply_row(&bench, &stream, 1).await;
+    until_confirmed(&bench).await;
+    standby.cluster.freeze().expect("frozen");
+    apply_row(&bench, &stream, 2).await;
+    let ledger = Ledger([1, 2].into());
+    until_confirmed(&bench).await;
+    stream.stop().await;
+    promote(&bench, &standby).await;
+    bench.target = standby;
+    let ours = bench.ours(&bench.source).await;
+    let marker = Marker::new(&bench.token, AttemptNo(1), MarkerKind::Probe);
+    marker.emit(&ours, &bench.token).await.expect("marked");
+    let sent = committed_before(&bench, Lsn(u64::MAX), &marker).await;
+    assert!(sent.is_empty(), "the slot still sends {sent:?}");
+    let target = bench.ours(&bench.target).await;
+    assert_eq!(ledger.lost(&target).await, [2], "and the checker says so");
 }
 
 #[tokio::test]

@@ -3,12 +3,12 @@
 //! Each control is also a test of its own, next to the rule that it omits. The suite `controls` runs all of them in
 //! turn and counts them.
 
-use super::{cutover, guard, snapshots};
+use super::{confirmed, cutover, guard, snapshots};
 
 /// A control: the rule that it omits or the wrong variant that it uses, and the test that shows the damage.
 type Control = (&'static str, fn());
 
-const CONTROLS: [Control; 7] = [
+const CONTROLS: [Control; 8] = [
     (
         "a filter by log position with an ordinary snapshot",
         snapshots::control_a_filter_by_position_drops_a_commit_that_the_copy_lacks,
@@ -32,6 +32,10 @@ const CONTROLS: [Control; 7] = [
     (
         "a drain to a log position",
         cutover::a_marker_comes_after_every_acknowledged_commit_and_a_position_does_not,
+    ),
+    (
+        "a slot that is confirmed before the standby has flushed",
+        confirmed::control_a_slot_that_does_not_wait_for_the_standby_loses_an_acknowledged_write,
     ),
     (
         "asynchronous apply that is confirmed",

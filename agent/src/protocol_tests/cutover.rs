@@ -21,11 +21,11 @@ const FORWARD: Direction = Direction::Forward;
 
 /// The record of an application: the ids of rows whose commit was acknowledged.
 #[derive(Default)]
-struct Ledger(BTreeSet<i64>);
+pub(super) struct Ledger(pub(super) BTreeSet<i64>);
 
 impl Ledger {
     /// Returns the acknowledged writes that a copy does not have.
-    async fn lost(&self, copy: &Connected) -> Vec<i64> {
+    pub(super) async fn lost(&self, copy: &Connected) -> Vec<i64> {
         let read = "select id from public.item where tenant_id between 100 and 199";
         let rows = copy.query(read, &[]).await.expect("rows");
         let there: BTreeSet<i64> = rows.iter().map(|row| row.get(0)).collect();
