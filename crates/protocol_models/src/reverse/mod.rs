@@ -2,7 +2,7 @@
 //!
 //! A crash of the controller is a pause between two steps, because each step is one transaction. The model omits what
 //! M1 to M3 contain (lost ends of logs, concurrent writers, rival controllers), and replication origins, which are a
-//! second protection in addition to the open marker.
+//! second protection in addition to the open marker. A standby of the source has the seal: the cutover waits for it (M2).
 
 mod state;
 mod step;
@@ -27,6 +27,8 @@ pub(crate) enum ReverseRule {
     NoAdmission,
     OldGuardStays,
     OldGuardFirst,
+    ConfirmPastStandby,
+    KeepProgress,
 }
 
 /// The bounds, and the changed rule of a mutant.
@@ -63,7 +65,7 @@ impl Protocol for Reverse {
 
     fn bounds(&self) -> String {
         format!(
-            "{} writes, 1 roll back given up, 1 hung batch of the drop",
+            "{} writes, 1 roll back given up, 1 hung batch of the drop, 1 failover of the source in the hold",
             self.writes
         )
     }
@@ -117,6 +119,16 @@ impl Protocol for Reverse {
                 "old guard goes before the new one stands",
                 ONE_OWNER,
             ),
+            mutant(
+                ReverseRule::ConfirmPastStandby,
+                "slot is confirmed past the standby",
+                ON_OWNER,
+            ),
+            mutant(
+                ReverseRule::KeepProgress,
+                "stream keeps its progress after a failover",
+                ON_OWNER,
+            ),
         ]
     }
 }
@@ -145,6 +157,9 @@ impl Model for Reverse {
             finishing: false,
             completed: false,
             given_up: 0,
+            standby: None,
+            confirmed: 0,
+            failed_over: false,
             epoch: 0,
             zombie: None,
             hung: false,
@@ -205,6 +220,10 @@ impl Model for Reverse {
             Property::sometimes(
                 "a roll back after one that was given up",
                 |_, s: &ReverseState| s.given_up > 0 && s.phase == ReversePhase::SecondHold,
+            ),
+            Property::sometimes(
+                "a roll back after a failover of the source",
+                |_, s: &ReverseState| s.failed_over && s.phase == ReversePhase::SecondHold,
             ),
             Property::sometimes(
                 "the keys come back and are written there",

@@ -39,6 +39,13 @@ pub(super) struct ReverseStream {
     pub(super) applies: bool,
 }
 
+/// What a standby of the source has: the shard, and the progress of the reverse stream, which commits with the rows.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct ReverseStandby {
+    pub(super) source: ReverseShard,
+    pub(super) stream: ReverseStream,
+}
+
 /// The progress of the controller. Each step is one transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum ReversePhase {
@@ -100,6 +107,12 @@ pub(crate) struct ReverseState {
     pub(super) completed: bool,
     /// The number of rollbacks that were given up.
     pub(super) given_up: u8,
+    /// A standby of the source, which lags from its copy on.
+    pub(super) standby: Option<ReverseStandby>,
+    /// The position up to which the reverse slot is confirmed: it does not send what is before.
+    pub(super) confirmed: usize,
+    /// True if the standby was promoted.
+    pub(super) failed_over: bool,
     /// The source's epoch, which the move back increases.
     pub(super) epoch: u8,
     /// The epoch of a hanging batch of the removal; and whether there was one.

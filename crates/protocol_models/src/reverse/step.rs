@@ -1,7 +1,8 @@
 //! The possible actions and their effects.
 
 use super::state::{
-    ReversePhase, ReverseRecord, ReverseShard, ReverseState, ReverseStream, SOURCE, TARGET,
+    ReversePhase, ReverseRecord, ReverseShard, ReverseStandby, ReverseState, ReverseStream, SOURCE,
+    TARGET,
 };
 use super::{Reverse, ReverseRule};
 
@@ -20,6 +21,12 @@ pub(crate) enum ReverseAction {
     Finish,
     RollBack,
     GiveUpRollBack,
+    /// A standby gets the source's present state. It receives nothing more.
+    CopyStandby,
+    /// The agent confirms the reverse slot.
+    Confirm,
+    /// The standby takes the place of the source in the hold.
+    FailOver,
     /// One batch of the removal.
     Drop,
     /// A batch hangs. The removal continues in another session.
@@ -40,6 +47,7 @@ impl Reverse {
             || phase == ReversePhase::Hold && self.is(ReverseRule::DropInHold);
         let has_rows = !source.rows.is_empty();
         let reverse_is_late = phase == ReversePhase::Hold && state.streams[TARGET].is_none();
+        let in_hold = phase == ReversePhase::Hold && state.streams[TARGET].is_some();
         let candidates = [
             (
                 source.is_open() && state.written < self.writes,
@@ -72,6 +80,15 @@ impl Reverse {
                 phase == ReversePhase::RollbackSealed && state.given_up == 0,
                 ReverseAction::GiveUpRollBack,
             ),
+            (
+                in_hold && !state.failed_over && state.standby.is_none(),
+                ReverseAction::CopyStandby,
+            ),
+            (
+                in_hold && self.confirmable(state) > state.confirmed,
+                ReverseAction::Confirm,
+            ),
+            (in_hold && state.standby.is_some(), ReverseAction::FailOver),
             (may_drop && has_rows, ReverseAction::Drop),
             (may_drop && has_rows && !state.hung, ReverseAction::HangDrop),
             (state.zombie.is_some(), ReverseAction::ServeHungDrop),
@@ -138,6 +155,14 @@ impl Reverse {
                 state.shards[TARGET].guards[0] = Some(true);
                 state.phase = ReversePhase::Hold;
             }
+            ReverseAction::CopyStandby => {
+                state.standby = state.streams[TARGET].map(|stream| ReverseStandby {
+                    source: state.shards[SOURCE].clone(),
+                    stream,
+                });
+            }
+            ReverseAction::Confirm => state.confirmed = self.confirmable(state),
+            ReverseAction::FailOver => self.fail_over(state),
             ReverseAction::Drop => drop_batch(state),
             ReverseAction::HangDrop => {
                 state.hung = true;
@@ -152,6 +177,29 @@ impl Reverse {
                     drop_batch(state);
                 }
             }
+        }
+    }
+
+    /// The reverse slot may be confirmed up to the progress that the standby has flushed.
+    fn confirmable(&self, state: &ReverseState) -> usize {
+        let standby = state.standby.as_ref().map(|standby| standby.stream.at);
+        let standby = standby.filter(|_| !self.is(ReverseRule::ConfirmPastStandby));
+        let applied = state.streams[TARGET].map_or(0, |stream| stream.at);
+        standby.unwrap_or(applied)
+    }
+
+    /// The stream continues at the progress that the promoted server has. The slot sends nothing that was confirmed.
+    fn fail_over(&self, state: &mut ReverseState) {
+        let Some(standby) = state.standby.take() else {
+            return;
+        };
+        state.failed_over = true;
+        state.shards[SOURCE] = standby.source;
+        if !self.is(ReverseRule::KeepProgress) {
+            state.streams[TARGET] = Some(ReverseStream {
+                at: standby.stream.at.max(state.confirmed),
+                ..standby.stream
+            });
         }
     }
 
