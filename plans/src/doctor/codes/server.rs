@@ -32,7 +32,7 @@ pub(super) const CODES: &[FindingCode] = &[
         name: "server.keep_size",
         severity: Warning,
         title: "max_slot_wal_keep_size is limited",
-        wrong: "If a replication slot falls behind by more than this limit, the server invalidates the slot. All copied rows must then be compared again. The agent has a limit of its own, `wal_cap_mb`, which halts the move before the disk is full.",
+        wrong: "If a replication slot falls behind by more than this limit, the server invalidates the slot. All copied rows must then be compared again. The agent has a limit of its own, `wal_cap_mb`, at which it drops the slot before the disk is full.",
         remedy: "Run `alter system set max_slot_wal_keep_size = -1; select pg_reload_conf()`.",
     },
     FindingCode {
