@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use plans::names::Direction;
+use plans::step::hold::Held;
 use plans::step::verify::VerifyRun;
-use serde_json::{Value, json};
 
 use super::open_capture::{drop_publication, drop_slot};
 use super::verify;
@@ -21,7 +21,7 @@ const HOLD_MESSAGE: &str = "the rows on the source are kept current; `finish` re
 /// The pause before a failed comparison is tried again.
 const RETRY_PAUSE: Duration = Duration::from_secs(2);
 
-pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
+pub(super) async fn run(context: &StepContext) -> Result<Held, StepError> {
     let source = context.source()?;
     let session = source.session("hold").await?;
     drop_slot(&session, context, Direction::Forward).await?;
@@ -33,17 +33,47 @@ pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
         clone::disable(&session, &context.token_after_flip()).await?;
     }
     fail_point::hit("hold.started").await?;
-    context.report_message(HOLD_MESSAGE);
+    let held = promoted_servers(context);
+    let message = match promotion_message(context, &held) {
+        Some(promotions) => format!("{HOLD_MESSAGE}; {promotions}"),
+        None => HOLD_MESSAGE.to_owned(),
+    };
+    context.report_message(message);
     if let Some(run) = context.dispatch.verify {
         tokio::select! {
             biased;
-            () = context.session.end_hold.notified() => return Ok(json!({})),
+            () = context.session.end_hold.notified() => return Ok(held),
             () = compare_until_done(context, run) => {}
             never = load_monitor::control_throttle(context) => match never {},
         }
     }
     context.session.end_hold.notified().await;
-    Ok(json!({}))
+    Ok(held)
+}
+
+/// Returns the servers that were promoted after the flip, and on which the stream continues.
+pub(super) fn promoted_servers(context: &StepContext) -> Held {
+    let promoted = context.session.promoted_servers();
+    Held {
+        source: promoted.source,
+        target: promoted.target,
+    }
+}
+
+/// Returns which shards have a promoted server, if one has.
+pub(super) fn promotion_message(context: &StepContext, held: &Held) -> Option<String> {
+    let shards = [
+        (&context.dispatch.source.name, &held.source),
+        (&context.dispatch.target.name, &held.target),
+    ];
+    let promoted = shards.into_iter().filter_map(|(shard, server)| {
+        let timeline = server.as_ref()?.timeline;
+        Some(format!(
+            "shard {shard}: a standby was promoted (timeline {timeline}), and the stream continues"
+        ))
+    });
+    let all = promoted.collect::<Vec<_>>().join("; ");
+    (!all.is_empty()).then_some(all)
 }
 
 /// Compares the rows, and repeats this after an error. Reports differences; these do not end the hold.

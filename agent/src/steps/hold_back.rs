@@ -5,21 +5,29 @@
 //! cutover creates a new slot before its fence (I6).
 
 use plans::names::Direction;
-use serde_json::{Value, json};
+use plans::step::hold::Held;
 
+use super::hold::{promoted_servers, promotion_message};
 use super::open_capture::{drop_publication, drop_slot};
 use crate::error::StepError;
 use crate::migration::context::StepContext;
 
-pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
+/// The progress message of the step.
+const HOLD_MESSAGE: &str =
+    "the target's copy is kept current; `finish` drops it, `approve` allows another cutover";
+
+pub(super) async fn run(context: &StepContext) -> Result<Held, StepError> {
     let target = context.target()?;
     let session = target.session("hold").await?;
     drop_slot(&session, context, Direction::Reverse).await?;
     drop_publication(&session, context, Direction::Reverse).await?;
     fail_point::hit("hold_back.started").await?;
-    context.report_message(
-        "the target's copy is kept current; `finish` drops it, `approve` allows another cutover",
-    );
+    let held = promoted_servers(context);
+    let message = match promotion_message(context, &held) {
+        Some(promotions) => format!("{HOLD_MESSAGE}; {promotions}"),
+        None => HOLD_MESSAGE.to_owned(),
+    };
+    context.report_message(message);
     context.session.end_hold.notified().await;
-    Ok(json!({}))
+    Ok(held)
 }

@@ -6,33 +6,49 @@ use plans::id::ShardName;
 use plans::identity::DatabaseIdentity;
 use plans::step::StepKind;
 use plans::step::copy::{Copied, Resynced};
+use plans::step::hold::Held;
 use plans::step::open_capture::CaptureOpened;
 use plans::step::preflight::Preflighted;
+use plans::step::servers;
 use serde::de::DeserializeOwned;
 
-/// Returns the sentences about failovers and lost changes before the flip.
+/// Returns the sentences about failovers and lost changes.
 pub(super) fn notes(snapshot: &Snapshot) -> Vec<String> {
     let moving = &snapshot.migration.plan.moving;
     let preflight = output::<Preflighted>(snapshot, StepKind::Preflight);
+    let Some(preflight) = preflight else {
+        return Vec::new();
+    };
     let opened = output::<CaptureOpened>(snapshot, StepKind::OpenCapture);
     let copied = output::<Copied>(snapshot, StepKind::Copy);
-    let (source, target) = preflight.map_or_else(Default::default, |p| (p.source, p.target));
-    let new_source = opened.as_ref().and_then(|opened| opened.source.as_ref());
-    let new_target = copied.as_ref().and_then(|copied| copied.target.as_ref());
+    let (source, target) = (preflight.source.clone(), preflight.target.clone());
+    let recorded = |kind| snapshot.step_of(kind)?.output.clone();
+    let (new_source, new_target) = servers::recorded(preflight, recorded);
     let mut notes = Vec::new();
-    notes.extend(new_source.and_then(|new| promotion(&moving.source, &source, new)));
+    notes.extend(promotion(&moving.source, &source, &new_source));
     if let Some(switch_point) = opened.as_ref().and_then(|o| o.continued_from.as_ref()) {
         notes.push(format!(
             "shard {}: its log branched off at {switch_point}; the stream continued there, and nothing was copied again",
             moving.source
         ));
     }
-    notes.extend(new_target.and_then(|new| promotion(&moving.target, &target, new)));
+    notes.extend(promotion(&moving.target, &target, &new_target));
     notes.extend(
         copied
             .and_then(|copied| copied.resync)
             .map(comparison_sentence),
     );
+    let held = [StepKind::Hold, StepKind::HoldBack].map(|kind| output::<Held>(snapshot, kind));
+    let in_hold = |found: Option<&DatabaseIdentity>, shard, first| {
+        let sentence = promotion(shard, first, found?)?;
+        Some(format!(
+            "after the flip, {sentence}; the stream continued there"
+        ))
+    };
+    for held in held.iter().flatten() {
+        notes.extend(in_hold(held.source.as_ref(), &moving.source, &new_source));
+        notes.extend(in_hold(held.target.as_ref(), &moving.target, &new_target));
+    }
     notes
 }
 

@@ -305,6 +305,9 @@ async fn after_failovers_of_both_shards_in_the_hold_a_rollback_and_another_cutov
     stage.until("the source takes writes", accepts).await;
     assert!(refuses(&stage.b).await);
     until_written(&stage, 3).await;
+    let notes = stage.json(&["show", &id, "-o", "json"]).await["notes"].to_string();
+    let note = "after the flip, shard b: a standby was promoted in the place of its server; timeline 2, and 1 before; the stream continued there";
+    assert!(notes.contains(note), "{notes}");
     fail_over_both(&mut stage).await;
     write(&stage.a).await.unwrap();
     until_written(&stage, 4).await;

@@ -14,6 +14,7 @@ pub mod create_target;
 pub mod cutover;
 pub mod drop_old;
 pub mod drop_surplus;
+pub mod hold;
 pub mod open_capture;
 pub mod preflight;
 pub mod promote;
