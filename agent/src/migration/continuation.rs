@@ -167,7 +167,7 @@ async fn check_slot(
 }
 
 /// Returns the position at which the history of the server's timeline leaves `timeline`.
-async fn read_switch_point(
+pub(crate) async fn read_switch_point(
     upstream: &Shard,
     server: &DatabaseIdentity,
     timeline: i32,

@@ -243,7 +243,7 @@ pub(crate) async fn accept_promoted(context: &StepContext) -> Result<(), StepErr
         target: is_promoted(&known_target, &found_target),
     };
     if is_promotion(downstream.1, downstream.2) {
-        check_seal(context, direction, downstream.0).await?;
+        check_seal(context, direction, downstream).await?;
     }
     if is_promotion(upstream.1, upstream.2) {
         context.session.stop_stream().await;
@@ -257,15 +257,27 @@ pub(crate) async fn accept_promoted(context: &StepContext) -> Result<(), StepErr
 }
 
 /// Checks that the promoted server of the downstream shard has the seal of the cutover or rollback after which the stream
-/// began. So it has everything that was written there before.
+/// began, and everything that was written there before. `downstream`: a session there, the server before, and the promoted
+/// one.
+///
+/// The register alone proves nothing: the keys are also closed on a server that lacks the seal. The progress of the other
+/// stream is the end of what was written there.
 async fn check_seal(
     context: &StepContext,
     direction: Direction,
-    session: &Connected,
+    (session, known, found): (&Connected, &DatabaseIdentity, &DatabaseIdentity),
 ) -> Result<(), StepError> {
-    let kind = match direction {
-        Direction::Forward => StepKind::Rollback,
-        Direction::Reverse => StepKind::Cutover,
+    let (kind, other, shard_of_session) = match direction {
+        Direction::Forward => (
+            StepKind::Rollback,
+            Direction::Reverse,
+            context.target_as(Some(found.clone()))?,
+        ),
+        Direction::Reverse => (
+            StepKind::Cutover,
+            Direction::Forward,
+            context.source_as(Some(found.clone()))?,
+        ),
     };
     let flipped: CutoverResult = context.output(kind)?;
     let (shard, token) = (session.name(), context.token_for_cleanup());
@@ -274,15 +286,30 @@ async fn check_seal(
         let what = format!("shard {shard}: reading the register");
         let status = register::read(session, &token, &what).await?;
         let attempt = epoch::newest_attempt(session, &token).await?;
+        let observed =
+            continuation::read_observed_log(context, other, Some(known.timeline)).await?;
+        let has_log = match observed {
+            Some(observed) if observed.timeline == found.timeline => true,
+            Some(observed) => {
+                let timeline = observed.timeline;
+                continuation::read_switch_point(&shard_of_session, found, timeline)
+                    .await?
+                    .is_some_and(|switch_point| switch_point >= observed.progress)
+            }
+            None => false,
+        };
         // A later attempt may have begun since.
-        if status.register == Register::Closed && attempt >= flipped.attempt {
+        if has_log && status.register == Register::Closed && attempt >= flipped.attempt {
             return Ok(());
         }
     }
     Err(cannot_continue(
         shard,
         direction,
-        &format!("it is from before the seal of attempt {}", flipped.attempt),
+        &format!(
+            "its timeline {} began before the seal of attempt {}",
+            found.timeline, flipped.attempt
+        ),
     ))
 }
 
