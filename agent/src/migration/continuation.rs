@@ -9,8 +9,6 @@
 //! 3. The slot exists there, and its confirmed position is not after the progress. So it still sends every change that
 //!    is not applied.
 //! 4. The publication is the one that the agent has created, so no change was omitted.
-//!
-//! Changes in the spool are discarded: they may be from after the switch point, and the slot sends the others again.
 
 use connect::Connected;
 use plans::id::MigrationId;
