@@ -6,7 +6,7 @@ use std::fmt::Display;
 use connect::{Class, ConnectError};
 use fail_point::Injected;
 use plans::failure::{Failure, RetryClass, SQL_CODE_PREFIX, StepCode};
-use plans::names::{SQLSTATE_OTHER_DATABASE, SQLSTATE_SUPERSEDED};
+use plans::names::{SQLSTATE_OTHER_DATABASE, SQLSTATE_OUTDATED, SQLSTATE_SUPERSEDED};
 use plans::plan::FollowedChange;
 use plans::step::StepKind;
 use plans::table::MovingTable;
@@ -32,6 +32,8 @@ pub enum StepError {
         changes: Vec<String>,
         /// The changes that the agent has made on the other shard.
         followed: Vec<FollowedChange>,
+        /// Whether copied rows have to be compared with the source again.
+        copy_again: bool,
     },
     /// The result of an earlier step no longer exists.
     #[error("{} must run again: {}", .to, .failure.message)]
@@ -207,6 +209,7 @@ pub(crate) fn code_of_sqlstate(state: Option<&str>) -> String {
     match state {
         Some(SQLSTATE_SUPERSEDED) => StepCode::EpochStale.into(),
         Some(SQLSTATE_OTHER_DATABASE) => StepCode::ShardOtherDatabase.into(),
+        Some(SQLSTATE_OUTDATED) => StepCode::RegisterOutdated.into(),
         Some(state) => format!("{SQL_CODE_PREFIX}{state}"),
         None => StepCode::Connection.into(),
     }
@@ -223,6 +226,7 @@ pub(crate) fn hint_of_sqlstate(state: &str, server_hint: Option<String>) -> Opti
         "53100" => "free space on the server's disk, then `resume`",
         "42501" => "grant the missing privilege to the agent's role, then `resume`",
         "28P01" | "28000" => "correct the password or the server's pg_hba.conf, then `resume`",
+        SQLSTATE_OUTDATED => StepCode::RegisterOutdated.hint()?,
         _ => return server_hint,
     };
     Some(hint.to_owned())

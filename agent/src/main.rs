@@ -19,6 +19,10 @@ use tokio::signal::unix::{SignalKind, signal};
 /// errors that matter.
 const DEFAULT_LOG: &str = "info,tokio_postgres=warn";
 
+/// The stack of a thread. A thread that has no stack left ends the process, also in the write-blocked window. A program
+/// that is not optimized needs about 2 MiB, which is the usual size.
+const STACK_BYTES: usize = 8 << 20;
+
 /// Performs the steps of migrations on the shards; the controller decides which.
 #[derive(Debug, Parser)]
 #[command(name = "shardwright-agent", version, subcommand_negates_reqs = true)]
@@ -220,9 +224,15 @@ fn write_man(folder: &Path) -> std::io::Result<()> {
     clap_mangen::generate_to(Arguments::command(), folder)
 }
 
-#[tokio::main]
-async fn main() -> anyhow::Result<ExitCode> {
-    let arguments = Arguments::parse();
+fn main() -> anyhow::Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .thread_stack_size(STACK_BYTES)
+        .build()?;
+    runtime.block_on(run(Arguments::parse()))
+}
+
+async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let filter = tracing_subscriber::EnvFilter::try_from_env("SHARDWRIGHT_LOG")
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(DEFAULT_LOG));
     let _log = daemon::log::start("shardwright-agent", filter, arguments.log_format);

@@ -5,6 +5,7 @@
 
 mod assignment;
 mod process;
+mod stream_end;
 mod unknown_work;
 
 use std::collections::{BTreeSet, HashMap};
@@ -306,6 +307,7 @@ impl Worker {
 
 /// Sends a report until the controller has received it, or has refused it in a way that a repetition does not change.
 pub(crate) async fn report_until_received(controller: &Controller, report: &Report) {
+    let mut is_first = true;
     loop {
         match controller.report(report).await {
             Ok(()) => return,
@@ -314,7 +316,10 @@ pub(crate) async fn report_until_received(controller: &Controller, report: &Repo
                 return;
             }
             Err(error) => {
-                tracing::debug!(%error, "the report did not reach the controller; sending it again");
+                // One line for each report: without it, the log of an agent that cannot report shows nothing.
+                if std::mem::take(&mut is_first) {
+                    tracing::warn!(%error, "the controller has not received a report; sending it until it has");
+                }
                 tokio::time::sleep(RETRY_PAUSE).await;
             }
         }

@@ -11,6 +11,7 @@ use plans::shard_map::{Mapping, ShardMap};
 use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
 use plans::step::StepKind;
+use plans::wire::Progress;
 use reqwest::{Method, RequestBuilder, Response};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -80,6 +81,8 @@ pub(crate) struct StepStatus {
     pub(crate) attempt: i64,
     #[serde(default)]
     pub(crate) output: Option<Value>,
+    #[serde(default)]
+    pub(crate) progress: Option<Progress>,
     #[serde(default)]
     pub(crate) failure: Option<Failure>,
 }

@@ -1,7 +1,7 @@
 //! A migration from request to end, spoken over HTTP with the real store.
 
 use crate::fixture::{Server, failure, quick, step_name, stream_of, until};
-use plans::failure::RetryClass;
+use plans::failure::{Failure, RetryClass, StepCode};
 use plans::names::Direction;
 use plans::step::StepKind;
 use plans::wire::{Action, CutoverQuery, Outcome};
@@ -328,6 +328,33 @@ async fn a_stream_that_stopped_for_good_fails_the_migration_once() {
     assert_eq!(server.command(&id, "resume").await.status(), 200);
     agent.beat_with(holding).await;
     assert!(agent.take("verify").await.epoch > verify.epoch);
+}
+
+#[tokio::test]
+async fn a_step_that_adopts_a_partition_is_not_ended_by_its_stream() {
+    let server = Server::start().await;
+    let agent = server.agent("x", "x1");
+    let id = server.apply(&agent, "").await;
+    let verify = agent.run_to("verify").await;
+    let unknown_table = Failure {
+        code: StepCode::CaptureTable.into(),
+        ..failure(RetryClass::None)
+    };
+    let holding = stream_of(&verify, |stream| {
+        stream.direction = Direction::Forward;
+        stream.failure = Some(unknown_table.clone());
+    });
+    // The answer to a heartbeat shows what the one before has changed.
+    for _ in 0..2 {
+        assert_eq!(agent.beat_with(holding.clone()).await, Action::Continue);
+    }
+    agent.done(&verify).await;
+    let open_reverse = agent.take("open_reverse").await;
+    agent.done(&open_reverse).await;
+    server.in_state(&id, "waiting").await;
+    // No step runs that could adopt a partition.
+    agent.beat_with(holding).await;
+    server.in_state(&id, "failed").await;
 }
 
 #[tokio::test]

@@ -296,6 +296,7 @@ async fn a_change_of_both_sides_becomes_the_plans_and_one_of_one_side_is_looked_
         tables: Vec::new(),
         fingerprint: "new".to_owned(),
         followed: Vec::new(),
+        copy_again: false,
         changes: vec!["public.item: new column note text".to_owned()],
     };
     assert_eq!(agent.report(&reverse, reshaped).await, 200);
@@ -336,6 +337,7 @@ async fn a_new_table_of_the_move_is_copied_and_needs_no_second_approval() {
         fingerprint: "new".to_owned(),
         changes: vec!["public.item: new partition public.item_2027".to_owned()],
         followed: Vec::new(),
+        copy_again: false,
     };
     assert_eq!(agent.report(&cutover, reshaped).await, 200);
     let copy = agent.take("copy").await;

@@ -36,6 +36,8 @@ pub const SQLSTATE_REFUSED: &str = "SM003";
 
 /// The setting with the identity of the database that a session of Shardwright expects.
 pub const IDENTITY_SETTING: &str = "shardwright.identity";
+/// The SQLSTATE for the opening of a shard whose state is older than its ownership of the keys.
+pub const SQLSTATE_OUTDATED: &str = "SM007";
 /// The SQLSTATE for a session of Shardwright that is in another database than the registered one.
 pub const SQLSTATE_OTHER_DATABASE: &str = "SM008";
 /// The SQLSTATE for a process of Shardwright with an outdated epoch.

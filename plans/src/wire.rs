@@ -316,6 +316,9 @@ pub enum Outcome {
         /// All changes that the agent has made on the other shard since the capture began.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         followed: Vec<FollowedChange>,
+        /// Whether the migration continues from the copy, because copied rows have to be compared with the source again.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        copy_again: bool,
     },
     /// The result of an earlier step was lost, for example a snapshot or a slot. The migration continues from that
     /// step.

@@ -203,17 +203,10 @@ impl RowDeletion<'_> {
         let what = format!("shard {shard}: reading the register");
         let shard_state = register::read(session, &self.token, &what).await?;
         if shard_state.is_source != self.closed.is_at_source() {
-            let (actual_role, expected_role) = match shard_state.is_source {
-                true => ("source", "target"),
-                false => ("target", "source"),
-            };
-            return Err(StepError::refused(
-                StepCode::DropRole,
-                format!(
-                    "shard {shard}: this database is the {actual_role} of migration {}, not its {expected_role}; nothing is deleted",
-                    self.token.migration
-                ),
-                "correct the connection strings of the migration's two shards, then `resume`",
+            return Err(register::wrong_role_error(
+                shard,
+                &self.token,
+                shard_state.is_source,
             ));
         }
         if !self

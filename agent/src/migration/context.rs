@@ -155,6 +155,18 @@ impl StepContext {
         }
     }
 
+    /// Returns the shard that owns the keys while changes go in this direction, and the one to which they go.
+    pub(crate) fn owner_and_other(
+        &self,
+        direction: Direction,
+    ) -> Result<(Shard, Shard), StepError> {
+        let (source, target) = (self.source()?, self.target()?);
+        Ok(match direction {
+            Direction::Forward => (source, target),
+            Direction::Reverse => (target, source),
+        })
+    }
+
     /// Returns the tables that have moving rows. These exclude reference tables.
     pub(crate) fn keyed_tables(&self) -> Vec<MovingTable> {
         let tables = self.dispatch.tables.iter();
@@ -197,6 +209,11 @@ impl StepContext {
     /// Returns whether the agent makes changes of definitions on the other shard too.
     pub(crate) fn follows_definitions(&self) -> bool {
         self.dispatch.options.ddl == Ddl::Follow
+    }
+
+    /// Returns whether the map has flipped to the target, also if a rollback has followed.
+    pub(crate) fn has_flipped(&self) -> bool {
+        self.is_done(StepKind::Cutover) || self.is_done(StepKind::Rollback)
     }
 
     /// Returns true if the application writes to the moving keys during the move.
@@ -382,9 +399,10 @@ impl StepContext {
         token: EpochToken,
     ) -> Result<StreamSpec, StepError> {
         let (source, target) = self.known_servers()?;
-        let (upstream, downstream, identity) = match direction {
-            Direction::Forward => (self.source()?, self.target()?, source),
-            Direction::Reverse => (self.target()?, self.source()?, target),
+        let (upstream, downstream) = self.owner_and_other(direction)?;
+        let identity = match direction {
+            Direction::Forward => source,
+            Direction::Reverse => target,
         };
         let max_retained_bytes = u64::from(self.dispatch.options.wal_cap_mb) * (1 << 20);
         Ok(StreamSpec {

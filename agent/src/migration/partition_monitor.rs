@@ -3,26 +3,23 @@
 
 use std::time::Duration;
 
+use plans::table::MovingTable;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
-use crate::migration::context::StepContext;
+use crate::shard::database::Shard;
 use crate::shard::monitor_session::MonitorSession;
 use crate::shard::partitions;
 
 /// The interval between two probes.
 const PROBE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Waits until the source has a partition that the move does not contain. Returns its name with that of its topmost
-/// table. Never returns if no moving table is partitioned.
-pub(crate) async fn wait_for_new_partition(context: &StepContext) -> String {
-    let tables = &context.dispatch.tables;
-    let (Ok(source), false) = (
-        context.source(),
-        partitions::topmost_tables(tables.iter()).is_empty(),
-    ) else {
+/// Waits until the owner of the keys has a partition of a table that `tables` lacks. Returns its name with that of its
+/// topmost table. Never returns if no table is partitioned.
+pub(crate) async fn wait_for_new_partition(owner: Shard, tables: &[MovingTable]) -> String {
+    if partitions::topmost_tables(tables.iter()).is_empty() {
         return std::future::pending().await;
-    };
-    let mut monitor = MonitorSession::new(source, "partitions");
+    }
+    let mut monitor = MonitorSession::new(owner, "partitions");
     let mut ticks = interval_at(Instant::now() + PROBE_INTERVAL, PROBE_INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {

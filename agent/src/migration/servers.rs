@@ -53,14 +53,9 @@ fn server_of(identity: &DatabaseIdentity) -> DatabaseIdentity {
     }
 }
 
-/// Returns whether the map has flipped to the target, also if a rollback has followed.
-fn has_flipped(context: &StepContext) -> bool {
-    context.is_done(StepKind::Cutover) || context.is_done(StepKind::Rollback)
-}
-
 /// Returns whether the migration can go back to an earlier step when a server was promoted during this step.
 fn can_go_back(context: &StepContext, kind: StepKind) -> bool {
-    !has_flipped(context)
+    !context.has_flipped()
         && !context.is_seeded()
         && matches!(
             kind,
@@ -222,7 +217,7 @@ pub(crate) async fn accept_promoted(context: &StepContext) -> Result<(), StepErr
     let Some(direction) = context.dispatch.stream.filter(|_| context.is_online()) else {
         return Ok(());
     };
-    if !has_flipped(context) {
+    if !context.has_flipped() {
         return Ok(());
     }
     let (known_source, known_target) = context.known_servers()?;
@@ -366,9 +361,15 @@ async fn continue_on(
 /// Returns the error of a step that has failed with `failure`: if a standby was promoted, that is the cause, and the
 /// migration goes back to an earlier step.
 pub(crate) async fn explain(context: &StepContext, kind: StepKind, failure: Failure) -> StepError {
-    if has_flipped(context) && failure.has_code(StepCode::ServerPromoted) {
-        return match accept_promoted(context).await {
-            // The next attempt continues there.
+    if context.has_flipped() && failure.has_code(StepCode::ServerPromoted) {
+        // The next attempt continues there, a hold also without a stream.
+        let is_hold = matches!(kind, StepKind::Hold | StepKind::HoldBack);
+        let continues = if is_hold {
+            Ok(())
+        } else {
+            accept_promoted(context).await
+        };
+        return match continues {
             Ok(()) => StepError::Failed(Failure {
                 retry: RetryClass::Exponential,
                 ..failure

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use plans::failure::Failure;
 use plans::id::{Epoch, MigrationId};
 use plans::identity::DatabaseIdentity;
 use plans::names::Direction;
@@ -18,7 +19,7 @@ use crate::shard::database::Shard;
 use crate::shard::snapshot::SnapshotHolders;
 use crate::shard::user_code::CodeProver;
 use crate::shared_scan::participants::ExpectedParticipant;
-use crate::stream::ApplyStream;
+use crate::stream::{ApplyStream, StreamObservation};
 use crate::throttle::MigrationThrottle;
 
 /// The state of a migration in this process. It lasts as long as the process has the migration's lease with one epoch.
@@ -50,6 +51,8 @@ pub(crate) struct MigrationSession {
     last_status: Mutex<Option<StreamStatus>>,
     /// The servers that were promoted after the flip, and on which the migration continues.
     promoted: Mutex<PromotedServers>,
+    /// The last status of the stream of a hold, with the failure after which it cannot continue.
+    stream_end: Mutex<Option<StreamStatus>>,
 }
 
 /// The promoted servers of a migration's shards.
@@ -76,7 +79,34 @@ impl MigrationSession {
             expected_end: Mutex::new(None),
             last_status: Mutex::new(None),
             promoted: Mutex::default(),
+            stream_end: Mutex::default(),
         }
+    }
+
+    /// Returns the failure after which the stream of a hold cannot continue.
+    pub(crate) fn stream_end(&self) -> Option<Failure> {
+        self.ended_stream().and_then(|status| status.failure)
+    }
+
+    fn ended_stream(&self) -> Option<StreamStatus> {
+        self.stream_end
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Stops the stream of a hold for good. From now on its status is the last known one, with the failure.
+    pub(crate) async fn end_stream(&self, direction: Direction, failure: Failure) {
+        let known = self.stream_status().filter(|it| it.direction == direction);
+        let status = StreamStatus {
+            failure: Some(failure),
+            ..known.unwrap_or_else(|| StreamObservation::before_start(direction).status)
+        };
+        *self
+            .stream_end
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Some(status);
+        self.stop_stream().await;
     }
 
     /// Returns the servers that were promoted after the flip.
@@ -153,8 +183,12 @@ impl MigrationSession {
         }
     }
 
-    /// Returns the status of the stream. While a step has locked the stream, this is the last known status.
+    /// Returns the status of the stream. While a step has locked the stream, and after its end in a hold, this is the last
+    /// known status.
     pub(crate) fn stream_status(&self) -> Option<StreamStatus> {
+        if let Some(ended) = self.ended_stream() {
+            return Some(ended);
+        }
         let mut last_status = self.last_status.lock().ok()?;
         if let Ok(stream) = self.stream.try_lock() {
             *last_status = stream.as_ref().map(|stream| stream.observation().status);
@@ -181,6 +215,34 @@ impl MigrationSession {
     pub(crate) async fn stop_stream(&self) {
         if let Some(stream) = self.stream.lock().await.take() {
             stream.stop().await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_status_of_a_stream_that_has_ended_stays_with_its_failure() {
+        let migration = MigrationId("m1".to_owned());
+        let session = MigrationSession::new(migration, Epoch(1), Path::new("/tmp"));
+        assert_eq!(session.stream_status(), None);
+        let failure = Failure {
+            code: plans::failure::StepCode::SlotMissing.into(),
+            message: "it does not exist".to_owned(),
+            hint: None,
+            retry: plans::failure::RetryClass::None,
+        };
+        session
+            .end_stream(Direction::Reverse, failure.clone())
+            .await;
+        for _ in 0..2 {
+            let status = session.stream_status().expect("a status");
+            assert_eq!(
+                (status.direction, status.failure),
+                (Direction::Reverse, Some(failure.clone()))
+            );
         }
     }
 }

@@ -170,7 +170,7 @@ impl Bench {
         }
     }
 
-    /// Creates the register with this value, and the guards.
+    /// Creates the register with this value, and the guards. An open shard owns the keys.
     pub(crate) async fn guard(&self, database: &Database, value: i64) {
         let session = self.ours(database).await;
         let id = &self.token.migration;
@@ -178,6 +178,9 @@ impl Bench {
             .await
             .expect("a register");
         self.put_guard(&session).await;
+        if value == 0 {
+            self.own(&session).await;
+        }
         let guarded = GuardedRows {
             keys: &self.keys,
             tables: &self.tables,
@@ -185,6 +188,12 @@ impl Bench {
         guard::cascade::create(&session, &self.token, guarded, value == i64::MAX)
             .await
             .expect("put");
+    }
+
+    /// Records that the shard owns the keys, as its opening does.
+    pub(crate) async fn own(&self, session: &Connected) {
+        let own = "update shardwright.move set owns = true";
+        session.batch_execute(own).await.expect("recorded");
     }
 
     /// Creates the guards on the tables.

@@ -159,6 +159,7 @@ async fn on_a_promoted_standby_nothing_of_an_owner_is_deleted_before_it_is_accep
     bench.guard(&bench.source, CLOSED).await;
     let told = format!("update shardwright.move set flipped = {}", VERSION + 1);
     run(&app, &told).await;
+    bench.guard(&bench.target, 0).await;
     let mut context = dispatched(&bench, StepKind::DropOld).await;
     let dispatch = Arc::make_mut(&mut context.dispatch);
     dispatch.source.identity = Some(before.clone());
@@ -221,12 +222,18 @@ async fn nothing_is_deleted_where_the_database_is_the_moves_target() {
     bench.guard(&bench.target, CLOSED).await;
     let told = format!("update shardwright.move set flipped = {}", VERSION + 1);
     run(&app, &told).await;
+    bench.guard(&bench.source, 0).await;
     let mut context = dispatched(&bench, StepKind::DropOld).await;
     let dispatch = Arc::make_mut(&mut context.dispatch);
     std::mem::swap(&mut dispatch.source, &mut dispatch.target);
-    for keeps_keys in [false, true] {
-        Arc::make_mut(&mut context.dispatch).source_keeps_keys = keeps_keys;
-        assert_eq!(code(drop_old::run(&context).await), "drop.role");
+    // The second time the other database counts as the owner, so that only the deletion itself is refused.
+    for owner in ["source", "target"] {
+        let role = format!("update shardwright.move set role = '{owner}'");
+        run(&bench.source.session().await, &role).await;
+        for keeps_keys in [false, true] {
+            Arc::make_mut(&mut context.dispatch).source_keeps_keys = keeps_keys;
+            assert_eq!(code(drop_old::run(&context).await), "drop.role");
+        }
     }
     let left = "select count(*) from public.item";
     let left: i64 = app.query_one(left, &[]).await.expect("read").get(0);

@@ -375,3 +375,37 @@ async fn changes_are_refused_while_the_migration_is_under_way() {
     );
     run(&app, "alter table public.item add column note text").await;
 }
+
+/// A plan refuses such a foreign key. After the flip the rows of the other table would refer to nothing.
+#[tokio::test]
+async fn a_table_outside_of_the_move_that_refers_to_a_moving_one_halts_it_before_the_flip() {
+    const PARTED: &str = "
+        create table public.item (tenant_id bigint, id bigint, v text, primary key (tenant_id, id)) partition by list (tenant_id);
+        create table public.item_1 partition of public.item for values in (100);
+        create table public.line (tenant_id bigint, id bigint, item bigint, primary key (tenant_id, id),
+            foreign key (tenant_id, item) references public.item)";
+    for (name, ddl) in [("refers", ITEM), ("refersparted", PARTED)] {
+        let bench = Bench::new(name, ddl).await;
+        let mut context = dispatched(&bench, StepKind::CatchUp).await;
+        definitions::check(&context, StepKind::CatchUp)
+            .await
+            .expect("as planned");
+        let app = bench.source.session().await;
+        run(
+            &app,
+            "create table public.note (tenant_id bigint, item bigint, foreign key (tenant_id, item) references public.item)",
+        )
+        .await;
+        let message = drift(&context).await;
+        let line =
+            "table public.note refers to public.item by foreign key note_tenant_id_item_fkey";
+        assert!(message.contains(line), "{message}");
+        let done = Arc::make_mut(&mut context.dispatch);
+        done.outputs
+            .insert(StepKind::Cutover.name().into(), serde_json::Value::Null);
+        assert!(context.has_flipped());
+        definitions::check(&context, StepKind::Hold)
+            .await
+            .expect("the other shard has the rows now");
+    }
+}

@@ -24,6 +24,7 @@ async fn given_away(name: &str) -> Bench {
     )
     .await;
     bench.guard(&bench.source, CLOSED).await;
+    bench.guard(&bench.target, 0).await;
     let told = format!("update shardwright.move set flipped = {}", VERSION + 1);
     run(&app, &told).await;
     bench

@@ -1,5 +1,7 @@
 //! New partitions of moving tables: the agent creates them on the target and publishes them.
 
+mod after_flip;
+
 use std::cell::Cell;
 use std::sync::Arc;
 

@@ -36,13 +36,12 @@ async fn a_publication_is_dropped_once_the_writers_of_its_tables_have_ended() {
     let write = "begin; insert into public.item values (1, 1, 'a')";
     application.batch_execute(write).await.expect("written");
     let ours = bench.ours(&bench.source).await;
+    let dropping = pid(&ours).await;
     let dropped = publication::drop(&ours, Some(&bench.token), &name);
     let ended = async {
-        let waits = "select exists (select from pg_stat_activity
-                       where query like '%virtualtransaction%' and pid not in (pg_backend_pid(), $1))";
-        let writer = pid(&application).await;
+        let waits = "select query like '%virtualtransaction%' from pg_stat_activity where pid = $1";
         until("the drop waits for the writer", async || {
-            let row = watcher.query_one(waits, &[&writer]).await.expect("read");
+            let row = watcher.query_one(waits, &[&dropping]).await.expect("read");
             row.get(0)
         })
         .await;

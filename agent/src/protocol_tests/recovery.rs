@@ -247,6 +247,7 @@ async fn a_target_that_a_withdrawn_roll_back_sealed_is_opened_before_the_old_row
     app.batch_execute(row).await.expect("a row");
     sealed(&bench, &bench.source, 2, Some(VERSION + 1)).await;
     sealed(&bench, &bench.target, 2, Some(VERSION + 1)).await;
+    bench.own(&bench.target.session().await).await;
     // While another session has locked the rows like this, they cannot be dropped.
     app.batch_execute("begin; select from public.item for share")
         .await

@@ -5,6 +5,7 @@ use super::shard::{LIMIT, until};
 use crate::shard::epoch::{self, AttemptCount, EpochToken};
 use crate::shard::register::{self, RegisterSetting, ShardOpening};
 use plans::id::{AttemptNo, MapVersion};
+use plans::names::Direction;
 
 const CLOSED: i64 = i64::MAX;
 
@@ -266,4 +267,55 @@ async fn a_session_of_somebody_else_is_waited_for_and_named_and_not_ended() {
         other.batch_execute("commit").await.expect("not ended");
     };
     tokio::join!(opened(&bench), releasing);
+}
+
+/// A shard whose state is from before its opening lacks rows: a restored copy, or a standby that lagged.
+#[tokio::test]
+async fn only_a_shard_that_owns_the_keys_by_its_own_records_is_opened_again() {
+    let bench = Bench::new("opens_again", ITEM).await;
+    for database in [&bench.source, &bench.target] {
+        bench.guard(database, CLOSED).await;
+    }
+    let (source, target) = (
+        bench.ours(&bench.source).await,
+        bench.ours(&bench.target).await,
+    );
+    let (token, again) = (&bench.token, RegisterSetting::OpenAgain);
+    let refused = register::begin_and_set(&target, token, AttemptNo(1), again).await;
+    assert_eq!(code(refused), "register.outdated");
+    assert_eq!(bench.register(&target).await, CLOSED);
+    assert_eq!(
+        code(register::require_owner(&target, token, Direction::Reverse).await),
+        "register.outdated"
+    );
+
+    register::begin_and_set(&source, token, AttemptNo(1), again)
+        .await
+        .expect("it has never given the keys away");
+    assert_eq!(bench.register(&source).await, 0);
+    register::begin_and_set(&target, token, AttemptNo(1), RegisterSetting::Open)
+        .await
+        .expect("it becomes the owner");
+    register::begin_and_set(&target, token, AttemptNo(2), RegisterSetting::Closed)
+        .await
+        .expect("sealed");
+    assert_eq!(
+        code(register::require_owner(&target, token, Direction::Reverse).await),
+        "register.outdated"
+    );
+    register::begin_and_set(&target, token, AttemptNo(2), again)
+        .await
+        .expect("it is the owner");
+    register::require_owner(&target, token, Direction::Reverse)
+        .await
+        .expect("open");
+
+    let swapped = register::require_owner(&source, token, Direction::Reverse).await;
+    assert_eq!(code(swapped), "drop.role");
+
+    register::notify_of_flip(&source, token, AttemptNo(2), MapVersion(VERSION + 1))
+        .await
+        .expect("notified");
+    let refused = register::begin_and_set(&source, token, AttemptNo(3), again).await;
+    assert_eq!(code(refused), "register.outdated");
 }

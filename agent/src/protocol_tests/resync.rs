@@ -83,9 +83,9 @@ impl CopiedMove {
         self.context.spool().remove().await.expect("removed");
         let slot = self.bench.token.migration.slot(FORWARD);
         // The walsender of the stream ends after the stream.
-        let free = "select not exists (select from pg_replication_slots where active)";
+        let free = "select not active from pg_replication_slots where slot_name = $1";
         until("no session uses the slot", || async {
-            let row = self.app.query_one(free, &[]).await.expect("read");
+            let row = self.app.query_one(free, &[&slot]).await.expect("read");
             row.get(0)
         })
         .await;

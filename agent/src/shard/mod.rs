@@ -3,6 +3,7 @@
 //!
 //! Each transaction that changes a shard proves its epoch first (I7).
 
+pub(crate) mod adopted_storage;
 pub(crate) mod apply_progress;
 pub(crate) mod conflicting_migrations;
 pub(crate) mod created;

@@ -75,6 +75,26 @@ pub(crate) struct AddedTable<'a> {
 
 /// Adds a table to the existing publication of a direction, unless the publication has it, and records its new state.
 ///
+/// # Errors
+/// See [`begin_to_add_table`].
+pub(crate) async fn add_table(
+    client: &Connected,
+    token: &EpochToken,
+    direction: Direction,
+    added: &AddedTable<'_>,
+) -> Result<(), StepError> {
+    begin_to_add_table(client, token, direction, added).await?;
+    epoch::commit(client, &intent_to_add(client, added)).await
+}
+
+fn intent_to_add(client: &Connected, added: &AddedTable<'_>) -> String {
+    let (shard, table) = (client.name(), added.name);
+    format!("shard {shard}: adding {table} to the publication")
+}
+
+/// Opens a transaction that adds a table to the existing publication of a direction, unless the publication has it, and
+/// records the new state. The caller commits. Returns whether the publication had the table already.
+///
 /// The transaction holds a lock that excludes every writer of the table. So each transaction that has written to the
 /// table before is visible when this function returns, and each later write is in the stream: a snapshot that is taken
 /// afterwards sees the former, and the stream sends the latter (I2). Without the lock, a transaction that wrote before
@@ -82,15 +102,14 @@ pub(crate) struct AddedTable<'a> {
 ///
 /// # Errors
 /// `publication.changed` if the publication is not as the agent left it; the server's error if writers hold the
-/// table for too long.
-pub(crate) async fn add_table(
+/// table for too long. Then no transaction is open.
+pub(crate) async fn begin_to_add_table(
     client: &Connected,
     token: &EpochToken,
     direction: Direction,
     added: &AddedTable<'_>,
-) -> Result<(), StepError> {
-    let shard = client.name();
-    let what = format!("shard {shard}: adding {} to the publication", added.name);
+) -> Result<bool, StepError> {
+    let what = intent_to_add(client, added);
     let lock = format!(
         "set local lock_timeout = '200ms'; lock table only {} in share row exclusive mode",
         added.name
@@ -127,14 +146,14 @@ pub(crate) async fn add_table(
                 quote_literal(&token.migration.0),
             ));
         }
-        client.batch_execute(&sql).await.at(&what)
+        client.batch_execute(&sql).await.at(&what)?;
+        Ok(is_listed)
     };
-    let changed: Result<(), StepError> = changed.await;
-    if let Err(error) = changed {
+    let changed: Result<bool, StepError> = changed.await;
+    if changed.is_err() {
         epoch::rollback(client).await;
-        return Err(error);
     }
-    epoch::commit(client, &what).await
+    changed
 }
 
 /// Returns whether one of the names in `listed` is that of the table `name`.

@@ -10,14 +10,20 @@ use std::fmt;
 use connect::Connected;
 use plans::failure::StepCode;
 use plans::id::{AttemptNo, MapVersion, MigrationId};
-use plans::names::SCHEMA;
+use plans::names::{Direction, SCHEMA, SQLSTATE_OUTDATED};
 use plans::sql::{quote_ident, quote_literal};
 use tokio_postgres::error::SqlState;
 
 use super::epoch::{self, AttemptCount, EpochProof, EpochToken, ProvenTransaction};
-use super::identity::TIMELINE;
+use super::identity::{self, TIMELINE, TimelineRule};
 use super::marker::{Marker, MarkerKind};
 use crate::error::{StepError, WithIntent};
+
+/// The condition for a migration's row on a shard that owns the keys: it has never given them away, or it was opened when
+/// it became their owner.
+const OWNS: &str = "coalesce(owns, role = 'source')";
+/// The message with which a server refuses to open a shard that is not the owner by its own records.
+const OUTDATED: &str = "the state of this shard is from before it became the owner of the moving keys, so rows are missing";
 
 /// The value of a register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,7 +83,10 @@ impl fmt::Display for Register {
 /// A value to which a register is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RegisterSetting {
+    /// Makes the shard the owner of the keys, and opens it.
     Open,
+    /// Opens a shard that owns the keys already, and proves this in the same transaction.
+    OpenAgain,
     /// Open, but only on the timeline of the server that executes the statement.
     Bound,
     /// Refuse writes for this many milliseconds, by the clock of the shard.
@@ -112,24 +121,31 @@ async fn set_proven(
 /// Returns the statements that set the register, for a transaction with the required proof.
 pub(crate) fn set_sql(token: &EpochToken, setting: RegisterSetting) -> String {
     let value = match setting {
-        RegisterSetting::Open => Register::Open.value().to_string(),
+        RegisterSetting::Open | RegisterSetting::OpenAgain => Register::Open.value().to_string(),
         RegisterSetting::Bound => format!("{} + {TIMELINE}", Register::BOUND),
         RegisterSetting::Closed => Register::Closed.value().to_string(),
         RegisterSetting::FencedFor(ms) => {
             format!("(extract(epoch from pg_catalog.clock_timestamp()) * 1000)::bigint + {ms}")
         }
     };
-    let set_owns = match setting {
-        RegisterSetting::Open => format!(
-            "update {SCHEMA}.move set owns = true where migration = {}; ",
-            quote_literal(token.migration.as_str())
+    let migration = quote_literal(token.migration.as_str());
+    let owner = match setting {
+        RegisterSetting::Open => {
+            format!("update {SCHEMA}.move set owns = true where migration = {migration}; ")
+        }
+        RegisterSetting::OpenAgain => format!(
+            "do $owner$ begin
+               if not exists (select from {SCHEMA}.move where migration = {migration} and {OWNS}) then
+                 raise exception using errcode = '{SQLSTATE_OUTDATED}', message = '{OUTDATED}';
+               end if;
+             end $owner$; "
         ),
         RegisterSetting::Bound | RegisterSetting::Closed | RegisterSetting::FencedFor(_) => {
             String::new()
         }
     };
     let register = quote_ident(&token.migration.register());
-    format!("{set_owns}select pg_catalog.setval('{SCHEMA}.{register}', {value})")
+    format!("{owner}select pg_catalog.setval('{SCHEMA}.{register}', {value})")
 }
 
 /// The witness: the register of a shard and the column `flipped` of the migration's row there.
@@ -227,6 +243,82 @@ pub(crate) async fn read(
         flipped: row.get::<_, Option<i64>>(1).map(MapVersion),
         is_source: row.get(2),
     })
+}
+
+/// Proves in the caller's transaction that this is the registered database, and the shard to which the stream in
+/// `direction` applies changes, closed for the moving keys. The caller removes columns or rows there.
+///
+/// # Errors
+/// `follow.owner`.
+pub(crate) async fn prove_not_owner(
+    client: &Connected,
+    token: &EpochToken,
+    direction: Direction,
+) -> Result<(), StepError> {
+    let shard = client.name();
+    let what = format!("shard {shard}: proving that it does not own the keys");
+    let proof = identity::proof_sql(TimelineRule::NotEarlier);
+    client.batch_execute(&proof).await.at(&what)?;
+    let witness = read(client, token, &what).await?;
+    let is_downstream = witness.is_source == (direction == Direction::Reverse);
+    if is_downstream && witness.register == Register::Closed {
+        return Ok(());
+    }
+    Err(StepError::listed(
+        StepCode::FollowOwner,
+        format!(
+            "shard {shard}: its register for migration {} is open, or it is not the shard that follows the changes of the other one; nothing is changed",
+            token.migration
+        ),
+    ))
+}
+
+/// Checks that the shard from which changes go in `direction` owns the keys by its own records, and accepts writes to
+/// them. The caller removes rows of these keys on the other shard.
+///
+/// # Errors
+/// `register.outdated`; `drop.role` if it is the wrong one of the two shards.
+pub(crate) async fn require_owner(
+    client: &Connected,
+    token: &EpochToken,
+    direction: Direction,
+) -> Result<(), StepError> {
+    let shard = client.name();
+    let what = format!("shard {shard}: proving that it owns the keys");
+    let has_records =
+        exists(client, &token.migration).await? && epoch::is_enrolled(client, token).await?;
+    if has_records {
+        let witness = read(client, token, &what).await?;
+        if witness.is_source != (direction == Direction::Forward) {
+            return Err(wrong_role_error(shard, token, witness.is_source));
+        }
+        let owns = format!("select {OWNS} from {SCHEMA}.move where migration = $1");
+        let row = client.query_one(&owns, &[&token.migration.0]).await;
+        if row.at(&what)?.get(0) && witness.register != Register::Closed {
+            return Ok(());
+        }
+    }
+    Err(StepError::listed(
+        StepCode::RegisterOutdated,
+        format!("shard {shard}: {OUTDATED}; nothing is removed on the other shard"),
+    ))
+}
+
+/// Returns the error for a shard that has the wrong role in the migration, so that rows would be deleted on the wrong
+/// shard.
+pub(crate) fn wrong_role_error(shard: &str, token: &EpochToken, is_source: bool) -> StepError {
+    let (actual_role, expected_role) = match is_source {
+        true => ("source", "target"),
+        false => ("target", "source"),
+    };
+    StepError::refused(
+        StepCode::DropRole,
+        format!(
+            "shard {shard}: this database is the {actual_role} of migration {}, not its {expected_role}; nothing is deleted",
+            token.migration
+        ),
+        "correct the connection strings of the migration's two shards, then `resume`",
+    )
 }
 
 /// Begins a recovery or the opening of attempt `number`, and records on the shard the map version of the flip (C10,

@@ -121,6 +121,14 @@ create table if not exists shardwright.adopted (
     primary key (migration, relation)
 );
 comment on table shardwright.adopted is 'partitions that the application created during the migration; they are copied with this snapshot or a later one';
+create table if not exists shardwright.adopted_storage (
+    migration text not null,
+    direction text not null,
+    relation text not null,
+    storage text not null,
+    primary key (migration, direction, relation)
+);
+comment on table shardwright.adopted_storage is 'partitions that were adopted after a flip, and the storage that they had on the owner then';
 create table if not exists shardwright.followed (
     migration text primary key,
     definitions jsonb not null,
@@ -305,11 +313,12 @@ pub(crate) fn tables() -> impl Iterator<Item = &'static str> {
 }
 
 /// The tables with the records of a migration's copy.
-const COPY_TABLES: [&str; 14] = [
+const COPY_TABLES: [&str; 15] = [
     "created",
     "followed",
     "capture",
     "adopted",
+    "adopted_storage",
     "chunk",
     "snapshot",
     "resync",

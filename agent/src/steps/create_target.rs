@@ -107,6 +107,7 @@ async fn record_definitions(context: &StepContext, session: &Connected) -> Resul
         columns_only: true,
         applied: None,
         builds_indexes: false,
+        may_compare_rows: false,
     };
     follow::begin(&request).await
 }

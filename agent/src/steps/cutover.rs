@@ -8,7 +8,7 @@
 //! on the witness that no flip has happened, then opens the old owner's register. After the flip the cutover can only
 //! continue.
 
-mod before_rollback;
+pub(crate) mod before_rollback;
 mod final_recheck;
 pub(super) mod gate;
 mod obstacles;
@@ -106,28 +106,30 @@ pub(super) async fn run(
     direction: Direction,
 ) -> Result<CutoverResult, StepError> {
     let mut parties = CutoverParties::of(context, direction)?;
-    if let RecoveredRegister::Flipped(attempt, version) = recover_attempt(context, &parties).await?
-    {
-        return finish_after_flip(context, parties, attempt, version).await;
+    // Boxed futures keep the stack of the thread small: a future that contains all of them needs it at each poll.
+    let recovered = Box::pin(recover_attempt(context, &parties)).await?;
+    if let RecoveredRegister::Flipped(attempt, version) = recovered {
+        return Box::pin(finish_after_flip(context, parties, attempt, version)).await;
     }
     let kind = match direction {
         Direction::Forward => StepKind::Cutover,
         Direction::Reverse => StepKind::Rollback,
     };
-    super::definitions::check(context, kind).await?;
+    Box::pin(super::definitions::check(context, kind)).await?;
     if !context.is_online() {
-        return offline::run(context, parties).await;
+        return Box::pin(offline::run(context, parties)).await;
     }
-    let facts = wait_at_gates(context, &parties).await?;
+    let facts = Box::pin(wait_at_gates(context, &parties)).await?;
     match begin_attempt(context, &mut parties).await? {
         AttemptBegin::Attempt(attempt, markers) => {
-            match window::run_attempt(context, &parties, attempt, markers, &facts).await {
+            let run = window::run_attempt(context, &parties, attempt, markers, &facts);
+            match Box::pin(run).await {
                 Ok(done) => Ok(done),
-                Err(error) => Err(give_up(context, &parties, attempt, error).await),
+                Err(error) => Err(Box::pin(give_up(context, &parties, attempt, error)).await),
             }
         }
         AttemptBegin::Flipped(attempt, version) => {
-            finish_after_flip(context, parties, attempt, version).await
+            Box::pin(finish_after_flip(context, parties, attempt, version)).await
         }
     }
 }
@@ -308,6 +310,9 @@ async fn release_attempt(
 }
 
 /// Opens the old owner again. First proves that the new owner is closed and has recorded no flip.
+///
+/// # Errors
+/// `register.outdated` if the old owner lacks its own opening.
 async fn reopen_old_owner(parties: &CutoverParties, attempt: AttemptNo) -> Result<(), StepError> {
     let StreamShards {
         upstream,
@@ -318,7 +323,7 @@ async fn reopen_old_owner(parties: &CutoverParties, attempt: AttemptNo) -> Resul
     let version = parties.version;
     let count = register::begin_and_check_witness(&new_owner, token, attempt, version).await?;
     let old_owner = upstream.session("register").await?;
-    register::begin_and_set(&old_owner, token, attempt, RegisterSetting::Open).await?;
+    register::begin_and_set(&old_owner, token, attempt, RegisterSetting::OpenAgain).await?;
     parties.allow_cascade_skips(&new_owner, count).await
 }
 

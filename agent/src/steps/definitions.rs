@@ -4,11 +4,12 @@
 //! Order:
 //! 1. If the request demands it, create the event triggers that refuse DDL.
 //! 2. Before the verification, create dropped guards again.
-//! 3. Adopt partitions that the application has created on the source.
-//! 4. Compare the definitions.
+//! 3. Adopt partitions that the application has created on the owner of the keys.
+//! 4. Compare the definitions. Before the flip, no other table may refer to the moving ones.
 
 mod adoption;
 mod follow;
+mod references;
 
 use connect::Connected;
 use plans::failure::StepCode;
@@ -47,7 +48,8 @@ pub(super) struct DefinitionSessions<'a> {
 /// # Errors
 /// `schema.drift` with the differences; [`StepError::Reshaped`] if both shards have the same new definition.
 pub(crate) async fn check(context: &StepContext, kind: StepKind) -> Result<(), StepError> {
-    if !compares_definitions(kind) {
+    // After the end of its stream, a hold leaves the other shard outdated.
+    if !compares_definitions(kind) || has_lost_stream(context, kind) {
         return Ok(());
     }
     let (source, target) = (context.source()?, context.target()?);
@@ -64,9 +66,25 @@ pub(crate) async fn check(context: &StepContext, kind: StepKind) -> Result<(), S
         restore_guards(context, &sessions).await?;
     }
     if context.follows_definitions() {
-        return follow::check(context, kind, &sessions).await;
+        return Box::pin(follow::check(context, kind, &sessions)).await;
     }
-    compare_definitions(context, &sessions).await
+    Box::pin(compare_definitions(context, &sessions)).await
+}
+
+/// Returns whether the step is a hold that continues without its stream.
+fn has_lost_stream(context: &StepContext, kind: StepKind) -> bool {
+    super::is_hold(kind) && context.session.stream_end().is_some()
+}
+
+/// Waits until the application has created a partition that the step ends for. Never returns if the step continues with
+/// such a partition.
+pub(crate) async fn wait_for_new_partition(context: &StepContext, kind: StepKind) -> String {
+    // If the agent follows changes, it ends the step itself once the other definitions are equal.
+    if adopts_partitions_in(kind) && !context.follows_definitions() {
+        adoption::wait_for_new_partition(context, kind).await
+    } else {
+        std::future::pending().await
+    }
 }
 
 /// Returns the direction in which changes of the tables' owner reach the other shard during the step.
@@ -94,8 +112,11 @@ fn direction_of(kind: StepKind) -> Direction {
 
 /// Returns whether the step ends when the application has created a partition, so that the migration adopts it. Other
 /// steps are short, wait for such a partition themselves, or check the definitions at their end.
-pub(crate) fn adopts_partitions_in(kind: StepKind) -> bool {
-    matches!(kind, StepKind::Copy | StepKind::CatchUp | StepKind::Verify)
+fn adopts_partitions_in(kind: StepKind) -> bool {
+    matches!(
+        kind,
+        StepKind::Copy | StepKind::CatchUp | StepKind::Verify | StepKind::Hold | StepKind::HoldBack
+    )
 }
 
 /// Checks the definitions at the gate of an attempt. If the agent follows changes, the next attempt begins with this.
@@ -140,20 +161,26 @@ fn compares_definitions(kind: StepKind) -> bool {
     }
 }
 
-/// Adopts new partitions of the source, and compares the definitions on both shards; see [`check`] for the errors.
+/// Adopts new partitions of the owner, and compares the definitions on both shards; see [`check`] for the errors.
 pub(super) async fn compare_definitions(
     context: &StepContext,
     sessions: &DefinitionSessions<'_>,
 ) -> Result<(), StepError> {
     let tops = partitions::topmost_tables(context.dispatch.tables.iter());
-    let mut found = partitions::read(sessions.source, &tops).await?;
+    let kind = context.dispatch.step.as_ref().map(|(_, kind)| *kind);
+    let owner = match kind.map(direction_of) {
+        Some(Direction::Reverse) => sessions.target,
+        Some(Direction::Forward) | None => sessions.source,
+    };
+    let mut found = partitions::read(owner, &tops).await?;
+    references::check(context, sessions.source, &found).await?;
     for _ in 0..MAX_RACES {
         let compared = adopt_and_compare(context, sessions).await;
         let Err(error) = &compared else {
             return compared;
         };
         // The application may have created or removed a partition between two of the queries.
-        let now = partitions::read(sessions.source, &tops).await?;
+        let now = partitions::read(owner, &tops).await?;
         if !can_be_a_race(error) || now == found {
             return compared;
         }
@@ -163,7 +190,7 @@ pub(super) async fn compare_definitions(
         StepCode::SchemaChanged,
         format!(
             "shard {}: the partitions of a moving table change all the time",
-            sessions.source.name()
+            owner.name()
         ),
     ))
 }
@@ -227,6 +254,7 @@ async fn report_common_definition(
         fingerprint,
         changes,
         followed: Vec::new(),
+        copy_again: false,
     })
 }
 

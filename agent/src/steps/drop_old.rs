@@ -46,6 +46,10 @@ pub(crate) async fn run(context: &StepContext) -> Result<Dropped, StepError> {
         let migration = &context.dispatch.migration;
         if register::exists(&session, migration).await? {
             context.wait_for_permitted_hours().await;
+            // A target that was restored, or a standby that lagged, can lack the rows.
+            let owner = target.session("drop").await?;
+            register::require_owner(&owner, &context.token_for_cleanup(), Direction::Reverse)
+                .await?;
             dropped = remove_rows(context, &session, &source).await?;
         }
         context.report_message("removing what the migration created");

@@ -18,6 +18,12 @@ use crate::shard::guard::clone;
 
 /// The progress message of the hold.
 const HOLD_MESSAGE: &str = "the rows on the source are kept current; `finish` removes them, `rollback` makes the source the owner again";
+/// The progress message of the hold after a rollback.
+const HOLD_BACK_MESSAGE: &str =
+    "the target's copy is kept current; `finish` drops it, `approve` allows another cutover";
+/// The progress messages after the end of the stream, before the reason.
+const OUTDATED_SOURCE: &str = "the rows on the source are no longer kept current, so a rollback is impossible; `finish` removes them";
+const OUTDATED_TARGET: &str = "the target's copy is no longer kept current; `finish` drops it, `approve` compares it with the source before another cutover";
 /// The pause before a failed comparison is tried again.
 const RETRY_PAUSE: Duration = Duration::from_secs(2);
 
@@ -33,22 +39,36 @@ pub(super) async fn run(context: &StepContext) -> Result<Held, StepError> {
         clone::disable(&session, &context.token_after_flip()).await?;
     }
     fail_point::hit("hold.started").await?;
-    let held = promoted_servers(context);
-    let message = match promotion_message(context, &held) {
-        Some(promotions) => format!("{HOLD_MESSAGE}; {promotions}"),
-        None => HOLD_MESSAGE.to_owned(),
-    };
-    context.report_message(message);
-    if let Some(run) = context.dispatch.verify {
+    report(context, Direction::Reverse);
+    let keeps_current = context.session.stream_end().is_none();
+    if let Some(run) = context.dispatch.verify.filter(|_| keeps_current) {
         tokio::select! {
             biased;
-            () = context.session.end_hold.notified() => return Ok(held),
+            () = context.session.end_hold.notified() => return Ok(promoted_servers(context)),
             () = compare_until_done(context, run) => {}
             never = load_monitor::control_throttle(context) => match never {},
         }
     }
     context.session.end_hold.notified().await;
-    Ok(held)
+    Ok(promoted_servers(context))
+}
+
+/// Reports what the hold with a stream in this direction is for, with the servers that were promoted, or the end of the
+/// stream.
+pub(crate) fn report(context: &StepContext, direction: Direction) {
+    let (usual, outdated) = match direction {
+        Direction::Forward => (HOLD_BACK_MESSAGE, OUTDATED_TARGET),
+        Direction::Reverse => (HOLD_MESSAGE, OUTDATED_SOURCE),
+    };
+    let (message, detail) = match context.session.stream_end() {
+        Some(failure) => (outdated, Some(failure.message)),
+        None => (
+            usual,
+            promotion_message(context, &promoted_servers(context)),
+        ),
+    };
+    let detail = detail.map(|detail| format!("; {detail}"));
+    context.report_message(format!("{message}{}", detail.unwrap_or_default()));
 }
 
 /// Returns the servers that were promoted after the flip, and on which the stream continues.
@@ -61,7 +81,7 @@ pub(super) fn promoted_servers(context: &StepContext) -> Held {
 }
 
 /// Returns which shards have a promoted server, if one has.
-pub(super) fn promotion_message(context: &StepContext, held: &Held) -> Option<String> {
+fn promotion_message(context: &StepContext, held: &Held) -> Option<String> {
     let shards = [
         (&context.dispatch.source.name, &held.source),
         (&context.dispatch.target.name, &held.target),
@@ -76,7 +96,8 @@ pub(super) fn promotion_message(context: &StepContext, held: &Held) -> Option<St
     (!all.is_empty()).then_some(all)
 }
 
-/// Compares the rows, and repeats this after an error. Reports differences; these do not end the hold.
+/// Compares the rows, and repeats this after an error, unless the stream has ended. Reports differences; these do not end
+/// the hold.
 async fn compare_until_done(context: &StepContext, run: VerifyRun) {
     loop {
         let compared = tokio::select! {
@@ -95,6 +116,8 @@ async fn compare_until_done(context: &StepContext, run: VerifyRun) {
             Err(StepError::Interrupted) => context.report_message(format!(
                 "{HOLD_MESSAGE}; the comparison has paused, because a change of a table waited for it"
             )),
+            // Another try cannot find equal rows.
+            Err(_) if context.session.stream_end().is_some() => return,
             Err(error) => context.report_message(format!(
                 "{HOLD_MESSAGE}; the comparison has not succeeded yet: {error}"
             )),

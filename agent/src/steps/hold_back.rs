@@ -7,14 +7,10 @@
 use plans::names::Direction;
 use plans::step::hold::Held;
 
-use super::hold::{promoted_servers, promotion_message};
+use super::hold::{promoted_servers, report};
 use super::open_capture::{drop_publication, drop_slot};
 use crate::error::StepError;
 use crate::migration::context::StepContext;
-
-/// The progress message of the step.
-const HOLD_MESSAGE: &str =
-    "the target's copy is kept current; `finish` drops it, `approve` allows another cutover";
 
 pub(super) async fn run(context: &StepContext) -> Result<Held, StepError> {
     let target = context.target()?;
@@ -22,12 +18,7 @@ pub(super) async fn run(context: &StepContext) -> Result<Held, StepError> {
     drop_slot(&session, context, Direction::Reverse).await?;
     drop_publication(&session, context, Direction::Reverse).await?;
     fail_point::hit("hold_back.started").await?;
-    let held = promoted_servers(context);
-    let message = match promotion_message(context, &held) {
-        Some(promotions) => format!("{HOLD_MESSAGE}; {promotions}"),
-        None => HOLD_MESSAGE.to_owned(),
-    };
-    context.report_message(message);
+    report(context, Direction::Forward);
     context.session.end_hold.notified().await;
-    Ok(held)
+    Ok(promoted_servers(context))
 }

@@ -35,12 +35,14 @@ pub(crate) use copy::hold_newest_snapshot;
 pub(crate) use copy::{empty_unfinished_units, record_slot_snapshot};
 #[cfg(test)]
 pub(crate) use create_target::prepare_target;
+pub(crate) use cutover::before_rollback::impossible_error as rollback_impossible_error;
 pub(crate) use cutover::recover_register;
 pub(crate) use cutover::unread_slot::advance_unread_slot;
 pub(crate) use dirty::sweep_dirty_keys;
 #[cfg(test)]
 pub(crate) use dirty::{ComparisonSessions, compare_and_delete_equal, count_differences};
 pub(crate) use dual_write::remove_standby_names;
+pub(crate) use hold::report as report_hold;
 use plans::names::Direction;
 #[cfg(test)]
 pub(crate) use promote::bind_source;
@@ -78,6 +80,11 @@ pub(crate) async fn run(context: &StepContext, kind: StepKind) -> Result<Value, 
 /// prevent the removal on the other one.
 pub(crate) fn takes_over_each_shard(kind: StepKind) -> bool {
     matches!(kind, StepKind::Unwind | StepKind::DropNew)
+}
+
+/// Returns whether the step waits for a command of the operator, while a stream keeps the rows of the other shard current.
+pub(crate) fn is_hold(kind: StepKind) -> bool {
+    matches!(kind, StepKind::Hold | StepKind::HoldBack)
 }
 
 /// Returns whether the step is short and must not be interrupted. A pause then takes effect at the end of the attempt.

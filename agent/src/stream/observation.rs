@@ -24,7 +24,7 @@ pub(crate) struct StreamObservation {
 
 impl StreamObservation {
     /// The status before the stream has started.
-    pub(super) fn before_start(direction: Direction) -> Self {
+    pub(crate) fn before_start(direction: Direction) -> Self {
         Self {
             status: StreamStatus {
                 direction,

@@ -16,10 +16,10 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use super::report_until_received;
+use super::stream_end;
 use crate::controller::Controller;
 use crate::error::StepError;
 use crate::migration::context::StepContext;
-use crate::migration::partition_monitor;
 use crate::migration::servers;
 use crate::migration::session::MigrationSession;
 use crate::migration::wait_monitor;
@@ -190,8 +190,8 @@ async fn run_once(context: StepContext, id: StepId, kind: StepKind) {
         if kind != StepKind::Cutover {
             servers::check(&context, kind).await?;
         }
-        servers::accept_promoted(&context).await?;
-        run_step(&context, kind).await
+        stream_end::accept_promoted(&context, kind).await?;
+        Box::pin(run_step(&context, kind)).await
     }
     .await;
     if outcome.is_err() || !leads_to_copy(kind) {
@@ -241,6 +241,7 @@ async fn outcome_of(
             fingerprint,
             changes,
             followed,
+            copy_again,
         } => {
             context.session.stop_stream().await;
             Outcome::Reshaped {
@@ -248,6 +249,7 @@ async fn outcome_of(
                 fingerprint,
                 changes,
                 followed,
+                copy_again,
             }
         }
         StepError::Rewind { to, failure } => {
@@ -287,46 +289,52 @@ fn has_lost_changes(failure: &Failure, kind: StepKind) -> bool {
 async fn run_step(context: &StepContext, kind: StepKind) -> Result<serde_json::Value, StepError> {
     // Cutover and rollback check the tables after they have recovered an interrupted attempt.
     if !matches!(kind, StepKind::Cutover | StepKind::Rollback) {
-        steps::definitions::check(context, kind).await?;
+        check_definitions(context, kind).await?;
     }
     let stream = context.dispatch.stream.filter(|_| context.is_online());
-    if let Some(direction) = stream.filter(|_| needs_stream(kind)) {
+    let has_ended = steps::is_hold(kind) && context.session.stream_end().is_some();
+    if let Some(direction) = stream.filter(|_| needs_stream(kind) && !has_ended) {
         context.ensure_stream(direction).await?;
     }
     if steps::must_not_be_interrupted(kind) {
-        return steps::run(context, kind).await;
+        return Box::pin(steps::run(context, kind)).await;
     }
     tokio::select! {
         biased;
         () = context.cancel.cancelled() => Err(StepError::Interrupted),
-        failure = context.wait_for_stream_failure() => {
+        failure = stream_end::wait_for_failure(context, kind) => {
             // The publication may have a partition that an agent published and could not report.
             if failure.has_code(StepCode::CaptureTable) {
-                steps::definitions::check(context, kind).await?;
+                check_definitions(context, kind).await?;
             }
             Err(failure)
         }
-        output = steps::run(context, kind) => output,
+        output = Box::pin(steps::run(context, kind)) => output,
         never = load_monitor::control_throttle(context), if is_throttled(kind) => match never {},
         never = wait_monitor::report_waits(context) => match never {},
         () = lock_yield::wait_until_in_the_way(context), if kind == StepKind::Verify => {
             context.report_message("the comparison ends, because a change of a table waits for it; it continues afterwards");
             Err(StepError::Interrupted)
         }
-        partition = partition_monitor::wait_for_new_partition(context), if ends_for_partitions(context, kind) => {
+        partition = steps::definitions::wait_for_new_partition(context, kind) => {
             context.report_message(format!("the partition {partition} is new: the step begins again"));
             // The step has ended here, so nothing else works on the tables while the check adopts the partition.
-            steps::definitions::check(context, kind).await?;
+            check_definitions(context, kind).await?;
             Err(StepError::Interrupted)
         }
         change = steps::definitions::watch(context, kind), if steps::definitions::is_followed(context, kind) => Err(change),
     }
 }
 
-/// Returns whether the step ends when the application has created a partition. If the agent follows changes, it ends the
-/// step itself once the other definitions are equal.
-fn ends_for_partitions(context: &StepContext, kind: StepKind) -> bool {
-    steps::definitions::adopts_partitions_in(kind) && !context.follows_definitions()
+/// Checks the definitions for a step that can be interrupted. To adopt a partition, the check requests locks for up to a
+/// minute: the progress shows the lock that it waits for, and a pause ends the wait.
+async fn check_definitions(context: &StepContext, kind: StepKind) -> Result<(), StepError> {
+    tokio::select! {
+        biased;
+        () = context.cancel.cancelled() => Err(StepError::Interrupted),
+        checked = Box::pin(steps::definitions::check(context, kind)) => checked,
+        never = wait_monitor::report_waits(context) => match never {},
+    }
 }
 
 /// Returns whether the step reads or writes many rows and can wait.

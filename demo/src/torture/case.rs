@@ -6,6 +6,7 @@ use super::place::{self, FaultPlace, PathLeg};
 use crate::fleet::TestEquipment;
 use crate::options::{OptionError, Process};
 use plans::request::Seed;
+use plans::step::StepKind;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
@@ -121,7 +122,48 @@ impl FaultCase {
 impl FaultCase {
     /// Returns the permitted outcome.
     pub(super) fn expected(&self) -> ExpectedOutcome {
-        self.fault.expected_at(&self.place, self.component)
+        self.fault.expected()
+    }
+
+    /// Returns whether a stream advances the slot of the server that fails over while a process waits at the place. In a
+    /// cutover the wait would end the attempt, and the next one could flip before the failover.
+    pub(super) fn stream_advances_slot(&self) -> bool {
+        let step = self.place.step;
+        match self.component {
+            Process::Source => {
+                let is_in_stream = ["capture.spooled", "catch_up.batch_applied"];
+                let has_forward_stream = step == StepKind::Copy
+                    || step == StepKind::HoldBack
+                    || step != StepKind::Cutover && self.place.is_between_copy_and_flip();
+                has_forward_stream && !is_in_stream.contains(&self.place.name.as_str())
+            }
+            Process::Target => step == StepKind::Hold,
+            Process::Agent | Process::Controller | Process::Store => false,
+        }
+    }
+
+    /// Returns whether the run waits at the end of the copy until the standby of the source has a copy of the slot. At
+    /// places after that the stream does not always advance the slot.
+    pub(super) fn waits_for_slot_in_copy(&self) -> bool {
+        (self.fault, self.component) == (Fault::Failover, Process::Source)
+            && self.place.is_between_copy_and_flip()
+    }
+
+    /// Returns whether the run waits before the cutover until the standby has a copy of the slot: that of the reverse
+    /// stream on the target, or that of the forward stream on a source that fails over in the cutover.
+    pub(super) fn waits_for_slot_before_cutover(&self) -> bool {
+        let in_cutover = self.place.step == StepKind::Cutover && self.place.leg == PathLeg::Before;
+        let is_source = self.component == Process::Source;
+        self.fault == Fault::Failover && (self.may_lose_reverse_slot() || is_source && in_cutover)
+    }
+
+    /// Returns whether the target may lose the slot of the reverse stream after the flip. Then a rollback is refused, and
+    /// the rows on the source stay outdated.
+    pub(super) fn may_lose_reverse_slot(&self) -> bool {
+        let may_be_flipped = self.place.is_after_seal() || self.place.leg != PathLeg::Before;
+        (self.fault.promotes_standby() || self.fault.loses_slots())
+            && self.component == Process::Target
+            && may_be_flipped
     }
 
     /// Returns whether the fault restores the source to a state before the flip.
@@ -129,16 +171,10 @@ impl FaultCase {
         (self.fault, self.component) == (Fault::Restored, Process::Source)
     }
 
-    /// Returns whether the fault permits only one path: it can be detected only before the flip, or it makes a rollback
-    /// impossible.
+    /// Returns whether the fault permits only one path: it can be detected only before the flip, or it restores a state
+    /// before the flip.
     fn permits_only_forward(&self, leg: PathLeg) -> bool {
-        // A target that fails over from the seal on may have flipped already. Its standby may lack the slot of the
-        // reverse stream.
-        let may_be_flipped = leg == PathLeg::Flipped || self.place.is_after_seal();
-        let owner_fails_over =
-            self.fault.promotes_standby() && self.component == Process::Target && may_be_flipped;
-        let prevents_rollback = owner_fails_over || self.restores_source();
-        prevents_rollback || leg == PathLeg::Before && self.expected() != ExpectedOutcome::Ends
+        self.restores_source() || leg == PathLeg::Before && self.expected() != ExpectedOutcome::Ends
     }
 }
 

@@ -12,7 +12,6 @@ use crate::drive::crash;
 use crate::error::DemoError;
 use crate::options::Process;
 use fail_point::Arrival;
-use plans::step::StepKind;
 use std::time::{Duration, Instant};
 
 /// How long a standby lags before it is promoted.
@@ -30,8 +29,7 @@ impl PlannedFault {
             return Ok(());
         };
         let has_slot = RunMode::of(&self.case, self.seed) != RunMode::Offline;
-        // In a cutover the wait would end the attempt, and the next one could flip before the failover.
-        if has_slot && self.case.place.step != StepKind::Cutover {
+        if has_slot && self.case.stream_advances_slot() {
             standby.wait_for_slot().await?;
         }
         crash(&cluster, shard, &self.ledger).await?;

@@ -56,8 +56,6 @@ pub(super) enum Fault {
 pub(super) enum ExpectedOutcome {
     /// The migration ends as requested.
     Ends,
-    /// The migration ends as requested, or it fails with a reason and can be aborted completely.
-    EndsOrAborted,
     /// The migration fails and can be aborted completely. It must not flip.
     Aborted,
 }
@@ -80,18 +78,21 @@ const ANY: &[Process] = &[
     Process::Store,
 ];
 const SHARDS: &[Process] = &[Process::Source, Process::Target];
-/// The places between the creation of the slot and the fence.
+/// The places at which the forward stream runs.
 const CAPTURE_PLACES: &[&str] = &[
     "copy.half",
     "catch_up.batch_applied",
     "build_indexes.built_one",
     "verify.compared",
     "open_reverse.slot_created",
+    "hold_back.started",
 ];
 /// The places after rows were copied and before they are compared.
 const COPIED_PLACES: &[&str] = &["controller.copy.settled", "build_indexes.built_one"];
-/// The places before the flip at which the servers have objects of the migration.
+/// The places of a failover: at least one in each step.
 const FAILOVER_PLACES: &[&str] = &[
+    "preflight.checked",
+    "create_target.restored",
     "set_read_only.closed",
     "open_capture.slot_created",
     "capture.spooled",
@@ -109,9 +110,23 @@ const FAILOVER_PLACES: &[&str] = &[
     "cutover.before_check",
     "cutover.before_seal",
     "cutover.sealed",
+    "cutover.flipped",
+    "cutover.opened",
+    "hold.started",
+    "drop_old.batch_deleted",
+    "drop_old.handed_over",
+    "unwind.started",
+    "rollback.fenced",
+    "rollback.before_check",
+    "rollback.before_seal",
+    "rollback.sealed",
+    "rollback.flipped",
+    "rollback.opened",
+    "hold_back.started",
+    "drop_new.started",
 ];
-/// Those of them at which no write is refused, and at which the agent waits, so that no flip can come while the standby
-/// lags. If a controller waits, another one leads.
+/// The places of [`FAILOVER_PLACES`] at which no write is refused, and at which the agent waits, so that no flip can come
+/// while the standby lags. If a controller waits, another one leads.
 const LAGGING_PLACES: &[&str] = &[
     "copy.chunk_copied",
     "copy.half",
@@ -209,14 +224,28 @@ const TABLE: [FaultRow; 22] = [
         "slot-dropped",
         &[Process::Source],
         CAPTURE_PLACES,
-        ExpectedOutcome::EndsOrAborted,
+        ExpectedOutcome::Ends,
+    ),
+    row(
+        Fault::SlotDropped,
+        "slot-dropped",
+        &[Process::Target],
+        &["hold.started"],
+        ExpectedOutcome::Ends,
     ),
     row(
         Fault::SlotLost,
         "slot-lost",
         &[Process::Source],
         CAPTURE_PLACES,
-        ExpectedOutcome::EndsOrAborted,
+        ExpectedOutcome::Ends,
+    ),
+    row(
+        Fault::SlotLost,
+        "slot-lost",
+        &[Process::Target],
+        &["hold.started"],
+        ExpectedOutcome::Ends,
     ),
     row(
         Fault::ForeignWrite,
@@ -238,20 +267,6 @@ const TABLE: [FaultRow; 22] = [
         SHARDS,
         FAILOVER_PLACES,
         ExpectedOutcome::Ends,
-    ),
-    row(
-        Fault::Failover,
-        "failover",
-        &[Process::Source],
-        &["hold.started"],
-        ExpectedOutcome::Ends,
-    ),
-    row(
-        Fault::Failover,
-        "failover",
-        &[Process::Target],
-        &["hold.started"],
-        ExpectedOutcome::EndsOrAborted,
     ),
     row(
         Fault::LaggingFailover,
@@ -359,19 +374,19 @@ impl Fault {
         self.row().map_or("", |row| row.name)
     }
 
-    /// Returns the permitted outcome of the fault of a component at a place.
-    pub(super) fn expected_at(self, place: &FaultPlace, component: Process) -> ExpectedOutcome {
-        let mut rows = TABLE.iter().filter(|row| row.fault == self);
-        let is_of_place = |row: &&FaultRow| {
-            row.places.contains(&place.name.as_str()) && row.components.contains(&component)
-        };
-        let row = rows.clone().find(is_of_place).or_else(|| rows.next());
-        row.map_or(ExpectedOutcome::Ends, |row| row.expected)
+    /// Returns the permitted outcome of the fault.
+    pub(super) fn expected(self) -> ExpectedOutcome {
+        self.row().map_or(ExpectedOutcome::Ends, |row| row.expected)
     }
 
     /// Returns whether a standby of the affected server is promoted in its place.
     pub(super) fn promotes_standby(self) -> bool {
         matches!(self, Self::Failover | Self::LaggingFailover)
+    }
+
+    /// Returns whether the server loses the slots of Shardwright.
+    pub(super) fn loses_slots(self) -> bool {
+        matches!(self, Self::SlotDropped | Self::SlotLost)
     }
 
     /// Returns whether an offline migration can have the fault: it has no slots, its keys are read-only, and an operator

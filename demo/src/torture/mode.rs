@@ -99,7 +99,7 @@ mod tests {
         let all = cases.len();
         let synchronous = count(RunMode::Synchronous);
         assert!(
-            synchronous > all / 5 && synchronous < all / 3,
+            synchronous > all / 6 && synchronous < all / 3,
             "{synchronous} of {all}"
         );
         let offline = count(RunMode::Offline);

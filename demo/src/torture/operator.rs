@@ -91,17 +91,7 @@ impl RunOperator<'_> {
         ended: Result<RunOutcome, DemoError>,
     ) -> Result<RunOutcome, DemoError> {
         match (self.case.expected(), ended) {
-            // After the flip an abort is impossible: the owner keeps the keys, and the reason is reported.
-            (ExpectedOutcome::EndsOrAborted, Err(DemoError::Stopped { reason, .. }))
-                if self.case.place.leg == PathLeg::Flipped =>
-            {
-                follower.run_log.write(&format!("failed: {reason:?}"));
-                Ok(RunOutcome::Failed)
-            }
-            (
-                ExpectedOutcome::Aborted | ExpectedOutcome::EndsOrAborted,
-                Err(DemoError::Stopped { .. }),
-            ) => {
+            (ExpectedOutcome::Aborted, Err(DemoError::Stopped { .. })) => {
                 follower.command("abort", is_unwinding).await?;
                 follower.until("the end of the abort", is_unwound).await?;
                 Ok(RunOutcome::Unwound)
@@ -166,6 +156,7 @@ impl RunOperator<'_> {
                 let run = self.equality.run;
                 run.source_copy.save(&run.fleet, &run.run_log).await?;
             }
+            self.wait_for_slot(follower).await?;
             follower.ledger.set_phase(LedgerPhase::Cutover);
             // After a failover the migration waits again: the first approval was for another state.
             let waits_again = |m: &MigrationStatus| {
@@ -197,6 +188,18 @@ impl RunOperator<'_> {
         self.after_the_flip(follower).await
     }
 
+    /// Waits until the standby has a copy of the slot, if its server fails over in the cutover or after the flip.
+    async fn wait_for_slot(&self, follower: &mut MigrationFollower<'_>) -> Result<(), DemoError> {
+        if !self.offline
+            && self.case.waits_for_slot_before_cutover()
+            && let Some(standby) = &self.equality.run.standby
+        {
+            standby.wait_for_slot().await?;
+            follower.last_change = Instant::now();
+        }
+        Ok(())
+    }
+
     async fn after_the_flip(
         &mut self,
         follower: &mut MigrationFollower<'_>,
@@ -207,7 +210,9 @@ impl RunOperator<'_> {
         match self.path {
             OperatorPath::Forward | OperatorPath::Abort => self.finish(follower).await,
             OperatorPath::Back => {
-                self.roll_back(follower).await?;
+                if !self.roll_back(follower).await? {
+                    return self.finish(follower).await;
+                }
                 let dropping = |m: &MigrationStatus| {
                     m.hold_end.is_some() || m.step(StepKind::DropNew).is_some_and(is_begun)
                 };
@@ -219,7 +224,9 @@ impl RunOperator<'_> {
                 Ok(RunOutcome::RolledBack)
             }
             OperatorPath::BackAndForth => {
-                self.roll_back(follower).await?;
+                if !self.roll_back(follower).await? {
+                    return self.finish(follower).await;
+                }
                 let again = |m: &MigrationStatus| {
                     m.hold_end.is_some() || m.state != MigrationState::RolledBack
                 };
@@ -236,21 +243,31 @@ impl RunOperator<'_> {
     /// are not deleted before.
     async fn finish(&self, follower: &mut MigrationFollower<'_>) -> Result<RunOutcome, DemoError> {
         let is_source = self.case.component == Process::Source;
-        if is_source && self.case.fault.promotes_standby() {
-            let run = self.equality.run;
-            let context = RestoreContext {
-                fleet: &run.fleet,
-                ledger: self.equality.ledger,
-                api: self.equality.api,
-                run_log: &run.run_log,
-            };
-            context.accept_reported().await?;
+        let is_replaced = is_source && self.case.fault.promotes_standby();
+        let occurs_later = self.case.place.leg == PathLeg::Finish;
+        if is_replaced && !occurs_later {
+            self.accept_source().await?;
         }
         let finished = |m: &MigrationStatus| m.hold_end.is_some() || m.is_done(StepKind::Hold);
         follower.command("finish", finished).await?;
+        if is_replaced && occurs_later {
+            self.accept_source().await?;
+        }
         let completed = |m: &MigrationStatus| m.state == MigrationState::Completed;
         follower.until("the end", completed).await?;
         Ok(RunOutcome::Completed)
+    }
+
+    /// Waits until the reconciler has found the promoted source, and accepts it.
+    async fn accept_source(&self) -> Result<(), DemoError> {
+        let run = self.equality.run;
+        let context = RestoreContext {
+            fleet: &run.fleet,
+            ledger: self.equality.ledger,
+            api: self.equality.api,
+            run_log: &run.run_log,
+        };
+        context.accept_reported().await
     }
 
     /// Waits until the application has written and the fault has occurred. After the end of the fault it compares the
@@ -277,15 +294,11 @@ impl RunOperator<'_> {
             self.equality.workload.resume();
             self.wait_for_writes(follower, LedgerPhase::After).await?;
         }
-        // The old owner's rows of an offline migration are not updated.
-        // A promoted target may have no slot. A restored source lacks the changes that the reverse stream had written. In
-        // both cases the old owner's rows stay outdated.
-        let is_target = self.case.component == Process::Target;
-        let restores_older_state =
-            self.case.fault.promotes_standby() && is_target || self.case.restores_source();
-        // A target that fails over at the end of a cutover may have flipped.
-        let occurs_late = occurs_in_hold || is_target && self.case.place.step == StepKind::Cutover;
-        if hasty || self.offline || (occurs_late && restores_older_state) {
+        // The old owner's rows of an offline migration are not updated. A target may have lost the slot of the reverse
+        // stream. A restored source lacks the changes that this stream had written.
+        let is_outdated =
+            self.case.may_lose_reverse_slot() || occurs_in_hold && self.case.restores_source();
+        if hasty || self.offline || is_outdated {
             return Ok(());
         }
         self.diverged += self.equality.differing().await?;
@@ -293,23 +306,31 @@ impl RunOperator<'_> {
         Ok(())
     }
 
-    async fn roll_back(&self, follower: &mut MigrationFollower<'_>) -> Result<(), DemoError> {
+    /// Returns false if the rollback is refused, because the target has lost the slot of the reverse stream.
+    async fn roll_back(&self, follower: &mut MigrationFollower<'_>) -> Result<bool, DemoError> {
         self.context
             .send_modify(|context| context.rollback_requested = true);
+        let may_be_refused = self.case.may_lose_reverse_slot();
+        let refused = |m: &MigrationStatus| may_be_refused && has_lost_reverse_stream(m);
         let was_requested = |m: &MigrationStatus| {
             m.state == MigrationState::RolledBack
                 || m.step(StepKind::Rollback).is_some_and(is_begun)
+                || refused(m)
         };
         follower.command("rollback", was_requested).await?;
-        let back = |m: &MigrationStatus| m.state == MigrationState::RolledBack;
-        follower.until("the end of the rollback", back).await?;
+        let back = |m: &MigrationStatus| m.state == MigrationState::RolledBack || refused(m);
+        let migration = follower.until("the end of the rollback", back).await?;
+        if migration.state != MigrationState::RolledBack {
+            follower.run_log.write("the rollback is refused");
+            return Ok(false);
+        }
         self.wait_for_writes(follower, LedgerPhase::After).await?;
         if self.case.place.leg != PathLeg::Back || self.case.fault.permits_hasty_operator() {
-            return Ok(());
+            return Ok(true);
         }
         let fault_progress = follower.fault_progress.clone();
         let has_ended = || *fault_progress.borrow() == FaultProgress::Ended;
-        follower.wait("the fault", has_ended).await
+        follower.wait("the fault", has_ended).await.map(|()| true)
     }
 
     /// Waits until the application has written to moving keys in a phase.
@@ -344,6 +365,17 @@ fn capture_outcome(migration: &MigrationStatus) -> &'static str {
         (_, Some(_)) => "kept",
         _ => "",
     }
+}
+
+/// Returns whether the hold continues without the stream that a rollback needs. Only the controller that leads has the
+/// status of the stream, but each has the message of the step.
+fn has_lost_reverse_stream(migration: &MigrationStatus) -> bool {
+    let hold = migration.step(StepKind::Hold);
+    let hold = hold.filter(|hold| hold.state == StepState::Running);
+    let progress = hold.and_then(|hold| hold.progress.as_ref());
+    // A rollback that has begun is refused by its step, and the hold then continues.
+    migration.hold_end.is_none()
+        && progress.is_some_and(|it| it.message.contains("a rollback is impossible"))
 }
 
 /// Returns whether an agent has executed the step.

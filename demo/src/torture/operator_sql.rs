@@ -13,6 +13,11 @@ const REFUSAL_PREFIX: &str = "SM0";
 const WAIT_LIMIT: Duration = Duration::from_secs(30);
 /// The time limit until a standby has copied a new slot. Its worker pauses for up to 30 s when nothing changes.
 const SYNC_LIMIT: Duration = Duration::from_secs(45);
+/// The maximum amount of log in MiB that a server retains for a migration whose server fails over.
+pub(super) const WAL_CAP_MB: u32 = 64;
+/// How often a primary writes log that the stream does not confirm, and how long the stream may take for each.
+const NOISE_PIECES: u32 = 2;
+const CONFIRM_TIME: Duration = Duration::from_secs(1);
 /// The interval between two requests for such a position.
 const SNAPSHOT_INTERVAL: Duration = Duration::from_millis(200);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -103,24 +108,40 @@ pub(super) async fn wait_for_standby(primary: &Dsn, name: &str) -> Result<(), De
 }
 
 /// Waits until a standby has a durable copy of a slot of Shardwright; no longer than [`SYNC_LIMIT`]. The copy becomes
-/// durable when the primary's slot has advanced past a position that the primary writes each 15 s, or on request.
-pub(super) async fn wait_for_synced_slot(primary: &Dsn, standby: &Dsn) -> Result<(), DemoError> {
+/// durable when the primary's slot has advanced to the position at which the standby began its copy. A slot advances to one
+/// position after another, which the primary writes each 15 s, or on request. During the copy the stream confirms only what
+/// lies a quarter of `wal_cap_mb` back, so with `writes_log` the primary writes as much, twice.
+pub(super) async fn wait_for_synced_slot(
+    primary: &Dsn,
+    standby: &Dsn,
+    writes_log: bool,
+) -> Result<(), DemoError> {
     let primary = open(primary).await?;
     let session = open(standby).await?;
-    let synced = format!(
-        "select exists (select from pg_catalog.pg_replication_slots
-         where starts_with(slot_name, '{REPLICATION_PREFIX}') and not temporary)"
+    let copies = format!(
+        "select count(*) > 0, coalesce(bool_and(not temporary), false) from pg_catalog.pg_replication_slots
+         where starts_with(slot_name, '{REPLICATION_PREFIX}')"
+    );
+    let noise = format!(
+        "select pg_catalog.pg_logical_emit_message(false, 'noise', repeat('x', 1048576))
+         from pg_catalog.generate_series(1, {})",
+        WAL_CAP_MB / 4 + 2
     );
     let begun = Instant::now();
-    while begun.elapsed() < SYNC_LIMIT
-        && !session
-            .query_one(&synced, &[])
-            .await
-            .map_err(failed)?
-            .get::<_, bool>(0)
-    {
-        let advance = "select pg_catalog.pg_log_standby_snapshot()";
-        run(&primary, advance).await?;
+    let mut pieces = if writes_log { 0 } else { NOISE_PIECES };
+    while begun.elapsed() < SYNC_LIMIT {
+        let row = session.query_one(&copies, &[]).await.map_err(failed)?;
+        if row.get(1) {
+            break;
+        }
+        run(&primary, "select pg_catalog.pg_log_standby_snapshot()").await?;
+        // It ends the pause of the standby's worker.
+        run(&session, "select pg_catalog.pg_reload_conf()").await?;
+        if row.get(0) && pieces < NOISE_PIECES {
+            run(&primary, &noise).await?;
+            pieces += 1;
+            tokio::time::sleep(CONFIRM_TIME).await;
+        }
         tokio::time::sleep(SNAPSHOT_INTERVAL).await;
     }
     primary.close().await;

@@ -38,6 +38,12 @@ pub(super) struct FaultPlace {
 /// A fail point of the stream during the copy. An offline migration does not pass it.
 const CAPTURE: &str = "capture.spooled";
 
+/// The fail point before the comparison in a cutover. The keys of an offline migration are compared before.
+const COMPARISON: &str = "cutover.before_check";
+
+/// The last fail point of the copy.
+pub(super) const END_OF_COPY: &str = "copy.built_key";
+
 /// The fail points of the agent: the name of the place, the fail point if its name differs, the step and the part.
 const AGENTS: &[(&str, &str, StepKind, PathLeg)] = &[
     (
@@ -73,7 +79,7 @@ const AGENTS: &[(&str, &str, StepKind, PathLeg)] = &[
     (CAPTURE, "", StepKind::Copy, PathLeg::Before),
     ("copy.chunk_copied", "", StepKind::Copy, PathLeg::Before),
     ("copy.half", "", StepKind::Copy, PathLeg::Before),
-    ("copy.built_key", "", StepKind::Copy, PathLeg::Before),
+    (END_OF_COPY, "", StepKind::Copy, PathLeg::Before),
     (
         "catch_up.batch_applied",
         "",
@@ -94,12 +100,7 @@ const AGENTS: &[(&str, &str, StepKind, PathLeg)] = &[
         PathLeg::Before,
     ),
     ("cutover.fenced", "", StepKind::Cutover, PathLeg::Before),
-    (
-        "cutover.before_check",
-        "",
-        StepKind::Cutover,
-        PathLeg::Before,
-    ),
+    (COMPARISON, "", StepKind::Cutover, PathLeg::Before),
     (
         "cutover.before_seal",
         "",
@@ -144,7 +145,7 @@ const AGENTS: &[(&str, &str, StepKind, PathLeg)] = &[
     ("rollback.fenced", "", StepKind::Rollback, PathLeg::Back),
     (
         "rollback.before_check",
-        "cutover.before_check",
+        COMPARISON,
         StepKind::Rollback,
         PathLeg::Back,
     ),
@@ -186,6 +187,14 @@ const AGENTS: &[(&str, &str, StepKind, PathLeg)] = &[
         PathLeg::BackFinish,
     ),
 ];
+
+/// Returns the last fail point of the copy.
+pub(super) fn end_of_copy() -> PassedPoint {
+    PassedPoint {
+        name: END_OF_COPY.to_owned(),
+        passed_by: PassedBy::Agents,
+    }
+}
 
 /// The fail points that the controller passes in a cutover, in addition to those at the begin and the end of the step:
 /// the end of the name, and the part.
@@ -306,7 +315,7 @@ impl FaultPlace {
     /// Returns whether an offline migration passes it.
     pub(super) fn is_passed_offline(&self) -> bool {
         let step = OFFLINE.contains(&self.step) || self.step == StepKind::Unwind;
-        step && self.point != CAPTURE
+        step && self.point != CAPTURE && self.point != COMPARISON
     }
 
     /// Returns whether only a migration that is seeded from a standby passes it.
@@ -325,6 +334,19 @@ impl FaultPlace {
         ];
         let step = SEEDED.contains(&self.step) || not_in_a_forward_path.contains(&self.step);
         step && !self.point.starts_with("create_target.")
+    }
+
+    /// Returns whether an online migration passes it after the copy and before the flip.
+    pub(super) fn is_between_copy_and_flip(&self) -> bool {
+        let steps = [
+            StepKind::CatchUp,
+            StepKind::BuildIndexes,
+            StepKind::Verify,
+            StepKind::OpenReverse,
+            StepKind::Cutover,
+        ];
+        let is_later = steps.contains(&self.step) || self.name == "controller.copy.settled";
+        is_later && self.leg == PathLeg::Before
     }
 
     /// Returns the fail point to arm.
@@ -359,6 +381,7 @@ mod tests {
             "a small copy ends before the agent needs a later snapshot",
         ),
         ("follow.executed", "no run changes definitions"),
+        ("adoption.copied", "no run creates partitions"),
         (
             "resync.compared",
             "only after a slot was lost, and then a run has another fault already",

@@ -7,7 +7,7 @@ use super::backup::{self, PlannedBackup};
 use super::case::FaultCase;
 use super::fault::Fault;
 use super::operator_sql;
-use super::place::PathLeg;
+use super::place::{END_OF_COPY, PathLeg};
 use super::proxies::{NetworkParty, Proxies};
 use super::proxy::Proxy;
 use super::run_log::RunLog;
@@ -80,6 +80,8 @@ pub(super) struct PlannedFault {
     pub(super) fleet: Arc<Fleet>,
     /// The standby of the affected server, if the fault is a failover.
     pub(super) standby: Option<Arc<Standby>>,
+    /// Whether the end of the copy waits until the standby has a copy of the slot.
+    pub(super) waits_for_slot_in_copy: bool,
     /// The copy that the fault restores.
     pub(super) backup: Option<PlannedBackup>,
     pub(super) source_copy: Arc<RestoredCopy>,
@@ -116,6 +118,12 @@ impl PlannedFault {
         let arrival = loop {
             let arrival = meeting.arrived().await;
             let arrival = arrival.map_err(DemoError::io("meet a process"))?;
+            if self.waits_for_slot_in_copy && arrival.name == END_OF_COPY {
+                if let Some(standby) = &self.standby {
+                    standby.wait_for_slot().await?;
+                }
+                continue;
+            }
             let in_rollback = matches!(self.case.place.leg, PathLeg::Back | PathLeg::BackFinish);
             if !in_rollback || self.context.borrow().rollback_requested {
                 break arrival;

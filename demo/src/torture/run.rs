@@ -12,6 +12,8 @@ use super::fault::ExpectedOutcome;
 use super::follow::MigrationFollower;
 use super::mode::RunMode;
 use super::operator::RunOperator;
+use super::operator_sql::WAL_CAP_MB;
+use super::place::{self, END_OF_COPY};
 use super::planned_fault::{self, FaultContext, FaultProgress, PlannedFault};
 use super::proxies::Proxies;
 use super::record::RunRecord;
@@ -63,7 +65,7 @@ pub(super) struct RunTerms {
 
 /// A run that is in progress.
 pub(super) struct FaultRun<'r> {
-    standby: Option<Arc<Standby>>,
+    pub(super) standby: Option<Arc<Standby>>,
     pub(super) source_copy: Arc<RestoredCopy>,
     case: &'r FaultCase,
     seed: u64,
@@ -122,7 +124,7 @@ pub(super) async fn perform(
         path,
         mode,
         terms,
-        scenario: scenario(seed, mode),
+        scenario: scenario(seed, mode, case),
         fleet,
         proxies,
         run_log,
@@ -144,13 +146,17 @@ pub(super) async fn perform(
     Ok(record)
 }
 
-fn scenario(seed: u64, mode: RunMode) -> Scenario {
+fn scenario(seed: u64, mode: RunMode, case: &FaultCase) -> Scenario {
     let options = Options {
         scale: SCALE,
         seed,
         ..Options::default()
     };
-    Scenario::new(&options, mode.options())
+    let mut request = mode.options();
+    if case.fault.promotes_standby() {
+        request.wal_cap_mb = WAL_CAP_MB;
+    }
+    Scenario::new(&options, request)
 }
 
 impl FaultRun<'_> {
@@ -172,6 +178,10 @@ impl FaultRun<'_> {
         self.mode == RunMode::Seeded
     }
 
+    fn waits_for_slot_in_copy(&self) -> bool {
+        self.mode != RunMode::Offline && self.case.waits_for_slot_in_copy()
+    }
+
     /// Returns for how many milliseconds one attempt may refuse writes.
     fn budget(&self) -> f64 {
         f64::from(self.scenario.request.options().write_stop_budget_ms)
@@ -187,6 +197,10 @@ impl FaultRun<'_> {
         let backup = PlannedBackup::prepare(self.case, self.seed, &self.fleet)?;
         let mut armed = vec![armed];
         armed.extend(backup.as_ref().map(PlannedBackup::armed));
+        armed.extend(
+            self.waits_for_slot_in_copy()
+                .then(|| (place::end_of_copy(), meeting.arms(END_OF_COPY))),
+        );
         let started = self.fleet.start_programs(&armed);
         let loaded = drive::load(&self.scenario, &self.fleet);
         let (_, ledger) = tokio::try_join!(started, loaded)?;
@@ -254,6 +268,7 @@ impl FaultRun<'_> {
             lasts: self.terms.lasts,
             fleet: Arc::clone(&self.fleet),
             standby: self.standby.clone(),
+            waits_for_slot_in_copy: self.waits_for_slot_in_copy(),
             backup,
             source_copy: Arc::clone(&self.source_copy),
             proxies: Arc::clone(&self.proxies),

@@ -15,6 +15,7 @@ use crate::shop::ShopError;
 use cluster::{Cluster, Options};
 use connect::{Dsn, Session};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 const NAME: &str = "torture_standby";
@@ -29,6 +30,8 @@ pub(super) struct Standby {
     port: u16,
     /// The proxy at the address of the old server, after the promotion.
     old_address: Mutex<Option<Proxy>>,
+    /// True when the server has written log so that the stream confirms its slot. It may retain only so much.
+    has_written_log: AtomicBool,
 }
 
 impl Standby {
@@ -63,6 +66,7 @@ impl Standby {
             synchronizes_slots,
             port,
             old_address: Mutex::default(),
+            has_written_log: AtomicBool::new(false),
         })
     }
 
@@ -87,7 +91,8 @@ impl Standby {
         }
         let primary = Dsn::parse(&self.server.dsn_by(self.port, SUPERUSER, SUPERUSER))?;
         let standby = Dsn::parse(&self.server.dsn(SUPERUSER, SUPERUSER))?;
-        operator_sql::wait_for_synced_slot(&primary, &standby).await
+        let writes_log = !self.has_written_log.swap(true, Ordering::Relaxed);
+        operator_sql::wait_for_synced_slot(&primary, &standby, writes_log).await
     }
 
     /// Waits until the standby has everything that its server has committed so far.

@@ -264,10 +264,10 @@ impl Controller {
         let failed = self.change(&holding.migration, "controller", |draft| {
             let m = &draft.snapshot().migration;
             if m.revision != revision || !is_active(m.state) {
-                return Ok(());
+                return Ok(false);
             }
-            if rewind::may_continue_on_promoted(draft, failure) {
-                // The step that runs tries this, or reports why it is impossible.
+            if rewind::is_for_step_after_flip(draft, failure) || rewind::may_adopt(draft, failure) {
+                // The step continues, or reports why it cannot.
             } else if !seeding::has_lost_changes(draft, failure)
                 && rewind::must_capture_again(draft, stream, failure)
             {
@@ -285,10 +285,15 @@ impl Controller {
                     true => draft.fail(&seeding::without_copy(draft, failure))?,
                     false => draft.fail(failure)?,
                 }
+                return Ok(true);
             }
-            Ok(())
+            Ok(false)
         });
-        failed.await.map(|_| ())
+        let (failed, _) = failed.await?;
+        if failed {
+            tracing::warn!(migration = %holding.migration, code = %failure.code, "the migration has failed with its change stream: {}", failure.message);
+        }
+        Ok(())
     }
 }
 

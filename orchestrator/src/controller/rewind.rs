@@ -88,12 +88,16 @@ pub(super) fn must_capture_again(
         && draft.snapshot().step_of(StepKind::OpenCapture).is_some()
 }
 
-/// Returns whether the stream may continue on a standby that was promoted after the flip. The step that runs proves it.
-pub(super) fn may_continue_on_promoted(draft: &MigrationDraft, failure: &Failure) -> bool {
-    let m = &draft.snapshot().migration;
-    failure.has_code(StepCode::ServerPromoted)
-        && matches!(m.ownership, Ownership::Flipped | Ownership::RolledBack)
-        && draft.snapshot().running().is_some()
+/// Returns whether the step after the flip decides what follows from this failure of its stream: the stream may continue on
+/// a promoted standby, a hold continues without a stream that has lost changes, and the removal of rows needs none.
+pub(super) fn is_for_step_after_flip(draft: &MigrationDraft, failure: &Failure) -> bool {
+    let is_after_flip = match draft.snapshot().migration.ownership {
+        Ownership::Flipped | Ownership::RolledBack | Ownership::Completed | Ownership::Aborted => {
+            true
+        }
+        Ownership::Ready | Ownership::Fencing | Ownership::RollbackFencing => false,
+    };
+    is_after_flip && failure.loses_changes()
 }
 
 /// Returns whether the cause of a stream's failure can be a change of a definition that the agent follows: in a step
@@ -103,6 +107,13 @@ pub(super) fn may_follow(draft: &MigrationDraft) -> bool {
     let waits_before_flip = m.state == MigrationState::Waiting
         && matches!(m.ownership, Ownership::Ready | Ownership::Fencing);
     m.plan.options.ddl == Ddl::Follow && (waits_before_flip || draft.snapshot().running().is_some())
+}
+
+/// Returns whether the cause of a stream's failure can be a partition that a step adopts. The stream sends changes of a
+/// partition from the moment at which the step publishes it, and the plan contains the partition only after the step has
+/// reported it. The step that runs adopts the partition, or reports the failure.
+pub(super) fn may_adopt(draft: &MigrationDraft, failure: &Failure) -> bool {
+    failure.has_code(StepCode::CaptureTable) && draft.snapshot().running().is_some()
 }
 
 /// The stream of a migration that waits has failed, perhaps because of a change of a definition: the verification runs

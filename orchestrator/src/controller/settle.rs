@@ -204,12 +204,14 @@ fn apply_report(
             fingerprint,
             changes,
             followed,
+            copy_again,
         } => {
             let definitions = ways::PresentDefinitions {
                 tables,
                 fingerprint,
                 changes,
                 followed,
+                copy_again: *copy_again,
             };
             ways::reshape(draft, &step, definitions)?;
         }

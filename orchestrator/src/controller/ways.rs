@@ -106,12 +106,14 @@ pub(super) struct PresentDefinitions<'a> {
     pub(super) changes: &'a [String],
     /// The changes that the agent has made on the other shard.
     pub(super) followed: &'a [FollowedChange],
+    /// Whether the agent compares copied rows with the source again.
+    pub(super) copy_again: bool,
 }
 
 /// Continues the move with the tables as both shards have them now.
 ///
-/// Before the flip the comparison is repeated if columns have changed. If a table is new, a partition that the agent has
-/// adopted, the migration continues from the copy.
+/// Before the flip the comparison is repeated if columns have changed. The migration continues from the copy if a table is
+/// new, a partition that the agent has adopted, or if copied rows have to be compared with the source again.
 pub(super) fn reshape(
     draft: &mut MigrationDraft,
     step: &Step,
@@ -122,6 +124,7 @@ pub(super) fn reshape(
         fingerprint,
         changes,
         followed,
+        copy_again: compares_copied_rows,
     } = definitions;
     let mut data = json!({ "changes": changes, "fingerprint": fingerprint });
     if !followed.is_empty() {
@@ -151,7 +154,7 @@ pub(super) fn reshape(
         }
     }
     m.needs_new_epoch = true;
-    if !adopted.is_empty() {
+    if compares_copied_rows || !adopted.is_empty() {
         copy_again(draft, step)?;
     } else if columns {
         compare_again(draft)?;
@@ -159,8 +162,7 @@ pub(super) fn reshape(
     Ok(())
 }
 
-/// Before the flip: makes the copy, which copies only tables that it has not copied yet, and the steps from there up to
-/// `step` pending again.
+/// Before the flip: makes the copy, which does only what is missing, and the steps from there up to `step` pending again.
 fn copy_again(draft: &mut MigrationDraft, step: &Step) -> Result<(), ControlError> {
     let snapshot = draft.snapshot();
     let is_before_flip = matches!(

@@ -91,12 +91,12 @@ fn repository() -> PathBuf {
     here.parent().unwrap().to_owned()
 }
 
-/// A file that `scripts/setup test` makes.
+/// A file that `scripts/setup test` and `scripts/test applications` make.
 fn made(path: &str) -> PathBuf {
     let path = repository().join(path);
     assert!(
         path.exists(),
-        "{} is missing: run scripts/setup test",
+        "{} is missing: run scripts/setup test and scripts/test applications",
         path.display()
     );
     path

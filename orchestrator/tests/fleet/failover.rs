@@ -1,5 +1,8 @@
 //! A standby is promoted in the place of a shard's server while the keys are moving: the migration goes on by itself.
 
+use cluster::Cluster;
+use std::sync::Arc;
+
 use crate::stage::{Stage, copy, count, refuses, restore, session, sql, start, write};
 
 /// The rows that the application has written in the test. A promotion of a standby that lacked them loses them.
@@ -316,4 +319,84 @@ async fn after_failovers_of_both_shards_in_the_hold_a_rollback_and_another_cutov
     stage.until("the target takes writes", accepts).await;
     until_source(&stage, 5).await;
     assert_eq!(count(&stage.a, DIGEST).await, count(&stage.b, DIGEST).await);
+}
+
+/// Drops a slot of the migration while no agent reads it.
+async fn drop_slot(stage: &mut Stage, cluster: &Arc<Cluster>, end: &str) {
+    stage.kill_agent().await;
+    let name = format!("like 'shardwright%{end}'");
+    let free =
+        format!("select count(*) from pg_replication_slots where slot_name {name} and not active");
+    let is_free = || async { count(cluster, &free).await == 1 };
+    stage.until("the slot is free", is_free).await;
+    let drop = format!(
+        "select pg_drop_replication_slot(slot_name) from pg_replication_slots where slot_name {name}"
+    );
+    sql(cluster, "app", &drop).await;
+    stage.start_agent();
+}
+
+#[tokio::test]
+async fn a_hold_goes_on_without_a_slot_and_refuses_a_rollback() {
+    let mut stage = Stage::new("hold-slot").await;
+    let id = stage.ready_to_cut_over().await;
+    stage.cut_over(&id).await;
+    let target = stage.b.clone();
+    drop_slot(&mut stage, &target, "_rev").await;
+    write(&stage.b).await.unwrap();
+    let refused = || async {
+        let output = stage.run(&["rollback", &id, "--yes"]).await;
+        String::from_utf8_lossy(&output.stderr).contains("does not exist")
+    };
+    stage.until("a rollback is refused", refused).await;
+    let ended = || async {
+        let message = step(&stage, &id, "hold").await["progress"]["message"].to_string();
+        message.contains("a rollback is impossible")
+    };
+    stage.until("the hold reports it", ended).await;
+    write(&stage.b).await.unwrap();
+    // A rollback that was accepted before the loss was known is refused by its step; until then `finish` is refused.
+    let accepted = || async {
+        let output = stage.run(&["finish", &id, "--yes"]).await;
+        output.status.success()
+    };
+    stage.until("the hold can be finished", accepted).await;
+    stage.until_state(&id, "completed").await;
+    assert_eq!(count(&stage.a, MOVING).await, 0);
+    assert_eq!(count(&stage.b, MOVING).await, 2004 + 2);
+}
+
+/// The rows that the application has written on the source since are not on the target.
+#[tokio::test]
+async fn after_a_rollback_another_cutover_without_a_slot_compares_the_rows_first() {
+    let mut stage = Stage::new("hold-back-slot").await;
+    let id = stage.ready_to_cut_over().await;
+    stage.cut_over(&id).await;
+    stage.ok(&format!("rollback {id} --yes")).await;
+    stage.until_state(&id, "rolled_back").await;
+    let holds = || async { step(&stage, &id, "hold_back").await["state"] == "running" };
+    stage.until("the hold after the rollback", holds).await;
+    let source = stage.a.clone();
+    drop_slot(&mut stage, &source, "_fwd").await;
+    write(&stage.a).await.unwrap();
+    let app = session(&stage.a, "app").await;
+    app.batch_execute("delete from public.orders where id = (select max(id) from public.orders where tenant_id >= 500 and note <> 'w')")
+        .await
+        .unwrap();
+    let ended = || async {
+        let message = step(&stage, &id, "hold_back").await["progress"]["message"].to_string();
+        message.contains("no longer kept current")
+    };
+    stage.until("the stream has ended", ended).await;
+    stage.ok(&format!("approve {id} --yes")).await;
+    let accepts = || async { write(&stage.b).await.is_ok() };
+    stage.until("the target takes writes", accepts).await;
+    let copied = &step(&stage, &id, "copy").await["output"];
+    assert_eq!(copied["resync"]["copied"], 1, "{copied}");
+    let equal = || async { count(&stage.a, DIGEST).await == count(&stage.b, DIGEST).await };
+    stage
+        .until("the source has the application's rows", equal)
+        .await;
+    stage.ok(&format!("finish {id} --yes")).await;
+    stage.until_state(&id, "completed").await;
 }

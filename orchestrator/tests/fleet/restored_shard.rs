@@ -1,6 +1,7 @@
 //! Shards that were restored from copies older than the flip, and a promoted standby that lacks it (R6).
 
 use crate::stage::{Stage, copy, count, refuses, restore, session, start, write};
+use serde_json::Value;
 
 #[tokio::test]
 async fn a_source_from_before_the_migration_is_closed_after_its_end() {
@@ -81,12 +82,17 @@ async fn a_promoted_standby_that_lacks_the_seal_is_closed_during_the_hold() {
             stage.found("a").await.contains(&"failed_over".to_owned())
         })
         .await;
-    // The copy on the source is not what the stream back wrote any more.
-    let refused = stage.run(&["rollback", &id, "--yes"]).await;
-    let said = String::from_utf8_lossy(&refused.stderr);
-    assert_eq!(refused.status.code(), Some(7), "{said}");
-    assert!(said.contains("timeline"), "{said}");
+    // The copy on the source is not what the stream back wrote any more. Until the controller knows, the step refuses a
+    // rollback, and the hold continues.
+    let refused = || async {
+        let output = stage.run(&["rollback", &id, "--yes"]).await;
+        let said = String::from_utf8_lossy(&output.stderr);
+        output.status.code() == Some(7) && said.contains("timeline")
+    };
+    stage.until("a rollback is refused", refused).await;
+    assert_eq!(stage.state(&id).await, "flipped");
     assert!(refuses(&stage.a).await);
+    assert!(!refuses(&stage.b).await);
 }
 
 #[tokio::test]
@@ -99,11 +105,109 @@ async fn a_target_from_before_its_opening_is_left_closed() {
     write(&stage.b).await.unwrap();
     restore(&stage.b, before, false).await;
     stage
-        .until("the missing data is told", || async {
+        .until("the missing data is reported", || async {
             stage.found("b").await.contains(&"data_missing".to_owned())
         })
         .await;
     // Nobody owns the keys in its place: both refuse until an operator has restored the newest state.
     assert!(refuses(&stage.a).await);
     assert!(refuses(&stage.b).await);
+}
+
+/// Returns whether a step has failed because a shard is older than its ownership of the keys.
+async fn is_outdated(stage: &Stage, id: &str, step: &str) -> bool {
+    let view = stage.json(&["show", id, "-o", "json"]).await;
+    let steps = view["steps"].as_array().cloned().unwrap_or_default();
+    let is_outdated =
+        |it: &Value| it["kind"] == step && it["failure"]["code"] == "register.outdated";
+    steps.iter().any(is_outdated)
+}
+
+/// Finishes the migration, whose source has the only rows.
+async fn removes_no_row(stage: &Stage, id: &str) {
+    let moved = "select count(*) from public.orders where tenant_id >= 500";
+    let rows = count(&stage.a, moved).await;
+    stage.ok(&format!("finish {id} --yes")).await;
+    let is_refused = async || is_outdated(stage, id, "drop_old").await;
+    stage
+        .until("the removal of rows is refused", is_refused)
+        .await;
+    assert!(rows > 0);
+    assert_eq!(count(&stage.a, moved).await, rows);
+}
+
+#[tokio::test]
+async fn rows_stay_on_the_source_if_the_target_is_from_before_the_migration() {
+    let stage = Stage::new("empty-target").await;
+    let before = copy(&stage.b).await;
+    start(&stage.b).await;
+    let id = stage.ready_to_cut_over().await;
+    stage.cut_over(&id).await;
+    restore(&stage.b, before, false).await;
+    stage
+        .until("the missing data is reported", || async {
+            stage.found("b").await.contains(&"data_missing".to_owned())
+        })
+        .await;
+    removes_no_row(&stage, &id).await;
+}
+
+/// An agent that takes the migration over finds closed keys on the target, as after an interrupted rollback.
+#[tokio::test]
+async fn an_agent_does_not_open_a_target_from_before_its_opening() {
+    for standby in [false, true] {
+        let name = if standby { "promoted" } else { "old-target" };
+        let mut stage = Stage::new(name).await;
+        let id = stage.ready_to_cut_over().await;
+        let before = copy(&stage.b).await;
+        start(&stage.b).await;
+        stage.cut_over(&id).await;
+        write(&stage.b).await.unwrap();
+        stage.kill_agent().await;
+        restore(&stage.b, before, standby).await;
+        let epoch = async |stage: &Stage| {
+            let view = stage.json(&["show", &id, "-o", "json"]).await;
+            view["epoch"].as_i64().unwrap()
+        };
+        let earlier = epoch(&stage).await;
+        stage.start_agent();
+        let is_taken_over = async || epoch(&stage).await > earlier;
+        stage.until("the agent takes over", is_taken_over).await;
+        stage
+            .until("the missing data is reported", || async {
+                stage.found("b").await.contains(&"data_missing".to_owned())
+            })
+            .await;
+        let opening = async || is_outdated(&stage, &id, "hold").await;
+        stage.until("the opening is refused", opening).await;
+        assert!(refuses(&stage.a).await);
+        assert!(refuses(&stage.b).await, "standby: {standby}");
+        removes_no_row(&stage, &id).await;
+    }
+}
+
+/// After a rollback the source owns the keys again, and the target has the only rows that it lacks.
+#[tokio::test]
+async fn the_copy_stays_on_the_target_if_the_source_is_from_before_the_rollback() {
+    let mut stage = Stage::new("old-source").await;
+    let id = stage.ready_to_cut_over().await;
+    stage.cut_over(&id).await;
+    let before = copy(&stage.a).await;
+    start(&stage.a).await;
+    write(&stage.b).await.unwrap();
+    stage.ok(&format!("rollback {id} --yes")).await;
+    stage.until_state(&id, "rolled_back").await;
+    stage.kill_agent().await;
+    restore(&stage.a, before, false).await;
+    let moved = "select count(*) from public.orders where tenant_id >= 500";
+    let rows = count(&stage.b, moved).await;
+    stage.ok(&format!("finish {id} --yes")).await;
+    stage.start_agent();
+    let is_refused = async || is_outdated(&stage, &id, "drop_new").await;
+    stage
+        .until("the removal of the copy is refused", is_refused)
+        .await;
+    assert!(refuses(&stage.a).await);
+    assert!(rows > 0);
+    assert_eq!(count(&stage.b, moved).await, rows);
 }

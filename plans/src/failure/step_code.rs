@@ -212,6 +212,9 @@ step_codes! {
         "The publication was dropped or altered, so changes may be missing on the other shard.";
     RegisterClosed = "register.closed", GROWING,
         "The register of the source still refuses writes after the abort has opened it.";
+    RegisterOutdated = "register.outdated", NEVER,
+        "The map says that the shard owns the moving keys, but its state is from before it became the owner: it was restored, or a standby was promoted that lagged. Rows are missing there. It stays closed, and the agent removes no row on the other shard.",
+        hint: "restore the newest state of the shard, or promote a standby that has it; then `resume`";
     Replication = "replication", BY_CAUSE,
         "A replication session failed.";
     RollbackImpossible = "rollback.impossible", NEVER,

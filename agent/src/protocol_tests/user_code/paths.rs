@@ -134,6 +134,7 @@ async fn moved_rows_are_removed_without_code_of_the_owner() {
         let bench = bench(name).await;
         let app = bench.source.session().await;
         bench.guard(&bench.source, i64::MAX).await;
+        bench.guard(&bench.target, 0).await;
         let told = format!("update shardwright.move set flipped = {}", VERSION + 1);
         ddl::run(&app, &told).await;
         as_owner(&app, TRIGGER).await;

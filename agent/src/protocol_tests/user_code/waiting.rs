@@ -56,6 +56,7 @@ async fn a_removal_goes_on_while_a_session_waits_to_change_a_table() {
     let rows = "insert into public.one values (150); insert into public.two values (150)";
     ddl::run(&held, rows).await;
     bench.guard(&bench.source, i64::MAX).await;
+    bench.guard(&bench.target, 0).await;
     let told = format!("update shardwright.move set flipped = {}", VERSION + 1);
     ddl::run(&held, &told).await;
     let mut context = ddl::dispatched(&bench, StepKind::DropOld).await;

@@ -36,6 +36,9 @@ pub(crate) struct TableDefinition {
     /// In a record: the names of columns that were dropped since the capture began.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub(super) dropped_columns: BTreeSet<String>,
+    /// In a record: the copied rows lack the values of a new column, so the copy has to compare them again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) lacks_values: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,6 +56,9 @@ pub(super) struct ColumnDefinition {
     pub(super) missing: Option<String>,
     pub(super) generated: String,
     pub(super) identity: String,
+    /// The sequence that belongs to the column: that of an identity or of a `serial` column.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) sequence: Option<String>,
     /// The collation if it is not that of the type.
     pub(super) collation: Option<String>,
     /// Whether the default, the generated expression or a domain can call functions of users.

@@ -17,7 +17,8 @@ use super::definition::{self, TableDefinition};
 pub(super) enum Due {
     /// At once: later captured changes need it.
     Now,
-    /// When the stream has applied what was written before the change.
+    /// When the stream has applied what was written before the change, and the copy has compared the rows of tables that
+    /// lack values.
     Applied,
     /// As `Applied`, under a lock that excludes neither readers nor writers.
     Validated,
@@ -32,6 +33,8 @@ pub(super) struct FollowStatement {
     /// The table that it locks; `None` for a statement about a type.
     pub(super) table: Option<TableName>,
     pub(super) sql: String,
+    /// True if rows that exist get no values from the statement, although they have values on the owner.
+    pub(super) lacks_values: bool,
 }
 
 /// The definitions that [`difference`] compares.
@@ -42,6 +45,8 @@ pub(super) struct ComparedDefinitions<'a> {
     pub(super) upstream: &'a [TableDefinition],
     /// Those of the other shard.
     pub(super) downstream: &'a [TableDefinition],
+    /// Whether the copy can compare rows again.
+    pub(super) may_compare_rows: bool,
 }
 
 /// One table of a comparison, and what was found about it.
@@ -51,6 +56,7 @@ struct TableDifference<'a> {
     recorded: &'a TableDefinition,
     upstream: &'a TableDefinition,
     downstream: &'a TableDefinition,
+    may_compare_rows: bool,
     statements: Vec<FollowStatement>,
     refused: Vec<String>,
 }
@@ -58,7 +64,12 @@ struct TableDifference<'a> {
 impl TableDifference<'_> {
     fn add(&mut self, due: Due, sql: String) {
         let table = Some(self.downstream.table.clone());
-        self.statements.push(FollowStatement { due, table, sql });
+        self.statements.push(FollowStatement {
+            due,
+            table,
+            sql,
+            lacks_values: false,
+        });
     }
 
     /// Adds an ALTER TABLE statement.
@@ -98,6 +109,7 @@ pub(super) fn difference(
             recorded,
             upstream,
             downstream,
+            may_compare_rows: compared.may_compare_rows && !is_reference(tables, recorded),
             statements: Vec::new(),
             refused: Vec::new(),
         };
@@ -119,6 +131,12 @@ pub(super) fn difference(
     statements.sort_by_key(|statement| statement.due);
     statements.dedup();
     Ok(statements)
+}
+
+/// Returns whether every shard has the table's rows. A target that has them already does not copy them.
+fn is_reference(tables: &[MovingTable], definition: &TableDefinition) -> bool {
+    let mut own = tables.iter();
+    own.any(|table| table.is_reference() && table.top() == &definition.table)
 }
 
 /// Returns the columns of the table that identify a row or hold the shard key.

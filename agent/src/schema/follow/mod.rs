@@ -8,9 +8,13 @@
 //!    definitions.
 //! 3. When the stream has applied everything up to the position: execute the statements that forbid rows, and build
 //!    indexes. Earlier they would refuse captured changes that are older than the change.
+//!
+//! The values of a new column that are computed for each row are not in the stream. The copied rows of its table get them
+//! when the copy compares these rows again; 3. waits for this.
 
 mod definition;
 mod difference;
+mod lacking_values;
 mod record;
 pub(crate) mod relation;
 pub(crate) mod rewritten;
@@ -26,11 +30,11 @@ use crate::error::{StepError, WithIntent};
 use crate::postgres::lsn::Lsn;
 use crate::shard::epoch::{self, EpochToken};
 use crate::shard::give_way::{NO_WAIT_LIMIT, Pauses, WAIT_LIMIT};
-use crate::shard::identity::{self, TimelineRule};
-use crate::shard::register::{self, Register};
+use crate::shard::register;
 use crate::shard::user_code;
 use definition::TableDefinition;
 use difference::{ComparedDefinitions, Due, FollowStatement, difference};
+pub(crate) use lacking_values::compare_rows;
 use record::FollowRecord;
 pub(crate) use record::RecordedChange;
 
@@ -57,6 +61,8 @@ pub(crate) struct FollowRequest<'a> {
     pub(crate) applied: Option<Lsn>,
     /// Whether indexes may be built now.
     pub(crate) builds_indexes: bool,
+    /// Whether the copy can compare rows again.
+    pub(crate) may_compare_rows: bool,
 }
 
 /// What the agent did about changes of definitions.
@@ -68,6 +74,8 @@ pub(crate) struct FollowedDefinitions {
     pub(crate) changes: Vec<RecordedChange>,
     /// The number of statements that are due later.
     pub(crate) due_later: usize,
+    /// Whether copied rows lack values, so that the copy has to compare them again.
+    pub(crate) lacks_values: bool,
     /// For each table, present names of columns by their earlier names.
     pub(crate) renamed_columns: BTreeMap<TableName, BTreeMap<String, String>>,
 }
@@ -123,6 +131,7 @@ pub(crate) async fn follow(
         .execute_all(recorded, &mut next, &mut followed)
         .await?;
     followed.changes = next.changes;
+    followed.lacks_values = next.definitions.iter().any(|table| table.lacks_values);
     Ok(Some(followed))
 }
 
@@ -137,6 +146,7 @@ impl FollowRequest<'_> {
         let is_applied = self.applied.is_some_and(|applied| applied >= next.position);
         for _ in 0..MAX_PASSES {
             let later = self.execute_at_once(&recorded, next, followed).await?;
+            let is_applied = is_applied && !self.awaits_values(next).await?;
             recorded = next.clone();
             followed.due_later = 0;
             let mut has_executed = false;
@@ -203,16 +213,19 @@ impl FollowRequest<'_> {
             .filter(|statement| statement.due == Due::Now);
         self.begin_locked(now, "access exclusive").await?;
         let (executed, later) = self.execute_passes(recorded, next, statements).await?;
-        next.add_changes(
-            executed
-                .iter()
-                .chain(later.iter().map(|statement| &statement.sql)),
-        );
+        let lacking = executed.iter().filter(|statement| statement.lacks_values);
+        let lacking: Vec<&TableName> = lacking.filter_map(|s| s.table.as_ref()).collect();
+        for definition in &mut next.definitions {
+            definition.lacks_values |= lacking.contains(&&definition.table);
+        }
+        let all = executed.iter().chain(&later);
+        next.add_changes(all.map(|statement| &statement.sql));
         let sql = record::write_sql(&self.token.migration, next);
         self.downstream.batch_execute(&sql).await.at(&what)?;
         fail_point::hit("follow.executed").await?;
         epoch::commit(self.downstream, &what).await?;
-        Ok((executed, later))
+        let executed = executed.into_iter().map(|statement| statement.sql);
+        Ok((executed.collect(), later))
     }
 
     /// Begins a transaction under I7 that proves that the shard is the one that does not own the keys, and locks the
@@ -226,7 +239,8 @@ impl FollowRequest<'_> {
         let names: BTreeSet<&TableName> = statements.filter_map(|s| s.table.as_ref()).collect();
         let what = format!("shard {}: locking tables", self.downstream.name());
         epoch::begin_with_statements(self.downstream, self.token, LOCK_TIMEOUT).await?;
-        self.check_not_owner().await?;
+        // A statement drops columns there.
+        register::prove_not_owner(self.downstream, self.token, self.direction).await?;
         if names.is_empty() {
             return Ok(());
         }
@@ -244,34 +258,13 @@ impl FollowRequest<'_> {
         user_code::prove(self.downstream, &locked).await
     }
 
-    /// Checks in the caller's transaction that this is the registered database, and the shard of the migration that is
-    /// closed for the moving keys: a statement drops columns there.
-    async fn check_not_owner(&self) -> Result<(), StepError> {
-        let shard = self.downstream.name();
-        let what = format!("shard {shard}: proving that it does not own the keys");
-        let proof = identity::proof_sql(TimelineRule::NotEarlier);
-        self.downstream.batch_execute(&proof).await.at(&what)?;
-        let witness = register::read(self.downstream, self.token, &what).await?;
-        let is_other_shard = witness.is_source == (self.direction == Direction::Reverse);
-        if is_other_shard && witness.register == Register::Closed {
-            return Ok(());
-        }
-        Err(StepError::listed(
-            StepCode::FollowOwner,
-            format!(
-                "shard {shard}: its register for migration {} is open, or it is not the shard that follows the changes of the other one; nothing is changed",
-                self.token.migration
-            ),
-        ))
-    }
-
     /// Executes the statements that are due at once, until none is. Returns them, and those that are due later.
     async fn execute_passes(
         &self,
         recorded: &FollowRecord,
         next: &FollowRecord,
         mut statements: Vec<FollowStatement>,
-    ) -> Result<(Vec<String>, Vec<FollowStatement>), StepError> {
+    ) -> Result<(Vec<FollowStatement>, Vec<FollowStatement>), StepError> {
         let mut executed = Vec::new();
         for _ in 0..MAX_PASSES {
             let (now, later): (Vec<_>, Vec<_>) = statements
@@ -285,7 +278,7 @@ impl FollowRequest<'_> {
                     .batch_execute(&statement.sql)
                     .await
                     .at(self.intent(&statement.sql))?;
-                executed.push(statement.sql);
+                executed.push(statement);
             }
             let downstream = definition::read(self.downstream, self.tables).await?;
             statements = self.difference(recorded, next, &downstream)?;
@@ -339,6 +332,7 @@ impl FollowRequest<'_> {
             recorded: &recorded.definitions,
             upstream: &next.definitions,
             downstream,
+            may_compare_rows: self.may_compare_rows,
         };
         let found = difference(self.tables, &compared, self.columns_only);
         found.map_err(|refused| self.refused(&refused))

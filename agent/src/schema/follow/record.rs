@@ -135,6 +135,7 @@ pub(super) fn with_earlier_names(
         TableDefinition {
             renamed_columns,
             dropped_columns,
+            lacks_values: before.lacks_values,
             ..now.clone()
         }
     };

@@ -23,6 +23,13 @@ select pg_catalog.jsonb_build_object(
       'missing', (a.attmissingval::text::text[])[1],
       'generated', a.attgenerated::text,
       'identity', a.attidentity::text,
+      'sequence', (select pg_catalog.quote_ident(sn.nspname::text) || '.' || pg_catalog.quote_ident(s.relname::text)
+                   from pg_catalog.pg_depend u
+                   join pg_catalog.pg_class s on s.oid = u.objid and s.relkind = 'S'
+                   join pg_catalog.pg_namespace sn on sn.oid = s.relnamespace
+                   where u.classid = 'pg_catalog.pg_class'::pg_catalog.regclass and u.refclassid = u.classid
+                     and u.refobjid = a.attrelid and u.refobjsubid = a.attnum and u.deptype in ('a', 'i')
+                   order by 1 limit 1),
       'collation', (select pg_catalog.quote_ident(cn.nspname::text) || '.' || pg_catalog.quote_ident(co.collname::text)
                     from pg_catalog.pg_collation co join pg_catalog.pg_namespace cn on cn.oid = co.collnamespace
                     where co.oid = a.attcollation and a.attcollation <> y.typcollation),

@@ -56,6 +56,7 @@ pub(super) use unfinished::empty_partly_copied_units;
 #[cfg(test)]
 pub(crate) use unfinished::empty_unfinished_units;
 use units::CopyChunk;
+pub(super) use units::record_copied_tables;
 
 /// The state that all COPY streams of a copy share.
 struct CopyRun<'a> {

@@ -10,7 +10,7 @@ use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
 use crate::postgres::catalog;
 use crate::postgres::copy_stream::{BlockRange, CopyExtent, KeyRange};
-use crate::shard::epoch;
+use crate::shard::epoch::{self, EpochToken};
 use crate::shared_scan::participants::ArrivedParticipant;
 
 /// Maximum number of 8 KiB blocks in a chunk: 256 MiB.
@@ -199,6 +199,36 @@ async fn record_chunks(
             .at(&what)?;
     }
     epoch::commit(target, &what).await
+}
+
+/// Records on the target that these tables, partitions that the application created after the flip, are copied. So
+/// another copy compares their rows as it compares those of the other tables (FORGET_EARLIER_SLOT).
+pub(in crate::steps) async fn record_copied_tables(
+    token: &EpochToken,
+    (source, target): (&Connected, &Connected),
+    tables: &[MovingTable],
+) -> Result<(), StepError> {
+    let shard = target.name();
+    let what = format!("shard {shard}: recording chunks");
+    for table in tables {
+        let (filenode, _) = table_size(source, table).await?;
+        epoch::begin(target, token).await?;
+        // No change that the snapshots of the copy see is in a stream that exists after the flip.
+        target
+            .execute(
+                "insert into shardwright.chunk
+                   (migration, ordinal, unit, relation, filenode, from_block, by_key, done, snapshot)
+                 select $1, coalesce(max(ordinal) + 1, 0), coalesce(max(unit) + 1, 0), $2, $3, 0, false, true,
+                   (select max(s.number) from shardwright.snapshot s where s.migration = $1)
+                 from shardwright.chunk where migration = $1
+                 having not coalesce(bool_or(relation = $2), false)",
+                &[&token.migration.0, &table.table.to_string(), &filenode],
+            )
+            .await
+            .at(&what)?;
+        epoch::commit(target, &what).await?;
+    }
+    Ok(())
 }
 
 /// Returns the file node and the number of blocks of a table.

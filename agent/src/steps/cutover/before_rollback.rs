@@ -75,7 +75,7 @@ async fn check_same_server(
     )))
 }
 
-pub(super) fn impossible_error(reason: String) -> StepError {
+pub(crate) fn impossible_error(reason: String) -> StepError {
     StepError::refused(
         StepCode::RollbackImpossible,
         reason,

@@ -22,7 +22,7 @@ use crate::postgres::catalog;
 use crate::postgres::replication::IDENTIFY;
 use crate::shard::epoch::{AttemptCount, EpochToken};
 use crate::shard::guard::cascade;
-use crate::shard::{guard, publication, register, sequences};
+use crate::shard::{adopted_storage, guard, publication, register, sequences};
 use crate::steps::definitions;
 
 /// The pause after the first check. Each later pause is longer by half.
@@ -192,7 +192,8 @@ async fn find_rows_with_skipped_cascades(
 }
 
 /// Checks that no table of the old owner was rewritten since the comparison, because no stream reports the values that
-/// ALTER TABLE writes. Before a rollback, a table may also have the file node with which the shard became the owner.
+/// ALTER TABLE writes. Before a rollback, a table may also have the file node with which the shard became the owner, and
+/// a partition the one with which it was adopted afterwards.
 async fn check_not_rewritten(
     context: &StepContext,
     parties: &CutoverParties,
@@ -214,8 +215,15 @@ async fn check_not_rewritten(
             &rewritten_since(&current, &compared),
         ))),
         Direction::Reverse => {
+            let adopted = adopted_storage::read(new_owner, &token, parties.direction).await?;
+            let or_adopted =
+                |before: TableStorage| adopted.clone().into_iter().chain(before).collect();
+            if rewritten_since(&current, &or_adopted(compared)).is_empty() {
+                return Ok(current);
+            }
             let cutover: CutoverResult = context.output(StepKind::Cutover)?;
-            let tables = rewritten_since(&current, &cutover.storage);
+            let flipped = or_adopted(cutover.storage);
+            let tables = rewritten_since(&current, &flipped);
             if tables.is_empty() {
                 return Ok(current);
             }

@@ -4,6 +4,9 @@
 //! moving keys there. The agent reads the position first, and then reads that the register is closed. So the open
 //! marker will come after the position, and the agent may advance the slot to the position at any later time. It writes
 //! the progress row before (I3).
+//!
+//! The position is one that every connected standby of the shard has flushed. A progress that a promoted standby has not
+//! reached would prove nothing about it, and the stream could not continue there.
 
 use plans::names::Direction;
 use tokio_postgres::error::SqlState;
@@ -11,6 +14,7 @@ use tokio_postgres::error::SqlState;
 use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
 use crate::postgres::lsn::Lsn;
+use crate::postgres::standbys::{self, StandbySlots};
 use crate::shard::apply_progress::{self, ApplyProgress};
 use crate::shard::epoch;
 use crate::shard::register::{self, Register};
@@ -19,7 +23,7 @@ use crate::steps::verify::StreamShards;
 /// Limits the advance, which waits for standbys if the slot is a failover slot.
 const SET_STATEMENT_TIMEOUT: &str = "set statement_timeout = '2s'";
 
-/// Advances the slot of a stream that has not begun to the current end of its shard's WAL.
+/// Advances the slot of a stream that has not begun to the end of what its shard and each standby have flushed.
 pub(crate) async fn advance_unread_slot(
     context: &StepContext,
     direction: Direction,
@@ -41,7 +45,10 @@ pub(crate) async fn advance_unread_slot(
         .await
         .at(&what)?;
     let Some(row) = row else { return Ok(()) };
-    let end: Lsn = row.get(0);
+    let written: Lsn = row.get(0);
+    let ignored = &context.dispatch.options.ignore_standbys;
+    let slowest = standbys::slowest_standby(&session, ignored, &StandbySlots::default()).await?;
+    let end = slowest.map_or(written, |standby| standby.flushed.min(written));
     if register::read(&session, &token, &what).await?.register != Register::Closed {
         return Ok(());
     }

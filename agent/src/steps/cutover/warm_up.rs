@@ -159,8 +159,9 @@ pub(super) async fn warm_up_writes(
 ) -> Result<(), StepError> {
     let token = &parties.shards.token;
     let (old_owner, new_owner) = (&sessions.old_owner, &sessions.new_owner);
-    let count = register::begin_and_set(old_owner, token, attempt, RegisterSetting::Open).await?;
-    register::set(old_owner, token, count, RegisterSetting::Open).await?;
+    let count =
+        register::begin_and_set(old_owner, token, attempt, RegisterSetting::OpenAgain).await?;
+    register::set(old_owner, token, count, RegisterSetting::OpenAgain).await?;
     register::set(new_owner, token, new_owner_count, RegisterSetting::Closed).await?;
     advance_sequences(context, parties, facts, old_owner, new_owner).await
 }

@@ -98,7 +98,7 @@ pub(super) async fn run_attempt(
         old_stream: None,
         times: WriteBlockTimes::default(),
     };
-    let (version, dirty_keys) = fence_to_flip(&mut cutover, prompt_commits).await?;
+    let (version, dirty_keys) = Box::pin(fence_to_flip(&mut cutover, prompt_commits)).await?;
     let open_started = Instant::now();
     open_new_owner(
         context,

@@ -1,19 +1,25 @@
-//! Adopts partitions that the application created on the source during the migration, until the flip.
+//! Adopts partitions that the application created on the owner of the keys during the migration.
 //!
 //! Order:
-//! 1. The target gets the partitions with the definitions of the source, attached and guarded, unless it has them.
+//! 1. The other shard gets the partitions with the definitions of the owner, attached and guarded, unless it has them.
 //! 2. The definitions on both shards are compared. Only an equal partition is published.
-//! 3. On the source, one transaction for each partition guards it against TRUNCATE and adds it to the publication, under
+//! 3. On the owner, one transaction for each partition guards it against TRUNCATE and adds it to the publication, under
 //!    a lock that excludes its writers.
-//! 4. The target records that only a later snapshot may copy the partition.
-//! 5. The agent reports the new list of tables, and the migration continues from the step `copy`.
+//! 4. Its rows come to the other shard:
+//!    - Before the flip the step `copy` reads them. The target records that only a later snapshot may be used for this.
+//!    - After a flip nothing copies rows any more. The transaction of 3 copies them, before it commits ([`rows`]).
+//! 5. The agent reports the new list of tables. Before the flip, the migration continues from the step `copy`.
 //!
 //! A row that was committed before 3 is in the snapshot of the partition's unit, because this snapshot is taken after
-//! 4. A row that is committed after 3 is in the stream; the stream discards it if the snapshot sees it (I2). After an
-//! interruption the agent begins again with 1, because the plan does not contain the partition yet.
+//! 3, or is copied by the transaction of 3, for which its writer has ended. A row that is committed after 3 is in the
+//! stream; the stream discards it if the snapshot sees it (I2). After an interruption the agent begins again with 1,
+//! because the plan does not contain the partition yet.
 
 mod new_leaf;
-mod on_target;
+mod on_other_shard;
+mod rows;
+
+use std::time::Duration;
 
 use connect::Connected;
 use plans::failure::StepCode;
@@ -22,18 +28,96 @@ use plans::request::Mode;
 use plans::step::StepKind;
 use plans::table::{MovingTable, TableName};
 
-use super::DefinitionSessions;
+use super::{DefinitionSessions, direction_of};
 use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
+use crate::migration::partition_monitor;
 use crate::postgres::catalog;
 use crate::shard::ddl::{self, DefinitionSide};
+use crate::shard::epoch::EpochToken;
+use crate::shard::monitor_session::MonitorSession;
 use crate::shard::partitions::{self, TablePartition};
 use crate::shard::publication::{self, AddedTable};
 use crate::shard::{epoch, guard};
 use crate::steps::copy;
 use new_leaf::moving_partition;
 
-/// Adopts new partitions of the source, if the plan lacks any and the migration can still copy them.
+/// The pause after a failed attempt to find out how a step adopts partitions.
+const PROBE_PAUSE: Duration = Duration::from_secs(1);
+
+/// How a step adopts new partitions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct AdoptionWay {
+    /// The direction from the owner of the keys to the other shard.
+    direction: Direction,
+    rows: RowTransfer,
+}
+
+/// How the rows of a new partition come to the other shard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RowTransfer {
+    /// The step `copy` reads them with a later snapshot.
+    Copy,
+    /// The transaction that publishes the partition copies them.
+    Publishing,
+}
+
+impl AdoptionWay {
+    /// Returns how the step adopts partitions; `None` if it cannot: the move does not copy rows, or the stream that must
+    /// send the later changes has ended or does not exist.
+    pub(super) async fn read(
+        context: &StepContext,
+        target: &Connected,
+    ) -> Result<Option<Self>, StepError> {
+        let Some((_, kind)) = context.dispatch.step else {
+            return Ok(None);
+        };
+        let has_stream = context.dispatch.mode == Mode::Online
+            && !context.is_seeded()
+            && context.is_done(StepKind::OpenCapture)
+            && context.session.stream_end().is_none();
+        let direction = direction_of(kind);
+        if !has_stream {
+            return Ok(None);
+        }
+        let in_hold = Self {
+            direction,
+            rows: RowTransfer::Publishing,
+        };
+        if direction == Direction::Reverse || kind == StepKind::HoldBack {
+            return Ok(Some(in_hold));
+        }
+        if context.is_done(StepKind::Cutover) {
+            return Ok(None);
+        }
+        // After a rollback the stream reads another slot, for which no snapshot of the copy is recorded (G1).
+        let row = target
+            .query_opt(
+                "select flipped is null from shardwright.move where migration = $1",
+                &[&context.dispatch.migration.0],
+            )
+            .await
+            .at(format_args!(
+                "shard {}: reading the last flip",
+                target.name()
+            ))?;
+        let before_flip = Self {
+            direction,
+            rows: RowTransfer::Copy,
+        };
+        Ok(row.map(|row| if row.get(0) { before_flip } else { in_hold }))
+    }
+
+    /// Returns the tables whose partitions the step adopts. Reference tables are captured only before the flip.
+    pub(super) fn tables(self, context: &StepContext) -> Vec<MovingTable> {
+        match self.rows {
+            RowTransfer::Copy => context.dispatch.tables.clone(),
+            RowTransfer::Publishing => context.keyed_tables(),
+        }
+    }
+}
+
+/// Adopts new partitions of the owner, if the plan lacks any and the step can adopt them.
 ///
 /// # Errors
 /// [`StepError::Reshaped`] with the new list of tables if it has adopted a partition; `schema.drift` if a new partition
@@ -43,23 +127,28 @@ pub(super) async fn adopt_partitions(
     sessions: &DefinitionSessions<'_>,
 ) -> Result<(), StepError> {
     let planned = &context.dispatch.tables;
-    if !can_adopt(context, sessions.target).await? {
+    let Some(way) = AdoptionWay::read(context, sessions.target).await? else {
         return Ok(());
-    }
-    let tops = partitions::topmost_tables(planned.iter());
+    };
+    let (owner, other) = match way.direction {
+        Direction::Forward => (sessions.source, sessions.target),
+        Direction::Reverse => (sessions.target, sessions.source),
+    };
+    let tables = way.tables(context);
+    let tops = partitions::topmost_tables(tables.iter());
     if tops.is_empty() {
         return Ok(());
     }
-    let on_source = partitions::read(sessions.source, &tops).await?;
-    let on_target = partitions::read(sessions.target, &tops).await?;
+    let on_owner = partitions::read(owner, &tops).await?;
+    let on_other = partitions::read(other, &tops).await?;
     let is_missing =
-        |found: &&TablePartition| !on_target.iter().any(|have| have.table == found.table);
-    let missing: Vec<&TablePartition> = on_source.iter().filter(is_missing).collect();
-    let unknown: Vec<&TablePartition> = on_source
+        |found: &&TablePartition| !on_other.iter().any(|have| have.table == found.table);
+    let missing: Vec<&TablePartition> = on_owner.iter().filter(is_missing).collect();
+    let unknown: Vec<&TablePartition> = on_owner
         .iter()
         .filter(|found| found.is_leaf && planned.iter().all(|known| known.table != found.table))
         .collect();
-    // A planned leaf that the target lacks was dropped there: this is a difference, not a new partition.
+    // A planned leaf that the other shard lacks was dropped there: this is a difference, not a new partition.
     let is_planned =
         |found: &&TablePartition| planned.iter().any(|known| known.table == found.table);
     if missing.iter().any(is_planned) || (missing.is_empty() && unknown.is_empty()) {
@@ -72,54 +161,72 @@ pub(super) async fn adopt_partitions(
     context.report_message(format!("adopting new partitions: {}", names.join(", ")));
     let mut tables = planned.clone();
     for found in &unknown {
-        tables.push(moving_partition(context, sessions.source, found).await?);
+        tables.push(moving_partition(context, owner, found).await?);
     }
     let adopted = &tables[planned.len()..];
     let adoption = Adoption {
         context,
-        sessions,
+        way,
+        owner,
+        other,
         tables: &tables,
         adopted,
     };
-    adoption.create_on_target(&missing).await?;
+    adoption.create_on_other(&missing).await?;
     adoption.compare().await?;
     adoption.publish().await?;
     if adopted.is_empty() {
         // Only partitioned tables without leaves are new: their definitions are compared like any other change.
         return Ok(());
     }
-    copy::record_adoption(context, sessions.target, adopted).await?;
+    match way.rows {
+        RowTransfer::Copy => copy::record_adoption(context, sessions.target, adopted).await?,
+        RowTransfer::Publishing => {
+            let sides = (sessions.source, sessions.target);
+            copy::record_copied_tables(&adoption.token(), sides, adopted).await?;
+        }
+    }
     adoption.report(&unknown).await
 }
 
-/// Returns whether the migration can still copy a new partition: it is an online move that copies rows, and the keys
-/// have never changed their owner.
-async fn can_adopt(context: &StepContext, target: &Connected) -> Result<bool, StepError> {
-    let copies = context.dispatch.mode == Mode::Online
-        && !context.is_seeded()
-        && context.is_done(StepKind::OpenCapture)
-        && !context.is_done(StepKind::Cutover);
-    if !copies {
-        return Ok(false);
+/// Returns the tables whose new partitions the step adopts; none if it cannot adopt any. Waits until the target answers.
+pub(super) async fn adoptable_tables(context: &StepContext) -> Vec<MovingTable> {
+    let Ok(target) = context.target() else {
+        return Vec::new();
+    };
+    let mut monitor = MonitorSession::new(target, "partitions");
+    loop {
+        let read = monitor.probe(async |session| AdoptionWay::read(context, session).await);
+        if let Some(way) = read.await {
+            return way.map_or_else(Vec::new, |way| way.tables(context));
+        }
+        tokio::time::sleep(PROBE_PAUSE).await;
     }
-    // After a rollback the stream reads another slot, for which no snapshot of the copy is recorded (G1).
-    let row = target
-        .query_opt(
-            "select flipped is null from shardwright.move where migration = $1",
-            &[&context.dispatch.migration.0],
-        )
-        .await
-        .at(format_args!(
-            "shard {}: reading the last flip",
-            target.name()
-        ))?;
-    Ok(row.is_some_and(|row| row.get(0)))
+}
+
+/// Waits until the owner of the keys has a partition that the move does not contain and the step can adopt. Returns its
+/// name with that of its topmost table.
+pub(super) async fn wait_for_new_partition(context: &StepContext, kind: StepKind) -> String {
+    let Ok((owner, _)) = context.owner_and_other(direction_of(kind)) else {
+        return std::future::pending().await;
+    };
+    let tables = adoptable_tables(context).await;
+    let found = partition_monitor::wait_for_new_partition(owner, &tables).await;
+    if super::has_lost_stream(context, kind) {
+        // No later change of the partition would reach the other shard.
+        return std::future::pending().await;
+    }
+    found
 }
 
 /// Partitions that the agent adopts.
 struct Adoption<'a> {
     context: &'a StepContext,
-    sessions: &'a DefinitionSessions<'a>,
+    way: AdoptionWay,
+    /// A session on the owner of the keys.
+    owner: &'a Connected,
+    /// A session on the other shard.
+    other: &'a Connected,
     /// The planned tables, and after them the adopted ones: the position of a table in the list never changes.
     tables: &'a [MovingTable],
     adopted: &'a [MovingTable],
@@ -131,18 +238,25 @@ impl Adoption<'_> {
         self.tables.len() - self.adopted.len()..self.tables.len()
     }
 
+    /// Returns the proof of epoch for writes on both shards.
+    fn token(&self) -> EpochToken {
+        match self.way.direction {
+            Direction::Forward => self.context.token(),
+            Direction::Reverse => self.context.token_after_flip(),
+        }
+    }
+
     /// Checks that both shards have the same definitions, before the partitions are published.
     async fn compare(&self) -> Result<(), StepError> {
-        let (source, target) = (self.sessions.source, self.sessions.target);
         let without_indexes = super::has_no_indexes_yet(self.context)?;
-        let keyed = self.tables.iter().filter(|table| !table.is_reference());
-        let names: Vec<TableName> = keyed.map(|table| table.table.clone()).collect();
-        let on_source = catalog::facts(source, &names).await?;
-        let on_target = catalog::facts(target, &names).await?;
+        let keyed = keyed(self.tables).into_iter();
+        let names: Vec<TableName> = keyed.map(|table| table.table).collect();
+        let on_owner = catalog::facts(self.owner, &names).await?;
+        let on_other = catalog::facts(self.other, &names).await?;
         let side = |shard, definitions| DefinitionSide { shard, definitions };
         let differences = ddl::differences(
-            side(source.name(), &on_source),
-            side(target.name(), &on_target),
+            side(self.owner.name(), &on_owner),
+            side(self.other.name(), &on_other),
             without_indexes,
         );
         match differences.is_empty() {
@@ -151,14 +265,14 @@ impl Adoption<'_> {
         }
     }
 
-    /// Guards the adopted partitions on the source, and adds them to the publication of the forward stream.
+    /// Guards the adopted partitions on the owner, and adds them to the publication of the stream.
     async fn publish(&self) -> Result<(), StepError> {
-        let (context, source) = (self.context, self.sessions.source);
-        let shard = source.name();
-        let role = guard::session_user(source)
+        let (context, owner) = (self.context, self.owner);
+        let shard = owner.name();
+        let role = guard::session_user(owner)
             .await
             .at(format_args!("shard {shard}: reading the session's role"))?;
-        let token = context.token();
+        let token = self.token();
         for index in self.adopted_indexes() {
             let table = &self.tables[index];
             let name = table.table.sql();
@@ -174,17 +288,26 @@ impl Adoption<'_> {
                     &role,
                 ),
             };
-            publication::add_table(source, &token, Direction::Forward, &added).await?;
+            match self.way.rows {
+                RowTransfer::Copy => {
+                    publication::add_table(owner, &token, self.way.direction, &added).await?;
+                }
+                RowTransfer::Publishing => self.publish_with_rows(table, &added).await?,
+            }
         }
-        epoch::begin(source, &token).await?;
-        context.record_tables(source, self.tables).await?;
-        epoch::commit(source, &format!("shard {shard}: recording the move")).await
+        epoch::begin(owner, &token).await?;
+        context.record_tables(owner, self.tables).await?;
+        epoch::commit(owner, &format!("shard {shard}: recording the move")).await
     }
 
     /// Returns [`StepError::Reshaped`] with the new list of tables.
     async fn report(&self, unknown: &[&TablePartition]) -> Result<(), StepError> {
-        let (source, target) = (self.sessions.source, self.sessions.target);
-        if let Some(later) = partitions::unknown_leaves(source, self.tables)
+        let sides = [self.owner, self.other];
+        let captured: Vec<MovingTable> = match self.way.rows {
+            RowTransfer::Copy => self.tables.to_vec(),
+            RowTransfer::Publishing => keyed(self.tables),
+        };
+        if let Some(later) = partitions::unknown_leaves(self.owner, &captured)
             .await?
             .first()
         {
@@ -196,14 +319,8 @@ impl Adoption<'_> {
                 ),
             ));
         }
-        let keyed: Vec<MovingTable> = self
-            .tables
-            .iter()
-            .filter(|table| !table.is_reference())
-            .cloned()
-            .collect();
         // The planned tables may have changed too, which the plan then contains.
-        let (tables, mut changes) = ddl::reshaped_tables(self.tables, [source, target]).await?;
+        let (tables, mut changes) = ddl::reshaped_tables(self.tables, sides).await?;
         changes.extend(
             unknown
                 .iter()
@@ -211,9 +328,16 @@ impl Adoption<'_> {
         );
         Err(StepError::Reshaped {
             tables,
-            fingerprint: catalog::fingerprint(source, &keyed).await?,
+            fingerprint: catalog::fingerprint(self.owner, &keyed(self.tables)).await?,
             changes,
             followed: Vec::new(),
+            copy_again: self.way.rows == RowTransfer::Copy,
         })
     }
+}
+
+/// Returns the tables that have moving rows.
+fn keyed(tables: &[MovingTable]) -> Vec<MovingTable> {
+    let keyed = tables.iter().filter(|table| !table.is_reference());
+    keyed.cloned().collect()
 }

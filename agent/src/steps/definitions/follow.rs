@@ -11,6 +11,7 @@ use plans::step::StepKind;
 use plans::table::MovingTable;
 use tokio::time::{MissedTickBehavior, interval};
 
+use super::adoption::adoptable_tables;
 use super::{
     DefinitionSessions, adopts_partitions_in, compare_definitions, compares_definitions,
     direction_of, has_no_indexes_yet,
@@ -47,7 +48,9 @@ pub(super) enum FollowEnd {
 
 /// Returns whether the agent follows changes of definitions during the step.
 pub(crate) fn is_followed(context: &StepContext, kind: StepKind) -> bool {
-    context.follows_definitions() && compares_definitions(kind)
+    context.follows_definitions()
+        && compares_definitions(kind)
+        && !super::has_lost_stream(context, kind)
 }
 
 /// Follows changes before a step, and then adopts new partitions and compares the definitions.
@@ -59,7 +62,11 @@ pub(super) async fn check(
     kind: StepKind,
     sessions: &DefinitionSessions<'_>,
 ) -> Result<(), StepError> {
-    if follow_changes(context, kind, sessions).await? == FollowEnd::DueLater {
+    let end = follow_changes(context, kind, sessions).await?;
+    if kind == StepKind::Copy {
+        follow::compare_rows(&FollowParts::of(context, kind, sessions, false).request()).await?;
+    }
+    if end == FollowEnd::DueLater {
         if matches!(kind, StepKind::Cutover | StepKind::Rollback) {
             return Err(StepError::not_yet(
                 StepCode::SchemaChanged,
@@ -146,19 +153,22 @@ fn again(error: StepError) -> StepError {
 /// Looks for changes of definitions while a step runs. Returns the error with which the step must end, so that it
 /// continues with the new definitions.
 pub(crate) async fn watch(context: &StepContext, kind: StepKind) -> StepError {
-    let upstream = match direction_of(kind) {
-        Direction::Forward => context.source(),
-        Direction::Reverse => context.target(),
-    };
-    let mut monitor = match upstream {
-        Ok(shard) => MonitorSession::new(shard, "follow"),
+    let mut monitor = match context.owner_and_other(direction_of(kind)) {
+        Ok((owner, _)) => MonitorSession::new(owner, "follow"),
         Err(error) => return error,
+    };
+    let adoptable = match adopts_partitions_in(kind) {
+        true => adoptable_tables(context).await,
+        false => Vec::new(),
     };
     let mut ticks = interval(WATCH_INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut known = None;
     loop {
         ticks.tick().await;
+        if super::has_lost_stream(context, kind) {
+            return std::future::pending().await;
+        }
         let tables = &context.dispatch.tables;
         let read = monitor.probe(async |session| catalog_versions(session, tables).await);
         let found = read.await;
@@ -167,12 +177,10 @@ pub(crate) async fn watch(context: &StepContext, kind: StepKind) -> StepError {
         }
         match follow_now(context, kind).await {
             // Only now the definitions are equal, so that the check before the next run can adopt a partition.
-            Ok(FollowEnd::Unchanged) => {
-                match has_new_partition(context, kind, &mut monitor).await {
-                    true => return StepError::Interrupted,
-                    false => known = found,
-                }
-            }
+            Ok(FollowEnd::Unchanged) => match has_new_partition(&adoptable, &mut monitor).await {
+                true => return StepError::Interrupted,
+                false => known = found,
+            },
             // The snapshot of the copy may have ended, because a table was rewritten. The copy takes another one.
             Ok(FollowEnd::Changed) if kind == StepKind::Copy => return StepError::Interrupted,
             Ok(FollowEnd::Changed | FollowEnd::DueLater) => {}
@@ -184,16 +192,8 @@ pub(crate) async fn watch(context: &StepContext, kind: StepKind) -> StepError {
     }
 }
 
-/// Returns whether the source has a partition that the move does not contain and can adopt.
-async fn has_new_partition(
-    context: &StepContext,
-    kind: StepKind,
-    monitor: &mut MonitorSession,
-) -> bool {
-    let tables = &context.dispatch.tables;
-    if !adopts_partitions_in(kind) || partitions::topmost_tables(tables.iter()).is_empty() {
-        return false;
-    }
+/// Returns whether the owner has a partition of a table that `tables` lacks.
+async fn has_new_partition(tables: &[MovingTable], monitor: &mut MonitorSession) -> bool {
     let probed = monitor.probe(async |session| partitions::unknown_leaves(session, tables).await);
     probed.await.is_some_and(|unknown| !unknown.is_empty())
 }
@@ -253,6 +253,7 @@ struct FollowParts<'a> {
     columns_only: bool,
     applied: Option<Lsn>,
     builds_indexes: bool,
+    may_compare_rows: bool,
 }
 
 impl<'a> FollowParts<'a> {
@@ -280,6 +281,7 @@ impl<'a> FollowParts<'a> {
             applied: applied_position(context, direction),
             // The comparison holds a snapshot, for which the build would wait.
             builds_indexes: !matches!(kind, StepKind::Copy | StepKind::Verify),
+            may_compare_rows: context.is_online() && !context.is_seeded() && !context.has_flipped(),
         }
     }
 
@@ -293,6 +295,7 @@ impl<'a> FollowParts<'a> {
             columns_only: self.columns_only,
             applied: self.applied,
             builds_indexes: self.builds_indexes,
+            may_compare_rows: self.may_compare_rows,
         }
     }
 }
@@ -343,7 +346,7 @@ async fn follow_changes(
     let Some(followed) = follow::follow(&request).await? else {
         return Ok(FollowEnd::Unchanged);
     };
-    report_new_plan(context, direction_of(kind), &request, &followed).await?;
+    report_new_plan(context, kind, &request, &followed).await?;
     Ok(
         match (
             followed.due_later,
@@ -393,18 +396,15 @@ async fn leave_old_snapshot(
 /// [`StepError::Reshaped`] if the plan has others.
 async fn report_new_plan(
     context: &StepContext,
-    direction: Direction,
+    kind: StepKind,
     request: &FollowRequest<'_>,
     followed: &FollowedDefinitions,
 ) -> Result<(), StepError> {
     let planned = &context.dispatch.tables;
     let upstream = request.upstream;
     let found = catalog::tables(upstream).await?;
-    // Until the flip the agent adopts new partitions after it has followed other changes.
-    let mut refused = match direction {
-        Direction::Forward => Vec::new(),
-        Direction::Reverse => ddl::new_partitions(planned, &found),
-    };
+    // The agent adopts new partitions after it has followed other changes.
+    let mut refused = Vec::new();
     let mut tables = Vec::with_capacity(planned.len());
     for table in planned {
         let mut present = table.clone();
@@ -436,7 +436,9 @@ async fn report_new_plan(
         return Err(ddl::unsupported_error(&refused));
     }
     let fingerprint = catalog::fingerprint(upstream, &context.keyed_tables()).await?;
-    if &tables == planned && fingerprint == context.dispatch.schema_fingerprint {
+    let is_planned = &tables == planned && fingerprint == context.dispatch.schema_fingerprint;
+    // The copy that has the new plan compares the rows.
+    if is_planned && (kind == StepKind::Copy || !followed.lacks_values) {
         return Ok(());
     }
     let shard = ShardName::from(upstream.name());
@@ -454,5 +456,6 @@ async fn report_new_plan(
         fingerprint,
         changes,
         followed: followed.changes.iter().map(change).collect(),
+        copy_again: followed.lacks_values,
     })
 }

@@ -48,7 +48,7 @@ async fn open_register(context: &StepContext, source: &Shard) -> Result<(), Step
             let setting = match status.register {
                 Register::Bound(_) => RegisterSetting::Bound,
                 Register::Open | Register::FencedUntil(_) | Register::Closed => {
-                    RegisterSetting::Open
+                    RegisterSetting::OpenAgain
                 }
             };
             register::begin_and_set(&session, &token, number, setting).await?;

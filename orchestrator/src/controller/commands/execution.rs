@@ -24,14 +24,10 @@ const COMPARE_AGAIN: [StepCode; 2] = [StepCode::SchemaDrift, StepCode::GuardChan
 /// The lag of the reverse stream above which a rollback is refused, in milliseconds: it would only wait for the stream.
 const MAX_LAG_MS: i64 = 30_000;
 
-/// Failures of the reverse stream after which a rollback is impossible.
-const STREAM_IS_LOST: [StepCode; 7] = [
+/// Failures of the reverse stream after which a rollback is impossible, besides those that lose changes.
+const STREAM_IS_LOST: [StepCode; 3] = [
     StepCode::PublicationChanged,
     StepCode::ServerChanged,
-    StepCode::ServerPromoted,
-    StepCode::SlotMissing,
-    StepCode::SlotLost,
-    StepCode::SlotGap,
     StepCode::StreamProgress,
 ];
 
@@ -42,7 +38,7 @@ pub(super) fn rollback_obstacle(m: &Migration, stream: Option<&StreamStatus>) ->
         m.failure.as_ref(),
         stream.and_then(|stream| stream.failure.as_ref()),
     ];
-    let lost = |failure: &&Failure| failure.has_code_of(&STREAM_IS_LOST);
+    let lost = |failure: &&Failure| failure.loses_changes() || failure.has_code_of(&STREAM_IS_LOST);
     if let Some(failure) = failures.into_iter().flatten().find(lost) {
         return Some(failure.message.clone());
     }

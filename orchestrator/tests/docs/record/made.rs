@@ -45,6 +45,7 @@ fn reports() -> Vec<(String, Value)> {
         tables: Vec::new(),
         fingerprint: "f2".to_owned(),
         followed: Vec::new(),
+        copy_again: false,
         changes: vec!["table public.orders: column note text was added".to_owned()],
     };
     let rewind = Outcome::Rewind {

@@ -101,6 +101,7 @@ impl Fleet {
         let mut agent = Command::new(program().with_file_name("shardwright-agent"));
         agent.args(["--name", "x", "--controller", &url]);
         agent.env(fail_point::VARIABLE, fail_points);
+        agent.env("SHARDWRIGHT_LOG", "info,agent=debug");
         agent.arg("--secrets-dir").arg(std::env::temp_dir());
         if std::env::var_os("SHARDWRIGHT_PG_BIN").is_none() {
             agent.env("SHARDWRIGHT_PG_BIN", launched[0].binaries().dir());
@@ -226,6 +227,20 @@ impl Fleet {
     /// A session on a shard.
     pub(crate) async fn session(&self, shard: &str) -> Connected {
         open(self.server_of(shard), shard).await
+    }
+
+    /// The sessions on all shards that are in a transaction, with what they wait for and which sessions block them.
+    pub(crate) async fn sessions(&self) -> String {
+        let read = "select concat_ws(' ', datname, pid, application_name, state, wait_event_type, wait_event,
+                        'blocked by', pg_blocking_pids(pid)::text, left(query, 200))
+                    from pg_stat_activity where xact_start is not null and pid <> pg_backend_pid() order by datname, pid";
+        let mut lines = Vec::new();
+        for server in &self.servers {
+            let session = open(server, "postgres").await;
+            let rows = session.query(read, &[]).await.unwrap();
+            lines.extend(rows.iter().map(|row| row.get::<_, String>(0)));
+        }
+        lines.join("\n")
     }
 
     pub(crate) async fn run(&self, args: &[&str]) -> Output {

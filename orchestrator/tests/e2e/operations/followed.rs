@@ -40,7 +40,7 @@ const SPLIT: &str = "operation: split\nmap: shop\nsource: a\ninto:\n- {shard: a,
     options: {ddl: follow, hold: until_finish, throttle: {rate_bytes_s: 500000}}\n";
 
 /// The changes that come while the rows are copied, in order.
-const DURING_COPY: [&str; 15] = [
+const DURING_COPY: [&str; 17] = [
     "alter table public.reading add column unit text default 'm'",
     // Few of its rows move, so it is copied by ranges of the key, after the larger table.
     "alter table public.event alter column id type bigint",
@@ -57,10 +57,13 @@ const DURING_COPY: [&str; 15] = [
     "alter table public.sale add column added_5 text",
     "create index concurrently sale_mood on public.sale (mood)",
     "alter table public.sale add constraint amount_known check (amount > 0) not valid",
+    // PostgreSQL computes these for each row.
+    "alter table public.visit add column code uuid not null default gen_random_uuid()",
+    "alter table public.reading add column weight float8 default random()",
 ];
 
 /// The changes that come when the rows are copied.
-const AFTER_COPY: [&str; 13] = [
+const AFTER_COPY: [&str; 14] = [
     "alter table public.visit add column agent text",
     "create index concurrently sale_late on public.sale (added_3)",
     "create index concurrently sale_later on public.sale (added_5)",
@@ -74,6 +77,7 @@ const AFTER_COPY: [&str; 13] = [
     "alter table public.sale add column added_8 text",
     "comment on column public.sale.added_8 is 'the eighth'",
     "drop index public.sale_mood",
+    "alter table public.event add column number bigint generated always as identity unique",
 ];
 
 /// The changes that come while the migration waits for the approval.

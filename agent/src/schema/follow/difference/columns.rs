@@ -74,6 +74,29 @@ fn change_column(
         table.alter(Due::Now, &format!("alter column {column} drop not null"));
     }
     compare_values(table, now, other);
+    add_identity(table, now, other);
+}
+
+/// Adds the statement that makes a new column an identity column. PostgreSQL demands that it is NOT NULL.
+fn add_identity(table: &mut TableDifference<'_>, now: &ColumnDefinition, other: &ColumnDefinition) {
+    let kind = match now.identity.as_str() {
+        "a" => "always",
+        "d" => "by default",
+        _ => return,
+    };
+    if !other.identity.is_empty() || !other.not_null {
+        return;
+    }
+    let sequence = now
+        .sequence
+        .iter()
+        .map(|name| format!(" (sequence name {name})"));
+    let sequence: String = sequence.collect();
+    let column = quote_ident(&now.name);
+    table.alter(
+        Due::Applied,
+        &format!("alter column {column} add generated {kind} as identity{sequence}"),
+    );
 }
 
 /// Adds the statements that wait for the stream: the default and NOT NULL.
@@ -159,6 +182,7 @@ fn add_column(table: &mut TableDifference<'_>, added: &ColumnDefinition) {
             ));
         } else if added.generated == other.generated {
             compare_values(table, added, other);
+            add_identity(table, added, other);
         }
         return;
     }
@@ -174,18 +198,29 @@ fn add_new_column(table: &mut TableDifference<'_>, added: &ColumnDefinition) {
             "column {name} was added, and its default, expression or domain can call functions of users"
         ));
     }
-    let Some(value) = value_of_older_rows(table, added) else {
+    // The application would lack privileges on it after the flip.
+    if let (Some(sequence), "") = (&added.sequence, added.identity.as_str()) {
         return table.refuse(format!(
-            "column {name} was added with a default or an identity that is computed for each row; older rows would have other values on the other shard"
+            "column {name} was added with sequence {sequence}, which the other shard does not have; use an identity column"
         ));
-    };
+    }
+    let value = value_of_older_rows(table, added);
+    if value.is_none() && !table.may_compare_rows {
+        return table.refuse(format!(
+            "column {name} was added with a default or an identity that is computed for each row; older rows would have other values on the other shard, and the agent can copy them again only before the flip, and not those of a reference table"
+        ));
+    }
     let head = format!(
         "add column {} {}{}",
         quote_ident(name),
         added.data_type,
         collation(added)
     );
-    table.alter(Due::Now, &format!("{head}{value}"));
+    let clause = value.as_deref().unwrap_or_default();
+    table.alter(Due::Now, &format!("{head}{clause}"));
+    if let Some(statement) = table.statements.last_mut() {
+        statement.lacks_values = value.is_none();
+    }
 }
 
 /// Returns the clause that gives rows which are older than the column the values that they have on the owner. `None` if

@@ -277,6 +277,7 @@ fn added_values(now: &EnumDefinition, other: &EnumDefinition) -> Vec<FollowState
                 .unwrap_or_default(),
         };
         statements.push(FollowStatement {
+            lacks_values: false,
             due: Due::Now,
             table: None,
             sql: format!(

@@ -1,13 +1,14 @@
-//! Creates new partitions on the target, guarded and without moving rows.
+//! Creates new partitions on the shard that does not own the keys, guarded and without moving rows.
 //!
-//! On a live target the application uses the same tables for other keys, so the transaction gives way to it.
+//! On a live shard the application uses the same tables for other keys, so the transaction gives way to it.
 
 use plans::failure::StepCode;
+use plans::names::Direction;
 use plans::step::StepKind;
 use plans::step::create_target::TargetCreated;
 use plans::table::TableName;
 
-use super::Adoption;
+use super::{Adoption, RowTransfer};
 use crate::controller::CleanupRecord;
 use crate::error::{StepError, WithIntent};
 use crate::postgres::pg_dump::{SchemaEntry, restore_all};
@@ -21,75 +22,80 @@ use crate::shard::{created, epoch, guard};
 /// to take are taken there.
 const LATER_LOCK_LIMIT: &str = "100ms";
 
-/// What the target gets.
-struct TargetPartitions<'a> {
+/// What the other shard gets.
+struct MissingPartitions<'a> {
     entries: &'a PartitionEntries,
-    /// True if the migration has created the tables of the target.
+    /// True if the other shard is a target whose tables the migration has created.
     is_new_target: bool,
     /// The role of the agent's session there.
     role: &'a str,
 }
 
 impl Adoption<'_> {
-    /// Creates the missing partitions on the target, and guards the adopted ones there against TRUNCATE. The guard's row
-    /// triggers are on the topmost table, so PostgreSQL creates them with ATTACH PARTITION.
-    pub(super) async fn create_on_target(
+    /// Creates the missing partitions on the other shard, and guards the adopted ones there against TRUNCATE. The guard's
+    /// row triggers are on the topmost table, so PostgreSQL creates them with ATTACH PARTITION.
+    pub(super) async fn create_on_other(
         &self,
         missing: &[&TablePartition],
     ) -> Result<(), StepError> {
-        let (context, target) = (self.context, self.sessions.target);
-        let what = format!("shard {}: creating new partitions", target.name());
+        let (context, other) = (self.context, self.other);
+        let what = format!("shard {}: creating new partitions", other.name());
         let created: TargetCreated = context.output(StepKind::CreateTarget)?;
+        let is_new_target = created.created && self.way.direction == Direction::Forward;
         let entries = match missing.is_empty() {
             true => PartitionEntries::default(),
             false => self.read_entries(missing).await?,
         };
-        if created.created {
+        if is_new_target {
             self.record_cleanup(missing).await?;
         }
-        let role = guard::session_user(target).await.at(&what)?;
-        let build = TargetPartitions {
+        let role = guard::session_user(other).await.at(&what)?;
+        let build = MissingPartitions {
             entries: &entries,
-            is_new_target: created.created,
+            is_new_target,
             role: &role,
         };
         let mut pauses = Pauses::default();
-        while let Err(error) = self.build_on_target(missing, &build).await {
+        while let Err(error) = self.build_on_other(missing, &build).await {
             if !pauses.allow_retry(error.sqlstate()).await {
                 return Err(error);
             }
         }
-        self.refuse_moving_rows().await
+        match self.way.rows {
+            RowTransfer::Copy => self.refuse_moving_rows().await,
+            // Those that an interrupted adoption has left are removed with the copy.
+            RowTransfer::Publishing => Ok(()),
+        }
     }
 
     /// Creates the partitions in one transaction, which gives way to sessions of the application: it takes all locks on
     /// tables that exist before it does anything else.
-    async fn build_on_target(
+    async fn build_on_other(
         &self,
         missing: &[&TablePartition],
-        build: &TargetPartitions<'_>,
+        build: &MissingPartitions<'_>,
     ) -> Result<(), StepError> {
-        let target = self.sessions.target;
-        let what = format!("shard {}: creating new partitions", target.name());
+        let other = self.other;
+        let what = format!("shard {}: creating new partitions", other.name());
         let lock = self.lock_sql(missing).await?;
-        epoch::begin(target, &self.context.token()).await?;
+        epoch::begin(other, &self.token()).await?;
         let built = async {
             let setup = format!(
                 "set local check_function_bodies = off; set local lock_timeout = '{LATER_LOCK_LIMIT}'; \
                  {WAIT_LIMIT}; {lock}; {NO_WAIT_LIMIT}"
             );
-            target.batch_execute(&setup).await.at(&what)?;
+            other.batch_execute(&setup).await.at(&what)?;
             self.restore_and_guard(build).await
         };
         let built: Result<(), StepError> = built.await;
         if let Err(error) = built {
-            epoch::rollback(target).await;
+            epoch::rollback(other).await;
             return Err(error);
         }
-        epoch::commit(target, &what).await
+        epoch::commit(other, &what).await
     }
 
-    /// Returns the statement that takes the locks on tables which the target has already.
+    /// Returns the statement that takes the locks on tables which the other shard has already.
     async fn lock_sql(&self, missing: &[&TablePartition]) -> Result<String, StepError> {
         let is_missing = |table: &TableName| missing.iter().any(|found| &found.table == table);
         let mut parents: Vec<&TableName> = missing.iter().map(|found| &found.parent).collect();
@@ -98,28 +104,30 @@ impl Adoption<'_> {
         parents.dedup();
         let leaves = self.adopted.iter().map(|table| &table.table);
         let leaves: Vec<&TableName> = leaves.filter(|leaf| !is_missing(leaf)).collect();
-        partitions::lock_sql(self.sessions.target, &parents, &leaves).await
+        partitions::lock_sql(self.other, &parents, &leaves).await
     }
 
-    async fn restore_and_guard(&self, build: &TargetPartitions<'_>) -> Result<(), StepError> {
-        let (context, target) = (self.context, self.sessions.target);
-        let what = format!("shard {}: creating new partitions", target.name());
+    async fn restore_and_guard(&self, build: &MissingPartitions<'_>) -> Result<(), StepError> {
+        let (context, other) = (self.context, self.other);
+        let what = format!("shard {}: creating new partitions", other.name());
         let migration = &context.dispatch.migration;
         let now: Vec<&SchemaEntry> = build.entries.now.iter().collect();
-        if let Err((entry, error)) = restore_all(target, &now).await {
+        if let Err((entry, error)) = restore_all(other, &now).await {
             return Err(error).at(format_args!("{what}: {}", entry.label));
         }
         // On a live target the application may use the partition for other keys: an abort must not drop it.
         if build.is_new_target {
-            created::record(target, migration).await.at(&what)?;
-            self.store_entries(&build.entries.later).await?;
+            created::record(other, migration).await.at(&what)?;
+            if self.way.rows == RowTransfer::Copy {
+                self.store_entries(&build.entries.later).await?;
+            }
         }
         for index in self.adopted_indexes() {
             let keys = &context.dispatch.keys;
             let sql = guard::triggers_sql(migration, keys, index, self.tables, build.role);
-            target.batch_execute(&sql).await.at(&what)?;
+            other.batch_execute(&sql).await.at(&what)?;
         }
-        context.record_tables(target, self.tables).await
+        context.record_tables(other, self.tables).await
     }
 
     /// Reads the statements that create the missing partitions.
@@ -127,8 +135,9 @@ impl Adoption<'_> {
         &self,
         missing: &[&TablePartition],
     ) -> Result<PartitionEntries, StepError> {
-        let version = schema::read_major_version(self.sessions.target).await?;
-        let read = schema::read(&self.context.source()?, version).await?;
+        let version = schema::read_major_version(self.other).await?;
+        let (owner, _) = self.context.owner_and_other(self.way.direction)?;
+        let read = schema::read(&owner, version).await?;
         let names: Vec<&TableName> = missing.iter().map(|found| &found.table).collect();
         let has_new_parent = |found: &&&TablePartition| names.contains(&&found.parent);
         let roots: Vec<&TableName> = missing
@@ -136,7 +145,7 @@ impl Adoption<'_> {
             .filter(|found| !has_new_parent(found))
             .map(|found| &found.table)
             .collect();
-        partition_entries::select(self.sessions.source, read, &names, &roots).await
+        partition_entries::select(self.owner, read, &names, &roots).await
     }
 
     async fn record_cleanup(&self, missing: &[&TablePartition]) -> Result<(), StepError> {
@@ -156,7 +165,7 @@ impl Adoption<'_> {
 
     /// Stores statements that later steps execute, after those that are stored already.
     async fn store_entries(&self, entries: &[SchemaEntry]) -> Result<(), StepError> {
-        let target = self.sessions.target;
+        let target = self.other;
         for entry in entries {
             target
                 .execute(
@@ -180,7 +189,7 @@ impl Adoption<'_> {
     /// Refuses an adopted partition in which the target already has moving rows. The guard covers the partition now, so
     /// no other session can add such a row afterwards.
     async fn refuse_moving_rows(&self) -> Result<(), StepError> {
-        let (context, target) = (self.context, self.sessions.target);
+        let (context, target) = (self.context, self.other);
         let shard = target.name();
         let prover = context.session.code_prover(&context.target()?).await?;
         for table in self.adopted {
