@@ -10,7 +10,6 @@ use plans::names::{SQLSTATE_OTHER_DATABASE, SQLSTATE_OUTDATED, SQLSTATE_SUPERSED
 use plans::plan::FollowedChange;
 use plans::step::StepKind;
 use plans::table::MovingTable;
-use tokio_postgres::error::SqlState;
 
 /// The reason why a step ended without a result.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -201,7 +200,7 @@ pub(crate) fn message_with_causes(error: &dyn std::error::Error) -> String {
 }
 
 fn code_of(error: &tokio_postgres::Error) -> String {
-    code_of_sqlstate(error.code().map(SqlState::code))
+    code_of_sqlstate(connect::cause_state_of(error))
 }
 
 /// Returns the failure code for an SQLSTATE. Without one the error is from the connection, not from the server.
@@ -217,7 +216,7 @@ pub(crate) fn code_of_sqlstate(state: Option<&str>) -> String {
 
 fn hint_of(error: &tokio_postgres::Error) -> Option<String> {
     let server_hint = error.as_db_error()?.hint().map(str::to_owned);
-    hint_of_sqlstate(error.code()?.code(), server_hint)
+    hint_of_sqlstate(connect::cause_state_of(error)?, server_hint)
 }
 
 /// Returns how to fix the error; if this is not known, the server's own hint.
@@ -248,7 +247,7 @@ mod tests {
     use tokio::net::TcpListener;
 
     /// Answers two logins with an error of the SQLSTATE.
-    async fn refusing(state: &'static str) -> Dsn {
+    async fn refusing(state: &'static str, message: &'static str) -> Dsn {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("bound");
         let port = listener.local_addr().expect("an address").port();
         tokio::spawn(async move {
@@ -257,7 +256,7 @@ mod tests {
                 let size = client.read_u32().await.expect("a startup message");
                 let mut startup = vec![0; size as usize - 4];
                 client.read_exact(&mut startup).await.expect("a message");
-                let fields = format!("SFATAL\0VFATAL\0C{state}\0Mrefused\0\0");
+                let fields = format!("SFATAL\0VFATAL\0C{state}\0M{message}\0\0");
                 let size = u32::try_from(fields.len() + 4).expect("short");
                 let answer = [b"E", &size.to_be_bytes()[..], fields.as_bytes()].concat();
                 client.write_all(&answer).await.expect("answered");
@@ -271,12 +270,14 @@ mod tests {
 
     #[tokio::test]
     async fn a_full_disk_has_one_code_and_remedy_at_a_login_and_in_a_statement() {
-        for (state, code, hint) in [
-            ("53100", "sql.53100", "free space on the server's disk"),
-            ("28P01", "connect", "check user and password"),
-            ("SM008", "shard.other_database", ""),
+        let full = "free space on the server's disk";
+        for (state, message, code, hint) in [
+            ("53100", "no space", "sql.53100", full),
+            ("XX000", "could not write init file", "sql.53100", full),
+            ("28P01", "refused", "connect", "check user and password"),
+            ("SM008", "another", "shard.other_database", ""),
         ] {
-            let dsn = refusing(state).await;
+            let dsn = refusing(state, message).await;
             let session = connect::connect(&dsn, &Session::named("test")).await;
             let walsender = Walsender::open(&dsn, "test", "").await.map(drop);
             for refused in [session.map(drop), walsender] {
@@ -284,7 +285,7 @@ mod tests {
                 let failure = error.failure().expect("a failure");
                 assert_eq!(failure.code, code);
                 assert!(failure.hint.as_deref().unwrap_or_default().contains(hint));
-                let retries = retry_of(connect::classify_sqlstate(state));
+                let retries = retry_of(connect::classify_server(state, message));
                 assert_eq!(failure.retry, retries);
             }
         }

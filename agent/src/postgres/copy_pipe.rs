@@ -14,7 +14,7 @@ use std::fmt::Display;
 use std::future::poll_fn;
 use std::io;
 
-use connect::{Class, Connected, Lent, Refusal, classify, classify_io, classify_server};
+use connect::{Class, Connected, Lent, Refusal, classify, classify_io};
 use plans::failure::Failure;
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -48,7 +48,7 @@ impl PipeError {
     /// Returns whether a retry can succeed.
     pub(crate) fn class(&self) -> Class {
         match self {
-            Self::Refused(refusal) => classify_server(&refusal.state, &refusal.message),
+            Self::Refused(refusal) => refusal.class(),
             Self::Broken(error) => classify_io(error),
             Self::Session(error) => classify(error),
         }
@@ -64,7 +64,7 @@ impl<T> WithIntent<T> for Result<T, PipeError> {
         };
         let (message, retry) = (format!("{what}: {error}"), retry_of(error.class()));
         let (state, hint) = match error {
-            PipeError::Refused(refusal) => (Some(refusal.state), refusal.hint),
+            PipeError::Refused(refusal) => (Some(refusal.cause_state().to_owned()), refusal.hint),
             PipeError::Broken(_) | PipeError::Session(_) => (None, None),
         };
         Err(StepError::Failed(Failure {

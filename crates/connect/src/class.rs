@@ -36,7 +36,23 @@ pub fn classify(error: &tokio_postgres::Error) -> Class {
     }
 }
 
-/// Classifies an error of a server by its SQLSTATE. An internal error is classified by its message, which servers do
+/// Returns the SQLSTATE for the cause of a server's error. It is the server's own, except where the server reports a
+/// known cause as an internal error.
+pub(crate) fn cause_state<'state>(state: &'state str, message: &str) -> &'state str {
+    match state {
+        // PostgreSQL 15 cannot write the caches of its catalog at a login.
+        "XX000" if message.starts_with("could not write init file") => "53100",
+        _ => state,
+    }
+}
+
+/// Returns the SQLSTATE for the cause of an error of tokio-postgres, if the server returned one ([`cause_state`]).
+pub fn cause_state_of(error: &tokio_postgres::Error) -> Option<&str> {
+    let db = error.as_db_error()?;
+    Some(cause_state(db.code().code(), db.message()))
+}
+
+/// Classifies an error of a server by the SQLSTATE of its cause. An internal error is classified by its message, which servers do
 /// not translate.
 pub fn classify_server(state: &str, message: &str) -> Class {
     // A concurrent transaction has dropped or changed a definition that the statement had read. The next statement
@@ -44,7 +60,7 @@ pub fn classify_server(state: &str, message: &str) -> Class {
     let race_messages = ["cache lookup failed for ", "tuple concurrently "];
     match state {
         "XX000" if race_messages.iter().any(|text| message.starts_with(text)) => Class::Transient,
-        _ => classify_sqlstate(state),
+        _ => classify_sqlstate(cause_state(state, message)),
     }
 }
 
@@ -101,6 +117,14 @@ mod tests {
         for (state, class) in expected {
             assert_eq!(classify_sqlstate(state), class, "{state}");
         }
+    }
+
+    #[test]
+    fn a_full_disk_that_the_server_reports_as_an_internal_error_is_one() {
+        let full = "could not write init file";
+        assert_eq!(cause_state("XX000", full), "53100");
+        assert_eq!(classify_server("XX000", full), Class::Resource);
+        assert_eq!(cause_state("42501", full), "42501");
     }
 
     #[test]

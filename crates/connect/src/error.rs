@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::class::{classify, classify_io, classify_sqlstate};
+use crate::class::{cause_state_of, classify, classify_io};
 use crate::methods::{Method, MethodRefused};
 use crate::resolved::{Resolved, Target};
 use crate::{Class, ReferenceError, ServiceError, StartupError, TlsError};
@@ -264,23 +264,23 @@ impl ConnectError {
                 first.and_then(Self::hint)
             }
             Self::Startup {
-                source: StartupError::Server { state, .. },
+                source: StartupError::Server(refusal),
                 ..
-            } => open_hint(state),
+            } => open_hint(refusal.cause_state()),
             Self::Startup { .. } => None,
-            Self::Open { source, .. } => open_hint(source.code()?.code()),
-            Self::Setup { source, .. } => setup_hint(source.code()?.code()),
+            Self::Open { source, .. } => open_hint(cause_state_of(source)?),
+            Self::Setup { source, .. } => setup_hint(cause_state_of(source)?),
         }
     }
 
-    /// Returns the SQLSTATE with which the server refused the login or the session's settings.
+    /// Returns the SQLSTATE for the cause for which the server refused the login or the session's settings.
     pub fn server_state(&self) -> Option<&str> {
         match self {
-            Self::Open { source, .. } | Self::Setup { source, .. } => Some(source.code()?.code()),
+            Self::Open { source, .. } | Self::Setup { source, .. } => cause_state_of(source),
             Self::Startup {
-                source: StartupError::Server { state, .. },
+                source: StartupError::Server(refusal),
                 ..
-            } => Some(state),
+            } => Some(refusal.cause_state()),
             Self::Hosts { failures, .. } => failures.iter().find_map(Self::server_state),
             Self::Reference { .. }
             | Self::Dsn { .. }
@@ -355,7 +355,7 @@ impl ConnectError {
                     },
                 }
             }
-            source @ (StartupError::Server { .. } | StartupError::UnknownMethod) => {
+            source @ (StartupError::Server(_) | StartupError::UnknownMethod) => {
                 Self::Startup { server, source }
             }
         }
@@ -368,9 +368,9 @@ impl ConnectError {
             Self::Tls { .. } => true,
             Self::Open { source, .. } => source.code().is_some_and(|state| state.code() == "28000"),
             Self::Startup {
-                source: StartupError::Server { state, .. },
+                source: StartupError::Server(refusal),
                 ..
-            } => state == "28000",
+            } => refusal.state == "28000",
             Self::Reference { .. }
             | Self::Dsn { .. }
             | Self::Service { .. }
@@ -429,7 +429,7 @@ fn any_class(failures: &[ConnectError]) -> Class {
 
 fn startup_class(error: &StartupError) -> Class {
     match error {
-        StartupError::Server { state, .. } => classify_sqlstate(state),
+        StartupError::Server(refusal) => refusal.class(),
         StartupError::Broken(error) => classify_io(error),
         StartupError::NoPassword | StartupError::UnknownMethod | StartupError::NotBound => {
             Class::Permanent

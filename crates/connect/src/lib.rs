@@ -24,7 +24,7 @@ mod source;
 mod tls;
 mod walsender;
 
-pub use class::{Class, classify, classify_io, classify_server, classify_sqlstate};
+pub use class::{Class, cause_state_of, classify, classify_io, classify_server, classify_sqlstate};
 pub use connected::Connected;
 pub use dsn::{Dsn, Opening};
 pub use environment::Environment;

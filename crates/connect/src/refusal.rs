@@ -3,6 +3,8 @@
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::message::backend::ErrorResponseBody;
 
+use crate::class::{Class, cause_state, classify_server};
+
 /// An error of a server. The field DETAIL is omitted, because it may contain values of rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
@@ -15,6 +17,16 @@ pub struct Refusal {
 }
 
 impl Refusal {
+    /// Returns whether a retry is useful.
+    pub fn class(&self) -> Class {
+        classify_server(&self.state, &self.message)
+    }
+
+    /// Returns the SQLSTATE for the cause, where the server reports a known cause as an internal error.
+    pub fn cause_state(&self) -> &str {
+        cause_state(&self.state, &self.message)
+    }
+
     /// Reads the fields of an error message.
     pub fn read(body: &ErrorResponseBody) -> Self {
         let (mut message, mut state, mut hint) = (String::new(), String::new(), None);

@@ -10,9 +10,7 @@ use bytes::{Bytes, BytesMut};
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{self, ScramSha256};
-use postgres_protocol::message::backend::{
-    AuthenticationSaslBody, ErrorResponseBody, Message, ParameterStatusBody,
-};
+use postgres_protocol::message::backend::{AuthenticationSaslBody, Message, ParameterStatusBody};
 use postgres_protocol::message::frontend;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
@@ -26,13 +24,8 @@ use crate::{ConnectError, Dsn};
 #[derive(Debug, thiserror::Error)]
 pub enum StartupError {
     /// The server reported an error.
-    #[error("{message} (SQLSTATE {state})")]
-    Server {
-        /// The error message.
-        message: String,
-        /// The SQLSTATE, five characters.
-        state: String,
-    },
+    #[error("{} (SQLSTATE {})", .0.message, .0.state)]
+    Server(Refusal),
     /// The server requests a password, and none is known.
     #[error("the server asks for a password and none is known")]
     NoPassword,
@@ -279,7 +272,9 @@ impl Start {
     async fn next(&mut self) -> Result<Message, StartupError> {
         loop {
             match Message::parse(&mut self.read)? {
-                Some(Message::ErrorResponse(body)) => return Err(refusal(&body)),
+                Some(Message::ErrorResponse(body)) => {
+                    return Err(StartupError::Server(Refusal::read(&body)));
+                }
                 Some(Message::NoticeResponse(_)) => {}
                 Some(message) => return Ok(message),
                 None if self.link.read_buf(&mut self.read).await? == 0 => {
@@ -289,11 +284,6 @@ impl Start {
             }
         }
     }
-}
-
-fn refusal(body: &ErrorResponseBody) -> StartupError {
-    let Refusal { message, state, .. } = Refusal::read(body);
-    StartupError::Server { message, state }
 }
 
 fn unexpected() -> StartupError {

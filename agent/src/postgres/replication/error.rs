@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io;
 use std::time::Duration;
 
-use connect::{Class, ConnectError, Refusal, classify, classify_io, classify_sqlstate};
+use connect::{Class, ConnectError, Refusal, classify, classify_io};
 use plans::failure::{Failure, StepCode};
 
 use super::SystemIdentity;
@@ -288,7 +288,7 @@ impl WireError {
                 server,
                 intent,
                 message,
-                class: classify_sqlstate(&refusal.state),
+                class: refusal.class(),
             },
             Self::Ended => ReplicationError::Broken {
                 server,
