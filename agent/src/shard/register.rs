@@ -304,6 +304,30 @@ pub(crate) async fn require_owner(
     ))
 }
 
+/// Checks that the new owner has recorded the attempt that flipped the map: each attempt records itself there before the
+/// old owner refuses any write (I4). Without the record the state is from before the attempt, and lacks later rows.
+///
+/// # Errors
+/// `register.outdated`.
+pub(crate) async fn require_attempt(
+    new_owner: &Connected,
+    token: &EpochToken,
+    attempt: AttemptNo,
+) -> Result<(), StepError> {
+    let has_records =
+        exists(new_owner, &token.migration).await? && epoch::is_enrolled(new_owner, token).await?;
+    if has_records && epoch::newest_attempt(new_owner, token).await? >= attempt {
+        return Ok(());
+    }
+    Err(StepError::listed(
+        StepCode::RegisterOutdated,
+        format!(
+            "shard {}: {OUTDATED}; it has no record of attempt {attempt}, which flipped the map, and stays closed",
+            new_owner.name()
+        ),
+    ))
+}
+
 /// Returns the error for a shard that has the wrong role in the migration, so that rows would be deleted on the wrong
 /// shard.
 pub(crate) fn wrong_role_error(shard: &str, token: &EpochToken, is_source: bool) -> StepError {

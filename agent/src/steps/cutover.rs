@@ -327,7 +327,8 @@ async fn reopen_old_owner(parties: &CutoverParties, attempt: AttemptNo) -> Resul
     parties.allow_cascade_skips(&new_owner, count).await
 }
 
-/// Runs C10 and C11 for an attempt that has flipped the map. The agent that requested the flip may have died since.
+/// Runs C10 and C11 for an attempt that has flipped the map. The agent that requested the flip may have died since, and
+/// the new owner may have been restored to an earlier state.
 async fn finish_after_flip(
     context: &StepContext,
     mut parties: CutoverParties,
@@ -340,8 +341,9 @@ async fn finish_after_flip(
     let new_owner = parties.new_shard().session("register").await?;
     let old_owner = parties.old_shard().session("register").await?;
     let started = Instant::now();
-    // The value that the agent has read may not be durable, so the agent writes it again first (R9).
     let token = &parties.shards.token;
+    register::require_attempt(&new_owner, token, attempt).await?;
+    // The value that the agent has read may not be durable, so the agent writes it again first (R9).
     register::begin_and_set(&old_owner, token, attempt, RegisterSetting::Closed).await?;
     let tables = context.captured_tables(parties.direction);
     let storage = catalog::storage(&new_owner, tables).await?;

@@ -196,7 +196,15 @@ async fn the_copy_stays_on_the_target_if_the_source_is_from_before_the_rollback(
     start(&stage.a).await;
     write(&stage.b).await.unwrap();
     stage.ok(&format!("rollback {id} --yes")).await;
-    stage.until_state(&id, "rolled_back").await;
+    // The map flips before the source is open and the step ends.
+    stage
+        .until("the rollback", || async {
+            let view = stage.json(&["show", &id, "-o", "json"]).await;
+            let steps = view["steps"].as_array().cloned().unwrap_or_default();
+            let done = |step: &Value| step["kind"] == "rollback" && step["state"] == "done";
+            view["state"] == "rolled_back" && steps.iter().any(done)
+        })
+        .await;
     stage.kill_agent().await;
     restore(&stage.a, before, false).await;
     let moved = "select count(*) from public.orders where tenant_id >= 500";
@@ -210,4 +218,40 @@ async fn the_copy_stays_on_the_target_if_the_source_is_from_before_the_rollback(
     assert!(refuses(&stage.a).await);
     assert!(rows > 0);
     assert_eq!(count(&stage.b, moved).await, rows);
+}
+
+/// The agent that flipped the map died before it opened the new owner, and the next one finds that shard in an earlier
+/// state, without the rows that came since.
+#[tokio::test]
+async fn an_agent_does_not_complete_a_flip_on_a_shard_from_before_its_attempt() {
+    for step in ["cutover", "rollback"] {
+        let mut stage = Stage::new(&format!("interrupted-{step}")).await;
+        let id = stage.ready_to_cut_over().await;
+        let command = if step == "rollback" {
+            stage.cut_over(&id).await;
+            format!("rollback {id} --yes")
+        } else {
+            format!("approve {id} --yes")
+        };
+        let (old_owner, new_owner) = match step {
+            "rollback" => (stage.b.clone(), stage.a.clone()),
+            _ => (stage.a.clone(), stage.b.clone()),
+        };
+        let before = copy(&new_owner).await;
+        start(&new_owner).await;
+        write(&old_owner).await.unwrap();
+        let moved = "select count(*) from public.orders where tenant_id >= 500";
+        let rows = count(&old_owner, moved).await;
+        stage.kill_agent().await;
+        stage.start_agent_failing_at("cutover.flipped=abort");
+        stage.ok(&command).await;
+        stage.agent_has_ended().await;
+        restore(&new_owner, before, false).await;
+        stage.start_agent();
+        let is_refused = async || is_outdated(&stage, &id, step).await;
+        stage.until("the opening is refused", is_refused).await;
+        assert!(refuses(&old_owner).await, "{step}");
+        assert!(refuses(&new_owner).await, "{step}");
+        assert_eq!(count(&old_owner, moved).await, rows);
+    }
 }

@@ -153,10 +153,16 @@ impl Stage {
     }
 
     pub(crate) fn start_agent(&mut self) {
+        self.start_agent_failing_at("");
+    }
+
+    /// Starts the agent with these fail points.
+    pub(crate) fn start_agent_failing_at(&mut self, points: &str) {
         let mut agent = self.command("shardwright-agent");
         agent.args(["--name", "x", "--controller", &self.url()]);
         agent.arg("--secrets-dir").arg(std::env::temp_dir());
         agent.env("SHARDWRIGHT_PG_BIN", self.a.binaries().dir());
+        agent.env("SHARDWRIGHT_FAIL_POINTS", points);
         self.agent = Some(agent.spawn().unwrap());
     }
 
@@ -167,6 +173,11 @@ impl Stage {
 
     pub(crate) async fn kill_controller(&mut self) {
         self.controller.take().unwrap().kill().await.unwrap();
+    }
+
+    /// Waits until the agent has ended at a fail point.
+    pub(crate) async fn agent_has_ended(&mut self) {
+        self.agent.take().unwrap().wait().await.unwrap();
     }
 
     pub(crate) async fn kill_agent(&mut self) {
