@@ -9,7 +9,7 @@ use plans::failure::{Failure, RetryClass, SQL_CODE_PREFIX, StepCode};
 use plans::names::{SQLSTATE_OTHER_DATABASE, SQLSTATE_OUTDATED, SQLSTATE_SUPERSEDED};
 use plans::plan::FollowedChange;
 use plans::step::StepKind;
-use plans::table::MovingTable;
+use plans::table::{MovingTable, TableName};
 
 /// The reason why a step ended without a result.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -33,6 +33,8 @@ pub enum StepError {
         followed: Vec<FollowedChange>,
         /// Whether copied rows have to be compared with the source again.
         copy_again: bool,
+        /// Partitions that the application has dropped or detached on the owner of the keys; `tables` lacks them.
+        retired: Box<[TableName]>,
     },
     /// The result of an earlier step no longer exists.
     #[error("{} must run again: {}", .to, .failure.message)]

@@ -33,7 +33,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use plans::failure::StepCode;
 use plans::names::Direction;
-use plans::table::MovingTable;
+use plans::table::{MovingTable, TableName};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -62,6 +62,8 @@ pub(crate) struct StreamSpec {
     /// The proof of the agent's epoch, which each write on a shard contains.
     pub(crate) token: EpochToken,
     pub(crate) tables: Arc<Vec<MovingTable>>,
+    /// Partitions that do not move any more, although the stream may still send changes of them. It discards these.
+    pub(crate) retired: Vec<TableName>,
     /// Whether the agent follows changes of the tables' definitions. The other shard then may not have constraints that
     /// the owner has.
     pub(crate) follows_ddl: bool,

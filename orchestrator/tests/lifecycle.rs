@@ -331,7 +331,7 @@ async fn a_stream_that_stopped_for_good_fails_the_migration_once() {
 }
 
 #[tokio::test]
-async fn a_step_that_adopts_a_partition_is_not_ended_by_its_stream() {
+async fn the_steps_decide_about_a_stream_with_an_unknown_table() {
     let server = Server::start().await;
     let agent = server.agent("x", "x1");
     let id = server.apply(&agent, "").await;
@@ -352,8 +352,12 @@ async fn a_step_that_adopts_a_partition_is_not_ended_by_its_stream() {
     let open_reverse = agent.take("open_reverse").await;
     agent.done(&open_reverse).await;
     server.in_state(&id, "waiting").await;
-    // No step runs that could adopt a partition.
+    // No step runs that could adopt or retire a partition: the verification does it, and reports the failure otherwise.
     agent.beat_with(holding).await;
+    let again = agent.take("verify").await;
+    assert!(again.epoch > verify.epoch);
+    let failure = unknown_table;
+    assert_eq!(agent.report(&again, Outcome::Failed { failure }).await, 200);
     server.in_state(&id, "failed").await;
 }
 

@@ -297,6 +297,7 @@ async fn a_change_of_both_sides_becomes_the_plans_and_one_of_one_side_is_looked_
         fingerprint: "new".to_owned(),
         followed: Vec::new(),
         copy_again: false,
+        retired: Vec::new(),
         changes: vec!["public.item: new column note text".to_owned()],
     };
     assert_eq!(agent.report(&reverse, reshaped).await, 200);
@@ -338,6 +339,7 @@ async fn a_new_table_of_the_move_is_copied_and_needs_no_second_approval() {
         changes: vec!["public.item: new partition public.item_2027".to_owned()],
         followed: Vec::new(),
         copy_again: false,
+        retired: Vec::new(),
     };
     assert_eq!(agent.report(&cutover, reshaped).await, 200);
     let copy = agent.take("copy").await;

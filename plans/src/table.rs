@@ -136,6 +136,10 @@ pub struct MovingTable {
     /// are older than the change have the earlier name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub renamed_columns: BTreeMap<String, String>,
+    /// True for a partition that the application has dropped or detached on the owner of the keys during the migration.
+    /// It keeps its place in the list, because names of guards contain it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub retired: bool,
 }
 
 impl MovingTable {
@@ -157,6 +161,7 @@ impl MovingTable {
             format: Format::Text,
             format_why: String::new(),
             renamed_columns: BTreeMap::new(),
+            retired: false,
         }
     }
 

@@ -32,7 +32,7 @@ use crate::request::{Mode, Options};
 use crate::shard_map::Sequences;
 use crate::step::StepKind;
 use crate::step::verify::VerifyRun;
-use crate::table::MovingTable;
+use crate::table::{MovingTable, TableName};
 use crate::throttle::{Latency, MigrationLimits};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -319,6 +319,9 @@ pub enum Outcome {
         /// Whether the migration continues from the copy, because copied rows have to be compared with the source again.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         copy_again: bool,
+        /// Partitions that the application has dropped or detached on the owner of the keys. `tables` lacks them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        retired: Vec<TableName>,
     },
     /// The result of an earlier step was lost, for example a snapshot or a slot. The migration continues from that
     /// step.

@@ -11,6 +11,7 @@ use connect::Connected;
 use plans::failure::StepCode;
 use plans::id::{MapName, MapVersion, MigrationId};
 use plans::key_set::KeySet;
+use plans::names::Direction;
 use plans::table::MovingTable;
 
 use crate::error::{StepError, WithIntent};
@@ -62,6 +63,9 @@ pub(crate) enum ClosedProof<'a> {
     /// The rows are the surplus rows of a seeded target. The target has recorded the flip that created this map version,
     /// its register is open, and its guard of released keys refuses writes to the keys of the rows.
     Surplus(MapVersion),
+    /// The rows are those of a partition that the owner of the keys does not have any more. The shard is the one to which
+    /// changes go in this direction.
+    Follower(Direction),
 }
 
 impl ClosedProof<'_> {
@@ -70,7 +74,7 @@ impl ClosedProof<'_> {
     fn accepted_timelines(self) -> TimelineRule {
         match self {
             Self::Notified(_) | Self::Abandoned(_) | Self::Surplus(_) => TimelineRule::Same,
-            Self::Live => TimelineRule::NotEarlier,
+            Self::Live | Self::Follower(_) => TimelineRule::NotEarlier,
         }
     }
 
@@ -79,6 +83,7 @@ impl ClosedProof<'_> {
     fn is_at_source(self) -> bool {
         match self {
             Self::Notified(_) => true,
+            Self::Follower(direction) => direction == Direction::Reverse,
             Self::Live | Self::Abandoned(_) | Self::Surplus(_) => false,
         }
     }
@@ -88,7 +93,7 @@ impl ClosedProof<'_> {
     fn must_end(self) -> bool {
         match self {
             Self::Live | Self::Abandoned(_) => true,
-            Self::Notified(_) | Self::Surplus(_) => false,
+            Self::Notified(_) | Self::Surplus(_) | Self::Follower(_) => false,
         }
     }
 
@@ -97,13 +102,14 @@ impl ClosedProof<'_> {
         match self {
             Self::Live | Self::Notified(_) | Self::Abandoned(_) => "moved rows",
             Self::Surplus(_) => "surplus rows",
+            Self::Follower(_) => "rows of a retired partition",
         }
     }
 
     /// Returns whether the register of the migration and its record of the flip are as expected.
     fn accepts(self, register: Register, flipped: Option<MapVersion>) -> bool {
         match self {
-            Self::Live => register == Register::Closed,
+            Self::Live | Self::Follower(_) => register == Register::Closed,
             Self::Notified(version) => register == Register::Closed && flipped == Some(version),
             Self::Abandoned(_) => register == Register::Closed && flipped.is_none(),
             Self::Surplus(version) => register == Register::Open && flipped == Some(version),
@@ -158,9 +164,10 @@ impl RowDeletion<'_> {
         user_code::prove(session, std::slice::from_ref(table)).await?;
         let condition = match self.closed {
             ClosedProof::Surplus(_) => self.surplus_predicate(session, table).await?,
-            ClosedProof::Live | ClosedProof::Notified(_) | ClosedProof::Abandoned(_) => {
-                self.predicate(table)
-            }
+            ClosedProof::Live
+            | ClosedProof::Notified(_)
+            | ClosedProof::Abandoned(_)
+            | ClosedProof::Follower(_) => self.predicate(table),
         };
         let sql = format!(
             "delete from only {} where {} and {condition}",
@@ -170,7 +177,10 @@ impl RowDeletion<'_> {
         let rows = session.execute(&sql, &[]).await.at(&what)?;
         match self.closed {
             ClosedProof::Surplus(_) => fail_point::hit("drop_surplus.batch_deleted").await?,
-            ClosedProof::Live | ClosedProof::Notified(_) | ClosedProof::Abandoned(_) => {
+            ClosedProof::Live
+            | ClosedProof::Notified(_)
+            | ClosedProof::Abandoned(_)
+            | ClosedProof::Follower(_) => {
                 fail_point::hit("drop_old.batch_deleted").await?;
             }
         }
@@ -215,9 +225,10 @@ impl RowDeletion<'_> {
         {
             let expected = match self.closed {
                 ClosedProof::Surplus(_) => "open",
-                ClosedProof::Live | ClosedProof::Notified(_) | ClosedProof::Abandoned(_) => {
-                    "closed"
-                }
+                ClosedProof::Live
+                | ClosedProof::Notified(_)
+                | ClosedProof::Abandoned(_)
+                | ClosedProof::Follower(_) => "closed",
             };
             return Err(StepError::refused(
                 StepCode::DropOpen,

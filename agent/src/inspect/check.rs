@@ -292,7 +292,7 @@ async fn read_schema(
     let tables = settings.tables.keys().chain(settings.through.keys());
     let tables = tables.chain(&settings.reference);
     let tables: Vec<TableName> = tables.map(|name| TableName::parse(name)).collect();
-    let facts = catalog::facts(client, &tables).await?;
+    let facts = catalog::facts(client, &tables, &[]).await?;
     Ok(facts
         .into_iter()
         .map(|(table, facts)| ObservedTable {

@@ -1,6 +1,8 @@
 //! The context of a running step: its dispatch (the controller's assignment of the step), the session of its migration,
 //! and the two shards.
 
+mod tables;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,7 +34,6 @@ use crate::error::{StepError, WithIntent};
 use crate::postgres::replication::SystemIdentity;
 use crate::shard::database::Shard;
 use crate::shard::epoch::{self, EpochToken};
-use crate::shard::guard::GuardedRows;
 use crate::shard::sidecar_schema;
 use crate::spool::SpoolLocation;
 use crate::stream::dual_write::{DualWrite, WatchdogProgram};
@@ -41,7 +42,10 @@ use crate::stream::{ApplyStream, StreamSpec};
 /// A running step.
 #[derive(Debug, Clone)]
 pub(crate) struct StepContext {
+    /// The assignment. Its tables lack retired partitions.
     pub(crate) dispatch: Arc<Dispatch>,
+    /// All tables of the plan, also the retired partitions. Names of guards contain a table's place in this list.
+    pub(crate) planned_tables: Arc<Vec<MovingTable>>,
     pub(crate) session: Arc<MigrationSession>,
     pub(crate) controller: Controller,
     /// Cancelled if the controller requests that the step stops at its next safe point.
@@ -63,8 +67,11 @@ impl StepContext {
         if target.is_ok_and(|target| !target.created) {
             dispatch.tables.retain(|table| !table.is_reference());
         }
+        let planned_tables = Arc::new(dispatch.tables.clone());
+        dispatch.tables.retain(|table| !table.retired);
         Self {
             dispatch: Arc::new(dispatch),
+            planned_tables,
             session,
             controller,
             cancel,
@@ -167,34 +174,6 @@ impl StepContext {
         })
     }
 
-    /// Returns the tables that have moving rows. These exclude reference tables.
-    pub(crate) fn keyed_tables(&self) -> Vec<MovingTable> {
-        let tables = self.dispatch.tables.iter();
-        tables
-            .filter(|table| !table.is_reference())
-            .cloned()
-            .collect()
-    }
-
-    /// Returns the tables that a stream captures. Before the flip, the forward stream also captures reference tables,
-    /// and keeps them equal on a new target.
-    pub(crate) fn captured_tables(
-        &self,
-        direction: Direction,
-    ) -> impl Iterator<Item = &MovingTable> {
-        let tables = self.dispatch.tables.iter();
-        let with_references = direction == Direction::Forward && !self.is_done(StepKind::Cutover);
-        tables.filter(move |table| with_references || !table.is_reference())
-    }
-
-    /// Returns the rows that the migration's guard covers.
-    pub(crate) fn guarded_rows(&self) -> GuardedRows<'_> {
-        GuardedRows {
-            keys: &self.dispatch.keys,
-            tables: &self.dispatch.tables,
-        }
-    }
-
     /// Returns whether cascades may skip moving rows on a shard that does not own them, as `create_target` decided, or
     /// `open_capture` for a seeded target.
     pub(crate) fn may_skip_cascades(&self) -> bool {
@@ -267,7 +246,7 @@ impl StepContext {
         let shard = session.name();
         let (dispatch, token) = (&self.dispatch, self.token());
         sidecar_schema::enrol(session, &token, role, dispatch.map.as_str()).await?;
-        let sql = self.record_tables_sql(&dispatch.tables);
+        let sql = self.record_tables_sql(&self.planned_tables);
         epoch::execute(session, &token, &sql)
             .await
             .at(format_args!("shard {shard}: recording the move"))
@@ -412,6 +391,7 @@ impl StepContext {
             system: parse_system_identity(&identity)?,
             token,
             tables: Arc::new(self.dispatch.tables.clone()),
+            retired: self.retired_names(),
             follows_ddl: self.follows_definitions(),
             sessions: self.dispatch.options.apply_sessions,
             spool: (direction == Direction::Forward).then(|| self.spool()),

@@ -11,6 +11,7 @@
 //! 4. The publication is the one that the agent has created, so no change was omitted.
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::id::MigrationId;
 use plans::identity::DatabaseIdentity;
 use plans::names::Direction;
@@ -122,6 +123,8 @@ pub(crate) async fn prove(
     let token = context.token_for_cleanup();
     match publication::check(session, &token, direction).await {
         Ok(()) => Ok(Ok(switch_point)),
+        // Only tables of it were dropped, so no changes are lost.
+        Err(error) if error.has_code(StepCode::SchemaChanged) => Ok(Ok(switch_point)),
         Err(StepError::Failed(failure)) => Ok(Err(failure.message)),
         Err(error) => Err(error),
     }

@@ -4,7 +4,6 @@ pub(crate) mod context;
 pub(crate) mod continuation;
 pub(crate) mod load_monitor;
 pub(crate) mod lock_yield;
-pub(crate) mod partition_monitor;
 pub(crate) mod servers;
 pub(crate) mod session;
 pub(crate) mod wait_monitor;

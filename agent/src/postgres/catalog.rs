@@ -273,7 +273,8 @@ pub(crate) fn parents_first(tables: &mut Vec<MovingTable>, keys: &[ForeignKey]) 
 }
 
 /// Query for the facts in the definitions of the tables `$1` (quoted names) that a move relies on. It returns the
-/// table, the kind and name of the fact, and its definition.
+/// table, the kind and name of the fact, and its definition. `$2` are retired partitions, which one of the shards can still
+/// have: the facts omit them, and then also partitioned tables without a leaf in `$1`.
 ///
 /// For leaf partitions, it also returns the facts of all partitioned tables in the same partition trees. These facts
 /// list all partitions, so a new partition is a difference. Four kinds of facts need an exception, because they can
@@ -288,11 +289,18 @@ pub(crate) fn parents_first(tables: &mut Vec<MovingTable>, keys: &[ForeignKey]) 
 /// parent that CREATE TABLE .. PARTITION OF has, while this statement waits for one of the partitions.
 const FACTS: &str = r#"
     with recursive given as (select pg_catalog.to_regclass(name)::oid as oid, name from pg_catalog.unnest($1::text[]) name),
+    kept (oid) as (select a.relid::oid from given, pg_catalog.pg_partition_ancestors(given.oid) a (relid)),
+    omitted (oid) as (
+      select pg_catalog.to_regclass(name)::oid from pg_catalog.unnest($2::text[]) name
+      union all
+      select i.inhrelid from pg_catalog.pg_inherits i join pg_catalog.pg_class c on c.oid = i.inhrelid and c.relkind = 'p'
+      where pg_catalog.cardinality($2::text[]) > 0 and not exists (select from kept where kept.oid = i.inhrelid)),
     tree (oid) as (
       select pg_catalog.pg_partition_root(oid)::oid from given where oid is not null
       union
       select i.inhrelid from tree join pg_catalog.pg_inherits i on i.inhparent = tree.oid and not i.inhdetachpending
-      join pg_catalog.pg_class c on c.oid = i.inhrelid and c.relkind = 'p'),
+      join pg_catalog.pg_class c on c.oid = i.inhrelid and c.relkind = 'p'
+      where not exists (select from omitted where omitted.oid = i.inhrelid)),
     t as (
       select oid, name from given
       union
@@ -333,6 +341,7 @@ const FACTS: &str = r#"
     select name, 'partition ' || c.relname, coalesce(pg_catalog.pg_get_expr(c.relpartbound, c.oid), 'being detached')
     from t join pg_catalog.pg_inherits i on i.inhparent = t.oid
     join pg_catalog.pg_class c on c.oid = i.inhrelid and c.relispartition
+    where not exists (select from omitted where omitted.oid = c.oid)
     union all
     select name, 'trigger ' || g.tgname, pg_catalog.pg_get_triggerdef(g.oid) || ' enabled ' || g.tgenabled::text
     from t join pg_catalog.pg_trigger g on g.tgrelid = t.oid
@@ -356,7 +365,7 @@ fn quoted<'a>(tables: impl IntoIterator<Item = &'a TableName>) -> Vec<String> {
 }
 
 /// Returns a hash of all facts about the moving tables that a move relies on. It excludes reference tables, which only
-/// some moves copy.
+/// some moves copy, and retired partitions, which one of the shards may still have.
 pub(crate) async fn fingerprint(
     client: &Connected,
     tables: &[MovingTable],
@@ -364,15 +373,17 @@ pub(crate) async fn fingerprint(
     let shard = client.name();
     let sharded = tables
         .iter()
-        .filter(|table| table.key != TableKey::Reference);
+        .filter(|table| table.key != TableKey::Reference && !table.retired);
     let names = quoted(sharded.map(|table| &table.table));
+    let retired = tables.iter().filter(|table| table.retired);
+    let retired = quoted(retired.map(|table| &table.table));
     let rows = client
         .query_prepared(
             &format!(
                 "select pg_catalog.md5(coalesce(pg_catalog.string_agg(fact, E'\\n' order by fact collate \"C\"), ''))
                  from (select pg_catalog.concat_ws('|', name, what, definition) as fact from ({FACTS}) facts) lines"
             ),
-            &[&names],
+            &[&names, &retired],
         )
         .await
         .at(format_args!("shard {shard}: reading the schema's fingerprint"))?;
@@ -405,10 +416,11 @@ pub(crate) async fn storage(
 }
 
 /// Reads the facts of the tables' definitions. A missing table has no facts. For leaf partitions the result also
-/// contains the partitioned tables that they belong to.
+/// contains the partitioned tables that they belong to; their facts omit the `retired` partitions.
 pub(crate) async fn facts(
     client: &Connected,
     tables: &[TableName],
+    retired: &[TableName],
 ) -> Result<BTreeMap<TableName, Vec<SchemaFact>>, StepError> {
     let shard = client.name();
     let rows = client
@@ -420,7 +432,7 @@ pub(crate) async fn facts(
                  left join pg_catalog.pg_namespace n on n.oid = c.relnamespace
                  order by 1, 2, 3"
             ),
-            &[&quoted(tables)],
+            &[&quoted(tables), &quoted(retired)],
         )
         .await
         .at(format_args!(

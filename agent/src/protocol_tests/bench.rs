@@ -290,6 +290,7 @@ impl Bench {
             system: system(origin).await,
             token: self.token.clone(),
             tables: self.tables.clone(),
+            retired: Vec::new(),
             follows_ddl: false,
             sessions: 2,
             spool: None,

@@ -24,20 +24,36 @@ const FORWARD: Direction = Direction::Forward;
 pub(super) async fn dispatched(bench: &Bench, step: StepKind) -> StepContext {
     let mut context = again(bench, step);
     let session = bench.ours(&bench.source).await;
-    let dispatch = Arc::make_mut(&mut context.dispatch);
     let live = TargetCreated {
         created: false,
         ..TargetCreated::default()
     };
+    let dispatch = Arc::make_mut(&mut context.dispatch);
     dispatch.outputs.insert(
         StepKind::CreateTarget.name().into(),
         serde_json::to_value(live).expect("json"),
     );
-    dispatch.tables = bench.tables.to_vec();
-    dispatch.schema_fingerprint = catalog::fingerprint(&session, &bench.tables)
-        .await
-        .expect("a fingerprint");
+    let fingerprint = catalog::fingerprint(&session, &bench.tables).await;
+    plan(
+        &mut context,
+        bench.tables.to_vec(),
+        fingerprint.expect("a fingerprint"),
+    );
     context
+}
+
+/// Gives the plan of a step these tables. Retired partitions stay in it.
+pub(super) fn plan(context: &mut StepContext, tables: Vec<MovingTable>, fingerprint: String) {
+    let mut planned = context.planned_tables.to_vec();
+    for table in &tables {
+        match planned.iter_mut().find(|known| known.table == table.table) {
+            Some(known) => table.clone_into(known),
+            None => planned.push(table.clone()),
+        }
+    }
+    context.planned_tables = Arc::new(planned);
+    let dispatch = Arc::make_mut(&mut context.dispatch);
+    (dispatch.tables, dispatch.schema_fingerprint) = (tables, fingerprint);
 }
 
 pub(super) async fn run(session: &Connected, sql: &str) {
@@ -106,8 +122,7 @@ async fn a_difference_is_told_line_by_line_and_a_change_of_both_sides_is_carried
     assert_eq!(names, ["tenant_id", "id", "v", "note"]);
 
     let mut context = context;
-    let dispatch = Arc::make_mut(&mut context.dispatch);
-    (dispatch.tables, dispatch.schema_fingerprint) = (tables, fingerprint);
+    plan(&mut context, tables, fingerprint);
     definitions::check(&context, StepKind::CatchUp)
         .await
         .expect("the plan follows");

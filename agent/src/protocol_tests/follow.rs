@@ -11,7 +11,7 @@ use plans::step::StepKind;
 use plans::table::Format;
 
 use super::bench::{Bench, ITEM};
-use super::ddl::{dispatched, run};
+use super::ddl::{dispatched, plan, run};
 use crate::error::StepError;
 use crate::migration::context::StepContext;
 use crate::postgres::catalog;
@@ -67,8 +67,7 @@ impl Followed {
                 ..
             }) => {
                 self.bench.tables = Arc::new(tables.clone());
-                let dispatch = Arc::make_mut(&mut self.context.dispatch);
-                (dispatch.tables, dispatch.schema_fingerprint) = (tables, fingerprint);
+                plan(&mut self.context, tables, fingerprint);
                 followed.into_iter().map(|change| change.change).collect()
             }
             other => panic!("{other:?}"),
@@ -88,8 +87,7 @@ impl Followed {
                 return Err(error);
             };
             self.bench.tables = Arc::new(tables.clone());
-            let dispatch = Arc::make_mut(&mut self.context.dispatch);
-            (dispatch.tables, dispatch.schema_fingerprint) = (tables, fingerprint);
+            plan(&mut self.context, tables, fingerprint);
         }
         self.apply().await
     }
@@ -151,7 +149,7 @@ impl Followed {
 
     async fn definitions(&self, session: &Connected) -> BTreeSet<String> {
         let names: Vec<_> = self.bench.tables.iter().map(|t| t.table.clone()).collect();
-        let facts = catalog::facts(session, &names).await.expect("read");
+        let facts = catalog::facts(session, &names, &[]).await.expect("read");
         let lines = facts.into_iter().flat_map(|(table, facts)| {
             let line = move |fact: plans::inspection::check::SchemaFact| {
                 format!("{table} {} {}", fact.what, fact.definition)

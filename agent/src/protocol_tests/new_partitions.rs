@@ -1,6 +1,7 @@
 //! New partitions of moving tables: the agent creates them on the target and publishes them.
 
 mod after_flip;
+mod retired;
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use plans::step::StepKind;
 use plans::table::TableName;
 
 use super::bench::{Bench, code};
-use super::ddl::{dispatched, run};
+use super::ddl::{dispatched, plan, run};
 use super::partitions::{COMING, LEAVES, SALE};
 use crate::error::StepError;
 use crate::migration::context::StepContext;
@@ -131,7 +132,7 @@ async fn a_new_partition_is_created_on_the_target_guarded_and_published() {
             .expect("guarded");
     }
     let names = [TableName::parse("sale_3")];
-    let facts = async |of| catalog::facts(of, &names).await.expect("read");
+    let facts = async |of| catalog::facts(of, &names, &[]).await.expect("read");
     assert_eq!(facts(&there).await, facts(&app).await);
     let recorded = "select snapshot from shardwright.adopted where relation = 'public.sale_3'";
     let first: i32 = there.query_one(recorded, &[]).await.expect("read").get(0);
@@ -143,9 +144,8 @@ async fn a_new_partition_is_created_on_the_target_guarded_and_published() {
 
     // The plan follows. A partition that the target already has is adopted too, but not with moving rows.
     let mut context = context;
-    let dispatch = Arc::make_mut(&mut context.dispatch);
-    dispatch.schema_fingerprint = catalog::fingerprint(&app, &tables).await.expect("read");
-    dispatch.tables = tables;
+    let fingerprint = catalog::fingerprint(&app, &tables).await.expect("read");
+    plan(&mut context, tables, fingerprint);
     definitions::check(&context, StepKind::CatchUp)
         .await
         .expect("the plan follows");

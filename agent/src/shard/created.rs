@@ -72,6 +72,19 @@ pub(crate) async fn tables(
     Ok(rows.iter().map(table).collect())
 }
 
+/// Returns whether the migration created the existing table with this name in SQL.
+pub(crate) async fn has_created(
+    client: &Connected,
+    migration: &MigrationId,
+    table: &str,
+) -> Result<bool, tokio_postgres::Error> {
+    let sql = format!(
+        "select exists (select from ({STANDING}) s where s.type = 'table' and s.oid = pg_catalog.to_regclass($2))"
+    );
+    let row = client.query_one(&sql, &[&migration.0, &table]).await?;
+    Ok(row.get(0))
+}
+
 /// Returns the statements that drop the existing objects of the migration, dependents first; `None` if objects depend
 /// on each other in a cycle that cannot be resolved.
 pub(crate) async fn drop_statements(

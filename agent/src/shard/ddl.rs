@@ -91,6 +91,7 @@ pub(crate) fn unsupported_error(lines: &[String]) -> StepError {
 }
 
 /// Returns the tables in their present form, which must be the same on both shards, and the changes, one line for each.
+/// The result lacks retired partitions.
 ///
 /// # Errors
 /// `schema.drift` if the move cannot continue with a change.
@@ -102,7 +103,7 @@ pub(crate) async fn reshaped_tables(
     let found = catalog::tables(client).await?;
     let (mut tables, mut changes) = (Vec::new(), Vec::new());
     let mut refused = new_partitions(planned, &found);
-    for table in planned {
+    for table in planned.iter().filter(|table| !table.retired) {
         let mut present = table.clone();
         if table.is_reference() {
             tables.push(present);
@@ -147,7 +148,7 @@ pub(crate) fn new_partitions(
     for table in found.values().filter(|table| table.kind != 'p') {
         let (name, now) = (&table.table, &table.partition_of);
         match (moving().find(|old| &old.table == name), now) {
-            (Some(old), now) if &old.partition_of != now => {
+            (Some(old), now) if !old.retired && &old.partition_of != now => {
                 lines.push(format!(
                     "{name}: it was attached to or detached from a table"
                 ));
@@ -271,12 +272,13 @@ pub(crate) fn constant_value(expression: &str) -> Option<String> {
 /// `schema.drift` with the present differences.
 pub(crate) async fn check_unchanged(
     planned: &MovingTable,
+    retired: &[TableName],
     sides: [&Connected; 2],
 ) -> Result<(), StepError> {
     let name = std::slice::from_ref(&planned.table);
     let [upstream, downstream] = sides;
-    let upstream_facts = catalog::facts(upstream, name).await?;
-    let downstream_facts = catalog::facts(downstream, name).await?;
+    let upstream_facts = catalog::facts(upstream, name, retired).await?;
+    let downstream_facts = catalog::facts(downstream, name, retired).await?;
     let lines = differences(
         DefinitionSide {
             shard: upstream.name(),

@@ -98,7 +98,8 @@ pub(crate) fn row_triggers(
     sql
 }
 
-/// Returns the statements that create the guard on the table at `index`. A reference table gets no row triggers.
+/// Returns the statements that create the guard on the table at `index`. A reference table gets no row triggers, and a
+/// retired partition no trigger of its own.
 pub(crate) fn triggers_sql(
     migration: &MigrationId,
     keys: &KeySet,
@@ -127,6 +128,9 @@ pub(crate) fn triggers_sql(
         ),
         TableKey::Reference => String::new(),
     };
+    if table.retired {
+        return sql;
+    }
     let (on, name) = (
         table.table.sql(),
         quote_ident(&migration.trigger("truncate")),

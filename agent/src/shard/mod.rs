@@ -21,6 +21,7 @@ pub(crate) mod marker_after_wait;
 pub(crate) mod monitor_session;
 pub(crate) mod partitions;
 pub(crate) mod publication;
+pub(crate) mod published_tables;
 pub(crate) mod register;
 pub(crate) mod released_keys;
 pub(crate) mod released_keys_check;

@@ -9,21 +9,40 @@ use std::time::Duration;
 
 use connect::Connected;
 use plans::failure::StepCode;
+use plans::id::MigrationId;
 use plans::names::Direction;
 use plans::sql::{quote_ident, quote_literal};
+use plans::table::{MovingTable, TableName};
 use tokio::time::Instant;
 use tokio_postgres::error::SqlState;
 
 use super::epoch::{self, EpochToken};
+use super::published_tables::{self, Departure};
 use crate::error::{StepError, WithIntent};
 use crate::postgres::wait_out::wait_for_all_writers;
 
-/// The query for the state of a publication. Its row has another version if its options were altered, also if they were
-/// altered back. A table that was removed and added again has another OID there.
-const STATE: &str = "select pg_catalog.md5(row(p.oid, p.xmin, p.puballtables,
-      array(select r.oid from pg_catalog.pg_publication_rel r where r.prpubid = p.oid order by r.oid),
-      array(select n.oid from pg_catalog.pg_publication_namespace n where n.pnpubid = p.oid order by n.oid))::text)
-    from pg_catalog.pg_publication p where p.pubname::text = ";
+/// Returns the query for the state of a publication. Its row has another version if its options were altered, also if they
+/// were altered back. A table that was removed and added again has another OID there. `dropped` is a query for the OIDs
+/// of entries that count as present.
+fn state_sql(publication: &str, dropped: &str) -> String {
+    format!(
+        "select pg_catalog.md5(row(p.oid, p.xmin, p.puballtables,
+           array(select r.oid from pg_catalog.pg_publication_rel r where r.prpubid = p.oid {dropped} order by 1),
+           array(select n.oid from pg_catalog.pg_publication_namespace n where n.pnpubid = p.oid order by n.oid))::text)
+         from pg_catalog.pg_publication p where p.pubname::text = {publication}"
+    )
+}
+
+/// Returns the statements that record the present state of the publication of one direction, and its tables.
+fn record_sql(migration: &MigrationId, direction: Direction) -> String {
+    let name = quote_literal(&migration.publication(direction));
+    format!(
+        "update shardwright.move set published = ({}) where migration = {}; {}",
+        state_sql(&name, ""),
+        quote_literal(&migration.0),
+        published_tables::record_sql(migration, direction),
+    )
+}
 
 /// How long `drop` waits for transactions that may have read the publications of a table.
 const WRITERS_LIMIT: Duration = Duration::from_secs(2);
@@ -52,11 +71,9 @@ pub(crate) async fn create(
     let name = token.migration.publication(direction);
     drop(client, Some(token), &name).await?;
     let sql = format!(
-        "create publication {name} for table {}; \
-         update shardwright.move set published = ({STATE}{}) where migration = {}",
+        "create publication {name} for table {}; {}",
         tables.join(", "),
-        quote_literal(&name),
-        quote_literal(&token.migration.0),
+        record_sql(&token.migration, direction),
     );
     epoch::execute(client, token, &sql)
         .await
@@ -138,12 +155,10 @@ pub(crate) async fn begin_to_add_table(
         let mut sql = added.statements.clone();
         if !is_listed {
             sql.push_str(&format!(
-                "; alter publication {} add table {}; \
-                 update shardwright.move set published = ({STATE}{}) where migration = {}",
+                "; alter publication {} add table {}; {}",
                 quote_ident(&name),
                 added.published,
-                quote_literal(&name),
-                quote_literal(&token.migration.0),
+                record_sql(&token.migration, direction),
             ));
         }
         client.batch_execute(&sql).await.at(&what)?;
@@ -224,29 +239,131 @@ async fn execute(
     epoch::execute(client, token, sql).await
 }
 
+/// Removes the departed ones of these tables from the publication of a direction, with the migration's guard of those that
+/// still exist, and records the new state. Returns which tables have departed, with their places in `tables`.
+///
+/// # Errors
+/// `publication.changed` if anything else in the publication has changed; `schema.changed`, to be tried again, if a
+/// table stays locked.
+pub(crate) async fn remove_departed(
+    client: &Connected,
+    token: &EpochToken,
+    direction: Direction,
+    tables: &[&MovingTable],
+) -> Result<Vec<(usize, Departure)>, StepError> {
+    let (shard, name) = (client.name(), token.migration.publication(direction));
+    let what = format!("shard {shard}: removing tables from publication {name}");
+    epoch::begin(client, token).await?;
+    let removed = async {
+        if read_state(client, token, direction).await? == PublicationState::Changed {
+            return Err(changed_error(shard, &name));
+        }
+        let departed =
+            published_tables::departures(client, &token.migration, direction, tables).await?;
+        let mut sql = "set local lock_timeout = '1s'; ".to_owned();
+        for (_, departure) in &departed {
+            if let Departure::Detached(table) = departure {
+                sql.push_str(&format!(
+                    "alter publication {} drop table only {table}; drop trigger if exists {} on {table}; ",
+                    quote_ident(&name),
+                    quote_ident(&token.migration.trigger("truncate")),
+                ));
+            }
+        }
+        let names: Vec<&TableName> = departed
+            .iter()
+            .filter_map(|(place, _)| Some(&tables.get(*place)?.table))
+            .collect();
+        if names.is_empty() {
+            return Ok(departed);
+        }
+        sql.push_str(&published_tables::retire_sql(
+            &token.migration,
+            direction,
+            &names,
+        ));
+        sql.push_str(&record_sql(&token.migration, direction));
+        match client.batch_execute(&sql).await {
+            Err(error) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) => {
+                let message = format!("{what}: a table that was detached is locked");
+                Err(StepError::not_yet(StepCode::SchemaChanged, message))
+            }
+            done => done.at(&what).map(|()| departed),
+        }
+    };
+    let removed: Result<Vec<(usize, Departure)>, StepError> = removed.await;
+    match removed {
+        Ok(departed) => epoch::commit(client, &what).await.map(|()| departed),
+        Err(error) => {
+            epoch::rollback(client).await;
+            Err(error)
+        }
+    }
+}
+
+/// The state of a publication, compared with the recorded one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PublicationState {
+    Unchanged,
+    /// Tables of it were dropped and not created again, and nothing else has changed.
+    LacksDropped,
+    Changed,
+}
+
+async fn read_state(
+    client: &Connected,
+    token: &EpochToken,
+    direction: Direction,
+) -> Result<PublicationState, StepError> {
+    let shard = client.name();
+    let name = token.migration.publication(direction);
+    let dropped = "union select t.entry from shardwright.published_table t \
+                   where t.migration = $1 and t.direction = $3 and not t.retired \
+                     and not exists (select from pg_catalog.pg_class c where c.oid = t.relation) \
+                     and pg_catalog.to_regclass(pg_catalog.format('%I.%I', t.schema_name, t.name)) is null";
+    let sql = format!(
+        "select coalesce(m.published = ({}), false), coalesce(m.published = ({}), false)
+         from shardwright.move m where m.migration = $1",
+        state_sql("$2", ""),
+        state_sql("$2", dropped),
+    );
+    let rows = client
+        .query_prepared(&sql, &[&token.migration.0, &name, &direction.to_string()])
+        .await
+        .at(format_args!("shard {shard}: reading publication {name}"))?;
+    Ok(match rows.first().map(|row| (row.get(0), row.get(1))) {
+        Some((true, _)) => PublicationState::Unchanged,
+        Some((false, true)) => PublicationState::LacksDropped,
+        Some((false, false)) | None => PublicationState::Changed,
+    })
+}
+
 /// Fails unless the publication exists as it was created.
+///
+/// # Errors
+/// `publication.changed`; `schema.changed`, to be tried again, if only tables of it were dropped.
 pub(crate) async fn check(
     client: &Connected,
     token: &EpochToken,
     direction: Direction,
 ) -> Result<(), StepError> {
-    let shard = client.name();
-    let name = token.migration.publication(direction);
-    let sql = format!(
-        "select coalesce((select published from shardwright.move where migration = $1) = ({STATE}$2), false)"
-    );
-    let rows = client
-        .query_prepared(&sql, &[&token.migration.0, &name])
-        .await
-        .at(format_args!("shard {shard}: reading publication {name}"))?;
-    if rows[0].get(0) {
-        return Ok(());
+    let (shard, name) = (client.name(), token.migration.publication(direction));
+    match read_state(client, token, direction).await? {
+        PublicationState::Unchanged => Ok(()),
+        PublicationState::LacksDropped => Err(StepError::not_yet(
+            StepCode::SchemaChanged,
+            format!("shard {shard}: a table of publication {name} was dropped"),
+        )),
+        PublicationState::Changed => Err(changed_error(shard, &name)),
     }
-    Err(StepError::refused(
+}
+
+fn changed_error(shard: &str, publication: &str) -> StepError {
+    StepError::refused(
         StepCode::PublicationChanged,
         format!(
-            "shard {shard}: publication {name} was dropped or altered, so changes may be missing on the other shard"
+            "shard {shard}: publication {publication} was dropped or altered, so changes may be missing on the other shard"
         ),
         "`abort` the migration and plan it again",
-    ))
+    )
 }

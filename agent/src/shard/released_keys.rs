@@ -267,7 +267,12 @@ impl ReleasedKeys<'_> {
             .at(&what)?;
         let role = guard::session_user(client).await.at(&what)?;
         for (index, table) in self.tables.iter().enumerate() {
-            let mut sql = if guard::is_covered_by_earlier_leaf(self.tables, index) {
+            let is_covered = guard::is_covered_by_earlier_leaf(self.tables, index);
+            // A retired partition only shows which topmost table needs the guard.
+            if table.retired && is_covered {
+                continue;
+            }
+            let mut sql = if is_covered {
                 String::new()
             } else if refused.is_empty() || !table.has_key() {
                 self.drop_sql(table)

@@ -129,6 +129,18 @@ create table if not exists shardwright.adopted_storage (
     primary key (migration, direction, relation)
 );
 comment on table shardwright.adopted_storage is 'partitions that were adopted after a flip, and the storage that they had on the owner then';
+create table if not exists shardwright.published_table (
+    migration text not null,
+    direction text not null,
+    entry oid not null,
+    relation oid not null,
+    schema_name text not null,
+    name text not null,
+    retired boolean not null default false,
+    primary key (migration, direction, entry)
+);
+comment on table shardwright.published_table is 'tables of the migration''s publication when the agent changed it last; entry is the OID in pg_publication_rel';
+comment on column shardwright.published_table.retired is 'the application has dropped or detached the table; the stream discards its changes';
 create table if not exists shardwright.followed (
     migration text primary key,
     definitions jsonb not null,
@@ -305,6 +317,7 @@ pub(crate) fn tables() -> impl Iterator<Item = &'static str> {
         "move",
         "seed",
         "dual_write",
+        "published_table",
         "away",
         "given",
         identity::TABLE,
@@ -379,8 +392,8 @@ pub(crate) async fn remove_migration(
     }
     let what = format!("shard {shard}: removing the migration's rows");
     if epoch::is_enrolled(client, token).await? {
-        let sql =
-            delete_sql(&COPY_TABLES, token) + &delete_sql(&["seed", "dual_write", "move"], token);
+        let sql = delete_sql(&COPY_TABLES, token)
+            + &delete_sql(&["published_table", "seed", "dual_write", "move"], token);
         epoch::execute(client, token, &sql).await.at(&what)?;
     }
     client.batch_execute(&drop_unused_sql()).await.at(&what)

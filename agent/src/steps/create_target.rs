@@ -187,7 +187,7 @@ async fn prepare_live_target(context: &StepContext, session: &Connected) -> Resu
     let shard = session.name();
     let dispatch = &context.dispatch;
     context.report_message("putting guards on the target's tables");
-    let fingerprint = catalog::fingerprint(session, &dispatch.tables).await?;
+    let fingerprint = catalog::fingerprint(session, &context.planned_tables).await?;
     if fingerprint != dispatch.schema_fingerprint {
         return Err(StepError::refused(
             StepCode::SchemaDrift,
@@ -336,9 +336,10 @@ async fn store_schema(
 }
 
 /// Reads the source's schema again, and replaces the statements that come after the copy, unless one of them is done.
-/// With `ddl: follow` the source may have other indexes, constraints and columns than before the copy.
+/// With `ddl: follow` the source may have other indexes, constraints and columns than before the copy. Retired partitions
+/// may not exist any more.
 pub(super) async fn store_later_statements_again(context: &StepContext) -> Result<(), StepError> {
-    if !context.follows_definitions() {
+    if !context.follows_definitions() && context.retired_tables().next().is_none() {
         return Ok(());
     }
     let created: TargetCreated = context.output(StepKind::CreateTarget)?;
@@ -438,7 +439,8 @@ async fn restore_pre_data(
         .await
         .at(what)?;
     let what = format!("shard {shard}: creating guards");
-    let (migration, keys, tables) = (&dispatch.migration, &dispatch.keys, &dispatch.tables[..]);
+    let (migration, keys) = (&dispatch.migration, &dispatch.keys);
+    let tables = context.planned_tables.as_slice();
     guard::create_register(session, migration, Register::Closed)
         .await
         .at(&what)?;

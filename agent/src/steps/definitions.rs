@@ -3,13 +3,16 @@
 //!
 //! Order:
 //! 1. If the request demands it, create the event triggers that refuse DDL.
-//! 2. Before the verification, create dropped guards again.
-//! 3. Adopt partitions that the application has created on the owner of the keys.
-//! 4. Compare the definitions. Before the flip, no other table may refer to the moving ones.
+//! 2. Retire partitions that the application has dropped or detached on the owner of the keys.
+//! 3. Before the verification, create dropped guards again.
+//! 4. Adopt partitions that the application has created there.
+//! 5. Compare the definitions. Before the flip, no other table may refer to the moving ones.
 
 mod adoption;
 mod follow;
+mod partition_monitor;
 mod references;
+mod retirement;
 
 use connect::Connected;
 use plans::failure::StepCode;
@@ -62,6 +65,7 @@ pub(crate) async fn check(context: &StepContext, kind: StepKind) -> Result<(), S
     if context.dispatch.options.ddl == Ddl::Refuse {
         create_ddl_guards(context, &sessions).await?;
     }
+    retirement::retire_partitions(context, kind, &sessions).await?;
     if kind == StepKind::Verify && context.is_online() {
         restore_guards(context, &sessions).await?;
     }
@@ -76,14 +80,44 @@ fn has_lost_stream(context: &StepContext, kind: StepKind) -> bool {
     super::is_hold(kind) && context.session.stream_end().is_some()
 }
 
-/// Waits until the application has created a partition that the step ends for. Never returns if the step continues with
-/// such a partition.
-pub(crate) async fn wait_for_new_partition(context: &StepContext, kind: StepKind) -> String {
+/// Waits until the application has created, dropped or detached a partition, so that the step ends. Returns a description.
+/// Never returns if the step continues with such a change.
+pub(crate) async fn wait_for_changed_partition(context: &StepContext, kind: StepKind) -> String {
     // If the agent follows changes, it ends the step itself once the other definitions are equal.
     if adopts_partitions_in(kind) && !context.follows_definitions() {
-        adoption::wait_for_new_partition(context, kind).await
+        partition_monitor::wait_for_change(context, kind).await
     } else {
         std::future::pending().await
+    }
+}
+
+/// A step failed: the cause may be a partition that the owner of the keys does not have any more. The next attempt retires
+/// it. Returns the error that the step ends with.
+pub(crate) async fn retry_after_departure(
+    context: &StepContext,
+    kind: StepKind,
+    error: StepError,
+) -> StepError {
+    let is_failure = matches!(error, StepError::Failed(_));
+    if !is_failure || error.is_superseded() || !compares_definitions(kind) {
+        return error;
+    }
+    let departed = async {
+        let direction = direction_of(kind);
+        let (owner, _) = context.owner_and_other(direction)?;
+        let session = owner.session("shape").await?;
+        retirement::departed_partition(context, &session, direction).await
+    };
+    match departed.await {
+        Ok(Some(change)) => {
+            tracing::info!(%error, "the step is tried again: {change}");
+            follow::again(error)
+        }
+        Ok(None) => error,
+        Err(other) => {
+            tracing::debug!(%other, "the partitions of the owner could not be read");
+            error
+        }
     }
 }
 
@@ -166,7 +200,7 @@ pub(super) async fn compare_definitions(
     context: &StepContext,
     sessions: &DefinitionSessions<'_>,
 ) -> Result<(), StepError> {
-    let tops = partitions::topmost_tables(context.dispatch.tables.iter());
+    let tops = partitions::topmost_tables(context.planned_tables.iter());
     let kind = context.dispatch.step.as_ref().map(|(_, kind)| *kind);
     let owner = match kind.map(direction_of) {
         Some(Direction::Reverse) => sessions.target,
@@ -209,17 +243,19 @@ async fn adopt_and_compare(
     adoption::adopt_partitions(context, sessions).await?;
     let tables = &context.keyed_tables();
     let (source, target) = (sessions.source, sessions.target);
-    let source_fingerprint = catalog::fingerprint(source, tables).await?;
-    let target_fingerprint = catalog::fingerprint(target, tables).await?;
+    let compared = context.compared_tables();
+    let source_fingerprint = catalog::fingerprint(source, &compared).await?;
+    let target_fingerprint = catalog::fingerprint(target, &compared).await?;
     let planned = &context.dispatch.schema_fingerprint;
     if &source_fingerprint == planned && &target_fingerprint == planned {
         return Ok(());
     }
     let without_indexes = has_no_indexes_yet(context)?;
     let names: Vec<TableName> = tables.iter().map(|table| table.table.clone()).collect();
+    let retired = context.retired_names();
     let definitions = (
-        catalog::facts(source, &names).await?,
-        catalog::facts(target, &names).await?,
+        catalog::facts(source, &names, &retired).await?,
+        catalog::facts(target, &names, &retired).await?,
     );
     let side = |shard, definitions| DefinitionSide { shard, definitions };
     let differences = ddl::differences(
@@ -244,7 +280,7 @@ async fn report_common_definition(
 ) -> Result<(), StepError> {
     let planned = &context.dispatch.tables;
     let (tables, changes) =
-        ddl::reshaped_tables(planned, [sessions.source, sessions.target]).await?;
+        ddl::reshaped_tables(&context.planned_tables, [sessions.source, sessions.target]).await?;
     // The step `build_indexes` compares indexes, constraints and triggers of a new target when it has built them.
     if without_indexes && columns_of_tables(&tables) == columns_of_tables(planned) {
         return Ok(());
@@ -255,6 +291,7 @@ async fn report_common_definition(
         changes,
         followed: Vec::new(),
         copy_again: false,
+        retired: Box::default(),
     })
 }
 

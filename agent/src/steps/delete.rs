@@ -73,10 +73,24 @@ pub(super) async fn existing_tables(
     context: &StepContext,
     session: &Connected,
 ) -> Result<Vec<MovingTable>, StepError> {
-    let names = catalog::tables(session).await?;
-    let mut tables = context.keyed_tables();
-    tables.retain(|table| names.contains_key(&table.table) && names.contains_key(table.top()));
+    let mut tables = existing_guarded_tables(context, session).await?;
+    tables.retain(|table| !table.retired);
     Ok(tables)
+}
+
+/// Returns the tables of [`existing_tables`], and the retired partitions of topmost tables that exist: with all of these
+/// in their order, each topmost table gets its guard.
+pub(super) async fn existing_guarded_tables(
+    context: &StepContext,
+    session: &Connected,
+) -> Result<Vec<MovingTable>, StepError> {
+    let names = catalog::tables(session).await?;
+    let exists = |table: &MovingTable| {
+        (table.retired || names.contains_key(&table.table)) && names.contains_key(table.top())
+    };
+    let tables = context.planned_tables.iter();
+    let tables = tables.filter(|table| !table.is_reference() && exists(table));
+    Ok(tables.cloned().collect())
 }
 
 /// Removes the migration's guard and rows on the target, which keeps the moved rows.

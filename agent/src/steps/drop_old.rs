@@ -13,7 +13,9 @@ use plans::table::{MovingTable, one_of_each_top};
 use tokio_postgres::error::SqlState;
 
 use super::create_target::released_keys;
-use super::delete::{bloat_bytes, clean_target, existing_tables, row_deletion};
+use super::delete::{
+    bloat_bytes, clean_target, existing_guarded_tables, existing_tables, row_deletion,
+};
 use super::dual_write;
 use super::open_capture::{drop_publication, drop_slot};
 use crate::cleanup::delete_rows::{ClosedProof, RowDeletion};
@@ -229,7 +231,7 @@ async fn clean_source(
     source: &Shard,
 ) -> Result<(), StepError> {
     let token = context.token_for_cleanup();
-    let tables = existing_tables(context, session).await?;
+    let tables = existing_guarded_tables(context, session).await?;
     let version = context.dispatch.map_version.next();
     released_keys(context, &token, &tables, &source.name)
         .release(session, version)

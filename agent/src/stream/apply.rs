@@ -153,19 +153,10 @@ impl Applier {
 
     /// Returns the change with its key values as text, if they arrived in binary format.
     pub(crate) fn with_key_text(&self, change: Change) -> Change {
-        let relation = match &change {
-            Change::Insert { relation, .. }
-            | Change::Update { relation, .. }
-            | Change::Delete { relation, .. } => relation,
-            Change::Begin(_)
-            | Change::Commit(_)
-            | Change::Origin { .. }
-            | Change::Relation(_)
-            | Change::Type(_)
-            | Change::Truncate { .. }
-            | Change::Message(_) => return change,
+        let Some(relation) = change.relation_of_row() else {
+            return change;
         };
-        match self.targets.get(relation) {
+        match self.targets.get(&relation) {
             Some(target) => key_text::with_key_text(target, change),
             None => change,
         }

@@ -3,10 +3,12 @@
 
 mod rows;
 
+use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use plans::failure::StepCode;
+use plans::table::TableName;
 
 use super::StreamRequest;
 use super::batch::{ApplyBatch, ChangeArrival};
@@ -58,6 +60,8 @@ pub(super) struct StreamRun {
     pub(super) confirmable: ConfirmablePosition,
     /// The position of the last commit that was added to a batch.
     last_commit: Lsn,
+    /// The OIDs of retired partitions, whose changes are discarded.
+    retired: HashSet<u32>,
 }
 
 impl StreamRun {
@@ -65,6 +69,7 @@ impl StreamRun {
         batch: ApplyBatch,
         copy_snapshots: Option<CopySnapshots>,
         confirmable: ConfirmablePosition,
+        retired: Vec<u32>,
     ) -> Self {
         let last_commit = batch.progress.lsn;
         Self {
@@ -74,7 +79,12 @@ impl StreamRun {
             arriving: None,
             confirmable,
             last_commit,
+            retired: retired.into_iter().collect(),
         }
+    }
+
+    fn are_retired(&self, relations: &[u32]) -> bool {
+        relations.iter().all(|id| self.retired.contains(id))
     }
 
     /// Returns whether the batch can be committed now: something in it is not durable, no transaction is arriving, and
@@ -124,6 +134,10 @@ impl StreamRun {
         feed: &mut EventFeed,
         change: Change,
     ) -> Result<bool, StepError> {
+        let relation = change.relation_of_row();
+        if relation.is_some_and(|relation| self.retired.contains(&relation)) {
+            return Ok(false);
+        }
         match self.batch.applier().with_key_text(change) {
             Change::Begin(begin) => self.handle_begin(shared, feed, begin).await?,
             Change::Relation(relation) => self.handle_relation(shared, relation).await?,
@@ -143,6 +157,7 @@ impl StreamRun {
                     self.add_change(shared, change).await?;
                 }
             }
+            Change::Truncate { relations, .. } if self.are_retired(&relations) => {}
             Change::Truncate { .. } => return Err(truncated_error(&shared.spec.upstream.name)),
             Change::Message(message) => self.handle_message(shared, &message),
             Change::Commit(commit) => {
@@ -160,6 +175,10 @@ impl StreamRun {
         shared: &StreamState,
         mut relation: Relation,
     ) -> Result<(), StepError> {
+        if self.retired.contains(&relation.id) || is_retired(&shared.spec.retired, &relation) {
+            self.retired.insert(relation.id);
+            return Ok(());
+        }
         if let Some(table) = self
             .batch
             .applier_mut()
@@ -174,7 +193,7 @@ impl StreamRun {
                 ddl::check_same_columns(table, sides).await?;
                 relation = with_present_names(&upstream_session, table, relation).await?;
             } else {
-                ddl::check_unchanged(table, sides).await?;
+                ddl::check_unchanged(table, &shared.spec.retired, sides).await?;
             }
         }
         self.batch.applier_mut().set_relation(relation)
@@ -449,6 +468,12 @@ pub(super) fn accept_request(
 ) -> Option<()> {
     shared.accept(request?);
     Some(())
+}
+
+fn is_retired(retired: &[TableName], relation: &Relation) -> bool {
+    let is_relation =
+        |table: &TableName| table.schema == relation.namespace && table.name == relation.name;
+    retired.iter().any(is_relation)
 }
 
 fn truncated_error(shard: &str) -> StepError {

@@ -24,7 +24,7 @@ use super::supervisor::restart_delay;
 use crate::error::StepError;
 use crate::postgres::lsn::Lsn;
 use crate::postgres::replication::FeedbackMode;
-use crate::shard::apply_progress;
+use crate::shard::{apply_progress, published_tables};
 use crate::spool::{Spool, SpoolLocation};
 use crate::stream::apply::{Applier, Executor};
 use crate::stream::dual_write;
@@ -134,7 +134,9 @@ async fn prepare_run(shared: &StreamState) -> Result<StreamRun, StepError> {
     let confirmable = ConfirmablePosition::start(spec, slots, &session, progress.lsn).await?;
     let executor = Executor::new(session).await?;
     let batch = ApplyBatch::new(executor, applier, progress, second);
-    Ok(StreamRun::new(batch, copy_snapshots, confirmable))
+    let retired =
+        published_tables::retired(&upstream, &spec.token.migration, spec.direction).await?;
+    Ok(StreamRun::new(batch, copy_snapshots, confirmable, retired))
 }
 
 fn is_transient(error: &StepError) -> bool {

@@ -242,6 +242,7 @@ async fn outcome_of(
             changes,
             followed,
             copy_again,
+            retired,
         } => {
             context.session.stop_stream().await;
             Outcome::Reshaped {
@@ -250,6 +251,7 @@ async fn outcome_of(
                 changes,
                 followed,
                 copy_again,
+                retired: retired.into_vec(),
             }
         }
         StepError::Rewind { to, failure } => {
@@ -262,6 +264,7 @@ async fn outcome_of(
 /// Returns the error with which a failed step ends: its cause can be a change of a definition that the agent follows, or
 /// a failover.
 async fn find_cause(context: &StepContext, kind: StepKind, error: StepError) -> StepError {
+    let error = steps::definitions::retry_after_departure(context, kind, error).await;
     match steps::definitions::follow_after_failure(context, kind, error).await {
         StepError::Failed(failure) => servers::explain(context, kind, failure).await,
         other
@@ -316,9 +319,9 @@ async fn run_step(context: &StepContext, kind: StepKind) -> Result<serde_json::V
             context.report_message("the comparison ends, because a change of a table waits for it; it continues afterwards");
             Err(StepError::Interrupted)
         }
-        partition = steps::definitions::wait_for_new_partition(context, kind) => {
-            context.report_message(format!("the partition {partition} is new: the step begins again"));
-            // The step has ended here, so nothing else works on the tables while the check adopts the partition.
+        change = steps::definitions::wait_for_changed_partition(context, kind) => {
+            context.report_message(format!("{change}; the step begins again"));
+            // The step has ended here, so nothing else works on the tables while the check adopts or retires a partition.
             check_definitions(context, kind).await?;
             Err(StepError::Interrupted)
         }

@@ -266,7 +266,7 @@ impl Controller {
             if m.revision != revision || !is_active(m.state) {
                 return Ok(false);
             }
-            if rewind::is_for_step_after_flip(draft, failure) || rewind::may_adopt(draft, failure) {
+            if rewind::is_for_step_after_flip(draft, failure) {
                 // The step continues, or reports why it cannot.
             } else if !seeding::has_lost_changes(draft, failure)
                 && rewind::must_capture_again(draft, stream, failure)
@@ -275,7 +275,7 @@ impl Controller {
                 if m.state == MigrationState::Waiting {
                     rewind::capture_again(draft, failure, settings)?;
                 }
-            } else if rewind::may_follow(draft) {
+            } else if rewind::may_follow(draft, failure) {
                 // The step that runs follows the change, or reports the failure.
                 if m.state == MigrationState::Waiting {
                     rewind::follow_again(draft, failure)?;

@@ -100,20 +100,17 @@ pub(super) fn is_for_step_after_flip(draft: &MigrationDraft, failure: &Failure) 
     is_after_flip && failure.loses_changes()
 }
 
-/// Returns whether the cause of a stream's failure can be a change of a definition that the agent follows: in a step
-/// that runs, or, before the flip, in the next one.
-pub(super) fn may_follow(draft: &MigrationDraft) -> bool {
+/// Returns whether the cause of a stream's failure can be a change of a definition that the agent follows, or of a
+/// partition that it adopts or retires: in a step that runs, or, before the flip, in the next one.
+///
+/// The stream sends changes of a partition from the moment at which a step publishes it, and the plan contains the
+/// partition only after the step has reported it. A detached partition can have another name before a step retires it.
+pub(super) fn may_follow(draft: &MigrationDraft, failure: &Failure) -> bool {
     let m = &draft.snapshot().migration;
     let waits_before_flip = m.state == MigrationState::Waiting
         && matches!(m.ownership, Ownership::Ready | Ownership::Fencing);
-    m.plan.options.ddl == Ddl::Follow && (waits_before_flip || draft.snapshot().running().is_some())
-}
-
-/// Returns whether the cause of a stream's failure can be a partition that a step adopts. The stream sends changes of a
-/// partition from the moment at which the step publishes it, and the plan contains the partition only after the step has
-/// reported it. The step that runs adopts the partition, or reports the failure.
-pub(super) fn may_adopt(draft: &MigrationDraft, failure: &Failure) -> bool {
-    failure.has_code(StepCode::CaptureTable) && draft.snapshot().running().is_some()
+    let may_change = m.plan.options.ddl == Ddl::Follow || failure.has_code(StepCode::CaptureTable);
+    may_change && (waits_before_flip || draft.snapshot().running().is_some())
 }
 
 /// The stream of a migration that waits has failed, perhaps because of a change of a definition: the verification runs

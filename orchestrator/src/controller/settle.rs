@@ -205,6 +205,7 @@ fn apply_report(
             changes,
             followed,
             copy_again,
+            retired,
         } => {
             let definitions = ways::PresentDefinitions {
                 tables,
@@ -212,6 +213,7 @@ fn apply_report(
                 changes,
                 followed,
                 copy_again: *copy_again,
+                retired,
             };
             ways::reshape(draft, &step, definitions)?;
         }

@@ -13,7 +13,7 @@ use plans::state::cutover::{Ownership, OwnershipEvent};
 use plans::state::migration::MigrationEvent;
 use plans::state::step::{StepEvent, StepState};
 use plans::step::StepKind;
-use plans::table::MovingTable;
+use plans::table::{MovingTable, TableName};
 use serde_json::json;
 
 /// Adds the steps of the rollback after the hold.
@@ -108,6 +108,8 @@ pub(super) struct PresentDefinitions<'a> {
     pub(super) followed: &'a [FollowedChange],
     /// Whether the agent compares copied rows with the source again.
     pub(super) copy_again: bool,
+    /// Partitions that the owner of the keys does not have any more.
+    pub(super) retired: &'a [TableName],
 }
 
 /// Continues the move with the tables as both shards have them now.
@@ -125,6 +127,7 @@ pub(super) fn reshape(
         changes,
         followed,
         copy_again: compares_copied_rows,
+        retired,
     } = definitions;
     let mut data = json!({ "changes": changes, "fingerprint": fingerprint });
     if !followed.is_empty() {
@@ -140,6 +143,7 @@ pub(super) fn reshape(
             columns |= new != table;
             new.clone_into(table);
         }
+        table.retired |= retired.contains(&table.table);
     }
     let known = m.plan.moving.tables.clone();
     let is_new = |table: &&MovingTable| known.iter().all(|old| old.table != table.table);
@@ -156,7 +160,7 @@ pub(super) fn reshape(
     m.needs_new_epoch = true;
     if compares_copied_rows || !adopted.is_empty() {
         copy_again(draft, step)?;
-    } else if columns {
+    } else if columns || !retired.is_empty() {
         compare_again(draft)?;
     }
     Ok(())

@@ -36,6 +36,8 @@ mod partitions;
 mod real_schema;
 #[path = "operations/republished.rs"]
 mod republished;
+#[path = "operations/retired_partitions.rs"]
+mod retired_partitions;
 #[path = "operations/rewritten.rs"]
 mod rewritten;
 #[allow(dead_code, reason = "the suite of disturbed splits uses more of it")]

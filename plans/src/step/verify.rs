@@ -51,7 +51,9 @@ impl Verified {
         if self.different != 0 {
             return Some(format!("{} row(s) differ", self.different));
         }
-        let mut moving = tables.iter().filter(|table| !table.is_reference());
+        let mut moving = tables
+            .iter()
+            .filter(|table| !table.is_reference() && !table.retired);
         let missing = moving.find(|table| {
             let name = table.table.to_string();
             self.tables.iter().all(|compared| compared.table != name)

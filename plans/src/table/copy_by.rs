@@ -107,6 +107,7 @@ mod tests {
             format: Format::Text,
             format_why: String::new(),
             renamed_columns: BTreeMap::new(),
+            retired: false,
         }
     }
 

@@ -170,6 +170,7 @@ mod tests {
             format: Format::Binary,
             format_why: String::new(),
             renamed_columns: BTreeMap::new(),
+            retired: false,
         }
     }
 

@@ -316,6 +316,7 @@ fn moving_table(table: &str, key: &KeyColumns, types: &[KeyType], nth: i64) -> M
         format: Format::Text,
         format_why: String::new(),
         renamed_columns: BTreeMap::new(),
+        retired: false,
     }
 }
 

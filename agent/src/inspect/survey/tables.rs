@@ -193,6 +193,7 @@ fn moving_table(key: TableKey, facts: &TableFacts, columns: &[FoundColumn]) -> M
         format: Format::Text,
         format_why: String::new(),
         renamed_columns: BTreeMap::new(),
+        retired: false,
     }
 }
 

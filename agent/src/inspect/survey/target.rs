@@ -114,8 +114,8 @@ async fn compare_schemas(
         .map(|table| table.table.clone())
         .collect();
     let (source, target) = (task.source.name.as_str(), task.target.name.as_str());
-    let source_definitions = catalog::facts(&shards.source, &names).await?;
-    let target_definitions = catalog::facts(&shards.target, &names).await?;
+    let source_definitions = catalog::facts(&shards.source, &names, &[]).await?;
+    let target_definitions = catalog::facts(&shards.target, &names, &[]).await?;
     let mut differing = BTreeSet::new();
     for (name, source_definition) in source_definitions {
         let Some(target_definition) = target_definitions.get(&name) else {

@@ -60,6 +60,24 @@ pub enum Change {
     Message(LogicalMessage),
 }
 
+impl Change {
+    /// Returns the OID of the table whose row is inserted, updated or deleted.
+    pub(crate) fn relation_of_row(&self) -> Option<u32> {
+        match self {
+            Self::Insert { relation, .. }
+            | Self::Update { relation, .. }
+            | Self::Delete { relation, .. } => Some(*relation),
+            Self::Begin(_)
+            | Self::Commit(_)
+            | Self::Origin { .. }
+            | Self::Relation(_)
+            | Self::Type(_)
+            | Self::Truncate { .. }
+            | Self::Message(_) => None,
+        }
+    }
+}
+
 /// Start of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Begin {

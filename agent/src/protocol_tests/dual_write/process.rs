@@ -110,6 +110,7 @@ async fn agent_process() {
                 until: MapVersion(VERSION),
             },
             tables: Arc::new(tables(&session).await),
+            retired: Vec::new(),
             upstream: origin,
             follows_ddl: false,
             sessions: 2,

@@ -13,7 +13,7 @@ use crate::error::StepError;
 use crate::migration::context::StepContext;
 use crate::postgres::catalog;
 use crate::protocol_tests::bench::{Bench, code};
-use crate::protocol_tests::ddl::run;
+use crate::protocol_tests::ddl::{plan, run};
 use crate::protocol_tests::partitions::{COMING, SALE};
 use crate::protocol_tests::shard::until;
 use crate::shard::marker::{Marker, MarkerKind};
@@ -22,7 +22,7 @@ use crate::steps::definitions;
 const REVERSE: Direction = Direction::Reverse;
 
 /// A move in its hold: the target owns the keys.
-async fn held(name: &str, source_register: i64) -> (Bench, StepContext) {
+pub(super) async fn held(name: &str, source_register: i64) -> (Bench, StepContext) {
     let bench = Bench::new(name, SALE).await;
     bench.guard(&bench.source, source_register).await;
     bench.guard(&bench.target, 0).await;
@@ -34,7 +34,7 @@ async fn held(name: &str, source_register: i64) -> (Bench, StepContext) {
     (bench, context)
 }
 
-fn in_step(mut context: StepContext, kind: StepKind) -> StepContext {
+pub(super) fn in_step(mut context: StepContext, kind: StepKind) -> StepContext {
     let dispatch = Arc::make_mut(&mut context.dispatch);
     dispatch.step = Some((kind.name().into(), kind));
     context
@@ -53,9 +53,8 @@ async fn adopt(context: &mut StepContext, kind: StepKind, owner: &Connected) {
         Err(StepError::Reshaped { tables, .. }) => tables,
         other => panic!("it is not adopted: {other:?}"),
     };
-    let dispatch = Arc::make_mut(&mut context.dispatch);
-    dispatch.schema_fingerprint = catalog::fingerprint(owner, &tables).await.expect("read");
-    dispatch.tables = tables;
+    let fingerprint = catalog::fingerprint(owner, &tables).await.expect("read");
+    plan(context, tables, fingerprint);
 }
 
 #[tokio::test]

@@ -151,6 +151,7 @@ impl FollowRequest<'_> {
             followed.due_later = 0;
             let mut has_executed = false;
             for statement in later {
+                tracing::debug!(due = ?statement.due, "change to follow: {}", statement.sql);
                 if is_applied && (statement.due != Due::Concurrently || self.builds_indexes) {
                     self.execute_later(&statement).await?;
                     has_executed = true;

@@ -32,7 +32,7 @@ pub(super) async fn recheck_all(
     let (versions, guards, fingerprint, storage, (), ()) = tokio::try_join!(
         versions::versions(old_owner, tables),
         guard::read_triggers(old_owner, &context.dispatch.migration),
-        catalog::fingerprint(old_owner, tables),
+        catalog::fingerprint(old_owner, &context.planned_tables),
         catalog::storage(old_owner, context.captured_tables(parties.direction)),
         gate::check_identity(context, old_owner, parties.direction),
         gate::check_publication(context, old_owner, parties),

@@ -19,8 +19,6 @@ mod new_leaf;
 mod on_other_shard;
 mod rows;
 
-use std::time::Duration;
-
 use connect::Connected;
 use plans::failure::StepCode;
 use plans::names::Direction;
@@ -31,25 +29,20 @@ use plans::table::{MovingTable, TableName};
 use super::{DefinitionSessions, direction_of};
 use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
-use crate::migration::partition_monitor;
 use crate::postgres::catalog;
 use crate::shard::ddl::{self, DefinitionSide};
 use crate::shard::epoch::EpochToken;
-use crate::shard::monitor_session::MonitorSession;
 use crate::shard::partitions::{self, TablePartition};
 use crate::shard::publication::{self, AddedTable};
 use crate::shard::{epoch, guard};
 use crate::steps::copy;
 use new_leaf::moving_partition;
 
-/// The pause after a failed attempt to find out how a step adopts partitions.
-const PROBE_PAUSE: Duration = Duration::from_secs(1);
-
 /// How a step adopts new partitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct AdoptionWay {
     /// The direction from the owner of the keys to the other shard.
-    direction: Direction,
+    pub(super) direction: Direction,
     rows: RowTransfer,
 }
 
@@ -108,11 +101,19 @@ impl AdoptionWay {
         Ok(row.map(|row| if row.get(0) { before_flip } else { in_hold }))
     }
 
-    /// Returns the tables whose partitions the step adopts. Reference tables are captured only before the flip.
+    /// Returns the proof of epoch for writes on both shards.
+    pub(super) fn token(self, context: &StepContext) -> EpochToken {
+        match self.direction {
+            Direction::Forward => context.token(),
+            Direction::Reverse => context.token_after_flip(),
+        }
+    }
+
+    /// Returns the tables whose partitions the step adopts, also retired partitions. Reference tables are captured only before the flip.
     pub(super) fn tables(self, context: &StepContext) -> Vec<MovingTable> {
         match self.rows {
-            RowTransfer::Copy => context.dispatch.tables.clone(),
-            RowTransfer::Publishing => context.keyed_tables(),
+            RowTransfer::Copy => context.planned_tables.to_vec(),
+            RowTransfer::Publishing => keyed(&context.planned_tables),
         }
     }
 }
@@ -126,7 +127,7 @@ pub(super) async fn adopt_partitions(
     context: &StepContext,
     sessions: &DefinitionSessions<'_>,
 ) -> Result<(), StepError> {
-    let planned = &context.dispatch.tables;
+    let planned = &context.planned_tables;
     let Some(way) = AdoptionWay::read(context, sessions.target).await? else {
         return Ok(());
     };
@@ -159,7 +160,7 @@ pub(super) async fn adopt_partitions(
         .map(|found| found.table.to_string())
         .collect();
     context.report_message(format!("adopting new partitions: {}", names.join(", ")));
-    let mut tables = planned.clone();
+    let mut tables = planned.to_vec();
     for found in &unknown {
         tables.push(moving_partition(context, owner, found).await?);
     }
@@ -189,36 +190,6 @@ pub(super) async fn adopt_partitions(
     adoption.report(&unknown).await
 }
 
-/// Returns the tables whose new partitions the step adopts; none if it cannot adopt any. Waits until the target answers.
-pub(super) async fn adoptable_tables(context: &StepContext) -> Vec<MovingTable> {
-    let Ok(target) = context.target() else {
-        return Vec::new();
-    };
-    let mut monitor = MonitorSession::new(target, "partitions");
-    loop {
-        let read = monitor.probe(async |session| AdoptionWay::read(context, session).await);
-        if let Some(way) = read.await {
-            return way.map_or_else(Vec::new, |way| way.tables(context));
-        }
-        tokio::time::sleep(PROBE_PAUSE).await;
-    }
-}
-
-/// Waits until the owner of the keys has a partition that the move does not contain and the step can adopt. Returns its
-/// name with that of its topmost table.
-pub(super) async fn wait_for_new_partition(context: &StepContext, kind: StepKind) -> String {
-    let Ok((owner, _)) = context.owner_and_other(direction_of(kind)) else {
-        return std::future::pending().await;
-    };
-    let tables = adoptable_tables(context).await;
-    let found = partition_monitor::wait_for_new_partition(owner, &tables).await;
-    if super::has_lost_stream(context, kind) {
-        // No later change of the partition would reach the other shard.
-        return std::future::pending().await;
-    }
-    found
-}
-
 /// Partitions that the agent adopts.
 struct Adoption<'a> {
     context: &'a StepContext,
@@ -227,7 +198,7 @@ struct Adoption<'a> {
     owner: &'a Connected,
     /// A session on the other shard.
     other: &'a Connected,
-    /// The planned tables, and after them the adopted ones: the position of a table in the list never changes.
+    /// All tables of the plan, and after them the adopted ones: the position of a table in the list never changes.
     tables: &'a [MovingTable],
     adopted: &'a [MovingTable],
 }
@@ -240,19 +211,17 @@ impl Adoption<'_> {
 
     /// Returns the proof of epoch for writes on both shards.
     fn token(&self) -> EpochToken {
-        match self.way.direction {
-            Direction::Forward => self.context.token(),
-            Direction::Reverse => self.context.token_after_flip(),
-        }
+        self.way.token(self.context)
     }
 
     /// Checks that both shards have the same definitions, before the partitions are published.
     async fn compare(&self) -> Result<(), StepError> {
         let without_indexes = super::has_no_indexes_yet(self.context)?;
-        let keyed = keyed(self.tables).into_iter();
+        let keyed = keyed(&present(self.tables)).into_iter();
         let names: Vec<TableName> = keyed.map(|table| table.table).collect();
-        let on_owner = catalog::facts(self.owner, &names).await?;
-        let on_other = catalog::facts(self.other, &names).await?;
+        let retired = self.context.retired_names();
+        let on_owner = catalog::facts(self.owner, &names, &retired).await?;
+        let on_other = catalog::facts(self.other, &names, &retired).await?;
         let side = |shard, definitions| DefinitionSide { shard, definitions };
         let differences = ddl::differences(
             side(self.owner.name(), &on_owner),
@@ -332,8 +301,15 @@ impl Adoption<'_> {
             changes,
             followed: Vec::new(),
             copy_again: self.way.rows == RowTransfer::Copy,
+            retired: Box::default(),
         })
     }
+}
+
+/// Returns the tables without the retired partitions.
+fn present(tables: &[MovingTable]) -> Vec<MovingTable> {
+    let present = tables.iter().filter(|table| !table.retired);
+    present.cloned().collect()
 }
 
 /// Returns the tables that have moving rows.

@@ -11,10 +11,10 @@ use plans::step::StepKind;
 use plans::table::MovingTable;
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::adoption::adoptable_tables;
+use super::partition_monitor::{find_change, monitored_tables};
 use super::{
     DefinitionSessions, adopts_partitions_in, compare_definitions, compares_definitions,
-    direction_of, has_no_indexes_yet,
+    direction_of, has_no_indexes_yet, retirement,
 };
 use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
@@ -23,7 +23,7 @@ use crate::postgres::{catalog, versions};
 use crate::schema::follow::{self, FollowRequest, FollowedDefinitions, RecordedChange, rewritten};
 use crate::shard::epoch::EpochToken;
 use crate::shard::monitor_session::MonitorSession;
-use crate::shard::{ddl, partitions, snapshot};
+use crate::shard::{ddl, snapshot};
 use crate::steps::copy;
 
 /// The interval at which a step looks for changes of definitions on the owner.
@@ -141,7 +141,7 @@ pub(crate) async fn follow_after_failure(
 }
 
 /// Returns the error as one after which the step is tried again.
-fn again(error: StepError) -> StepError {
+pub(super) fn again(error: StepError) -> StepError {
     let mut failure = match error {
         StepError::Failed(failure) | StepError::Rewind { failure, .. } => failure,
         StepError::Interrupted | StepError::Reshaped { .. } => return error,
@@ -153,12 +153,13 @@ fn again(error: StepError) -> StepError {
 /// Looks for changes of definitions while a step runs. Returns the error with which the step must end, so that it
 /// continues with the new definitions.
 pub(crate) async fn watch(context: &StepContext, kind: StepKind) -> StepError {
-    let mut monitor = match context.owner_and_other(direction_of(kind)) {
+    let direction = direction_of(kind);
+    let mut monitor = match context.owner_and_other(direction) {
         Ok((owner, _)) => MonitorSession::new(owner, "follow"),
         Err(error) => return error,
     };
     let adoptable = match adopts_partitions_in(kind) {
-        true => adoptable_tables(context).await,
+        true => monitored_tables(context).await,
         false => Vec::new(),
     };
     let mut ticks = interval(WATCH_INTERVAL);
@@ -175,12 +176,21 @@ pub(crate) async fn watch(context: &StepContext, kind: StepKind) -> StepError {
         if found.is_none() || found == known {
             continue;
         }
+        // The definition of a partition that is gone cannot be followed.
+        let departed = async |session: &Connected| {
+            retirement::departed_partition(context, session, direction).await
+        };
+        if monitor.probe(departed).await.flatten().is_some() {
+            return StepError::Interrupted;
+        }
         match follow_now(context, kind).await {
             // Only now the definitions are equal, so that the check before the next run can adopt a partition.
-            Ok(FollowEnd::Unchanged) => match has_new_partition(&adoptable, &mut monitor).await {
-                true => return StepError::Interrupted,
-                false => known = found,
-            },
+            Ok(FollowEnd::Unchanged) => {
+                match find_change(context, direction, &adoptable, &mut monitor).await {
+                    Some(_) => return StepError::Interrupted,
+                    None => known = found,
+                }
+            }
             // The snapshot of the copy may have ended, because a table was rewritten. The copy takes another one.
             Ok(FollowEnd::Changed) if kind == StepKind::Copy => return StepError::Interrupted,
             Ok(FollowEnd::Changed | FollowEnd::DueLater) => {}
@@ -190,12 +200,6 @@ pub(crate) async fn watch(context: &StepContext, kind: StepKind) -> StepError {
             Err(error) => return error,
         }
     }
-}
-
-/// Returns whether the owner has a partition of a table that `tables` lacks.
-async fn has_new_partition(tables: &[MovingTable], monitor: &mut MonitorSession) -> bool {
-    let probed = monitor.probe(async |session| partitions::unknown_leaves(session, tables).await);
-    probed.await.is_some_and(|unknown| !unknown.is_empty())
 }
 
 fn is_transient(error: &StepError) -> bool {
@@ -435,7 +439,7 @@ async fn report_new_plan(
     if !refused.is_empty() {
         return Err(ddl::unsupported_error(&refused));
     }
-    let fingerprint = catalog::fingerprint(upstream, &context.keyed_tables()).await?;
+    let fingerprint = catalog::fingerprint(upstream, &context.compared_tables()).await?;
     let is_planned = &tables == planned && fingerprint == context.dispatch.schema_fingerprint;
     // The copy that has the new plan compares the rows.
     if is_planned && (kind == StepKind::Copy || !followed.lacks_values) {
@@ -457,5 +461,6 @@ async fn report_new_plan(
         changes,
         followed: followed.changes.iter().map(change).collect(),
         copy_again: followed.lacks_values,
+        retired: Box::default(),
     })
 }

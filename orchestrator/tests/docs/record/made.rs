@@ -46,6 +46,7 @@ fn reports() -> Vec<(String, Value)> {
         fingerprint: "f2".to_owned(),
         followed: Vec::new(),
         copy_again: false,
+        retired: Vec::new(),
         changes: vec!["table public.orders: column note text was added".to_owned()],
     };
     let rewind = Outcome::Rewind {

@@ -201,7 +201,7 @@ async fn until_adopted(fleet: &Fleet, shard: &str, table: &str) {
 const SPLIT: &str = "operation: split\nmap: shop\nsource: a\ninto:\n- {shard: a, keys: {to: 100}}\n- {shard: b, keys: {from: 100}}\n";
 
 /// Begins the split, and returns the migration's id.
-async fn apply_split(fleet: &Fleet, options: &str) -> String {
+pub(crate) async fn apply_split(fleet: &Fleet, options: &str) -> String {
     let planned = fleet
         .plan(&format!("{SPLIT}options: {{{options}}}\n"))
         .await;

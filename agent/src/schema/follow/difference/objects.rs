@@ -172,9 +172,14 @@ fn drop_index(table: &mut TableDifference<'_>, name: &str) {
 }
 
 fn build_index(table: &mut TableDifference<'_>, index: &IndexDefinition) {
-    // PostgreSQL builds no index of a partitioned table concurrently.
+    // PostgreSQL builds no index of a partitioned table concurrently. Its definition is that of the index alone, without
+    // those of the partitions.
     if table.upstream.is_partitioned {
-        return table.add(Due::Applied, index.definition.clone());
+        let name = quote_ident_if_needed(&index.name);
+        let alone = format!(" INDEX {name} ON ONLY ");
+        let with_partitions = format!(" INDEX {name} ON ");
+        let sql = index.definition.replacen(&alone, &with_partitions, 1);
+        return table.add(Due::Applied, sql);
     }
     for head in ["CREATE UNIQUE INDEX ", "CREATE INDEX "] {
         if let Some(rest) = index.definition.strip_prefix(head) {

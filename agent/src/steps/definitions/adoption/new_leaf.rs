@@ -17,7 +17,7 @@ pub(super) async fn moving_partition(
     source: &Connected,
     found: &TablePartition,
 ) -> Result<MovingTable, StepError> {
-    let mut planned = context.dispatch.tables.iter();
+    let mut planned = context.planned_tables.iter();
     let (Some(other_leaf), Some(facts)) = (
         planned.find(|table| table.top() == &found.top),
         catalog::tables(source).await?.remove(&found.table),
@@ -58,6 +58,7 @@ pub(super) async fn moving_partition(
     });
     Ok(MovingTable {
         renamed_columns: BTreeMap::new(),
+        retired: false,
         table: found.table.clone(),
         partition_of: Some(found.top.clone()),
         lookup_columns: facts.lookup_columns(&key),
