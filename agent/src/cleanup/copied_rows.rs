@@ -104,7 +104,8 @@ impl CopiedRows<'_> {
         let tables = self.tables.iter();
         let keyed =
             tables.filter(|table| !table.is_reference() && existing.contains_key(&table.table));
-        Ok(keyed.cloned().collect())
+        let migration = &self.deletion.token.migration;
+        guard::tables_with_rows(self.session, migration, keyed.cloned().collect()).await
     }
 
     /// Drops the tables that the migration created. Drops none and returns false if another migration uses the shard,

@@ -67,3 +67,28 @@ async fn a_partition_that_was_dropped_since_is_passed_over() {
     assert_eq!(dropped.rows, 1);
     assert_eq!(rows(&bench, "public.sale").await, 0);
 }
+
+/// The new owner has dropped the one, and the source had detached the other one before the flip, as an archive.
+#[tokio::test]
+async fn rows_of_retired_partitions_are_deleted_where_they_are_copies() {
+    let bench = given_away("retired").await;
+    let source = bench.source.session().await;
+    run(
+        &source,
+        "alter table public.sale detach partition public.sale_2",
+    )
+    .await;
+    let trigger = bench.token.migration.trigger("truncate");
+    run(&source, &format!("drop trigger {trigger} on public.sale_2")).await;
+    let mut context = dispatched(&bench, StepKind::DropOld).await;
+    for table in std::sync::Arc::make_mut(&mut context.planned_tables) {
+        table.retired = true;
+    }
+    std::sync::Arc::make_mut(&mut context.dispatch)
+        .tables
+        .clear();
+    let dropped = drop_old::run(&context).await.expect("dropped");
+    assert_eq!(dropped.rows, 1);
+    assert_eq!(rows(&bench, "public.sale").await, 0);
+    assert_eq!(rows(&bench, "public.sale_2").await, 1, "the archive stays");
+}

@@ -372,6 +372,34 @@ pub(crate) async fn missing_triggers(
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }
 
+/// Returns those of the tables whose moving rows are on the shard. A retired partition has such rows until its own guard
+/// trigger is removed; without it, a table of that name is another one.
+pub(crate) async fn tables_with_rows(
+    client: &Connected,
+    migration: &MigrationId,
+    tables: Vec<MovingTable>,
+) -> Result<Vec<MovingTable>, StepError> {
+    let shard = client.name();
+    let retired = tables.iter().filter(|table| table.retired);
+    let retired: Vec<String> = retired.map(|table| table.table.sql()).collect();
+    if retired.is_empty() {
+        return Ok(tables);
+    }
+    let rows = client
+        .query(
+            "select name from pg_catalog.unnest($1::text[]) name
+             where exists (select from pg_catalog.pg_trigger t
+                           where t.tgrelid = pg_catalog.to_regclass(name) and t.tgname = $2)",
+            &[&retired, &migration.trigger("truncate")],
+        )
+        .await
+        .at(format_args!("shard {shard}: reading guards"))?;
+    let guarded: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+    let mut found = tables;
+    found.retain(|table| !table.retired || guarded.contains(&table.table.sql()));
+    Ok(found)
+}
+
 /// Fails unless every moving table has all guard triggers, all `ENABLE ALWAYS`. Returns the triggers as
 /// [`read_triggers`].
 pub(crate) async fn check(

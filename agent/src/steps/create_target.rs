@@ -274,7 +274,7 @@ pub(super) async fn create_guards(
 
 /// Undoes an earlier run of this step, with the copy: removes the copied rows, the tables that the migration created,
 /// and the guards. Returns the tables that the migration created and that stay, because other objects use them.
-pub(super) async fn undo_creation(
+pub(crate) async fn undo_creation(
     context: &StepContext,
     session: &Connected,
 ) -> Result<Vec<String>, StepError> {
@@ -286,7 +286,8 @@ pub(super) async fn undo_creation(
     let copied_rows = CopiedRows {
         session,
         deletion: row_deletion(context, &target, token, ClosedProof::Live),
-        tables: &context.dispatch.tables,
+        // A retired partition may still have copied rows.
+        tables: &context.planned_tables,
     };
     copied_rows.remove().await
 }

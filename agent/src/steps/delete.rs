@@ -68,14 +68,13 @@ pub(super) async fn bloat_bytes(
     Ok(row.get(0))
 }
 
-/// Returns the moved tables that still exist. For a partition, the root of its tree must exist too.
+/// Returns the moved tables that still exist, also retired partitions whose moving rows the agent has not deleted yet. For a partition, the root of its tree must exist too.
 pub(super) async fn existing_tables(
     context: &StepContext,
     session: &Connected,
 ) -> Result<Vec<MovingTable>, StepError> {
-    let mut tables = existing_guarded_tables(context, session).await?;
-    tables.retain(|table| !table.retired);
-    Ok(tables)
+    let tables = existing_guarded_tables(context, session).await?;
+    guard::tables_with_rows(session, &context.dispatch.migration, tables).await
 }
 
 /// Returns the tables of [`existing_tables`], and the retired partitions of topmost tables that exist: with all of these

@@ -3,7 +3,7 @@
 mod build_indexes;
 mod catch_up;
 mod copy;
-mod create_target;
+pub(crate) mod create_target;
 mod cutover;
 pub(crate) mod definitions;
 mod delete;

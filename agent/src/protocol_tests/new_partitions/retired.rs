@@ -14,7 +14,7 @@ use crate::protocol_tests::bench::{Bench, code};
 use crate::protocol_tests::ddl::{plan, run};
 use crate::protocol_tests::partitions::SALE;
 use crate::shard::publication;
-use crate::steps::definitions;
+use crate::steps::{create_target, definitions};
 use crate::stream::ApplyStream;
 
 /// Rows of both shards' keys in the partition of January, and one in that of February.
@@ -246,4 +246,19 @@ async fn a_detached_table_that_is_partitioned_itself_is_retired_with_its_leaves(
     definitions::check(&context, StepKind::CatchUp)
         .await
         .expect("the plan follows");
+}
+
+/// The step after the report would have deleted the copied rows.
+#[tokio::test]
+async fn an_abort_deletes_the_copied_rows_of_a_retired_partition() {
+    let (bench, mut context, stream) = captured("unwinds").await;
+    drop(stream);
+    run(&bench.source.session().await, "drop table public.sale_1").await;
+    retire(&mut context, StepKind::CatchUp).await;
+    let there = bench.ours(&bench.target).await;
+    run(&there, "update shardwright.move set loaded = true").await;
+    create_target::undo_creation(&context, &there)
+        .await
+        .expect("undone");
+    assert_eq!(january(&there).await, [50]);
 }

@@ -207,17 +207,12 @@ impl<'a> Retirement<'a> {
     async fn remove_rows(&self, table: &MovingTable) -> Result<(), StepError> {
         let (_, other) = self.sides();
         let shard = other.name();
-        let trigger = self.context.dispatch.migration.trigger("truncate");
-        let what = format!("shard {shard}: reading the guard of {}", table.table);
-        let is_guarded = "select exists (select from pg_catalog.pg_trigger t
-                                         where t.tgrelid = pg_catalog.to_regclass($1) and t.tgname = $2)";
-        let row = other
-            .query_one(is_guarded, &[&table.table.sql(), &trigger])
-            .await
-            .at(&what)?;
-        if !row.get::<_, bool>(0) {
+        let migration = &self.context.dispatch.migration;
+        let found = guard::tables_with_rows(other, migration, vec![table.clone()]).await?;
+        if found.is_empty() {
             return Ok(());
         }
+        let trigger = migration.trigger("truncate");
         let (_, other_shard) = self.context.owner_and_other(self.way.direction)?;
         let token = self.way.token(self.context);
         let closed = ClosedProof::Follower(self.way.direction);
