@@ -244,7 +244,8 @@ fn moved_tables(users: &[Arc<Snapshot>]) -> Vec<TableName> {
     let tables = users
         .iter()
         .flat_map(|user| &user.migration.plan.moving.tables);
-    let names: BTreeSet<TableName> = tables.map(|table| table.table.clone()).collect();
+    let present = tables.filter(|table| !table.retired);
+    let names: BTreeSet<TableName> = present.map(|table| table.table.clone()).collect();
     names.into_iter().collect()
 }
 
