@@ -240,7 +240,7 @@ async fn execute(
 }
 
 /// Removes the departed ones of these tables from the publication of a direction, with the migration's guard of those that
-/// still exist, and records the new state. Returns which tables have departed, with their places in `tables`.
+/// still exist, and records the new state. Returns which tables have departed.
 ///
 /// # Errors
 /// `publication.changed` if anything else in the publication has changed; `schema.changed`, to be tried again, if a
@@ -250,7 +250,7 @@ pub(crate) async fn remove_departed(
     token: &EpochToken,
     direction: Direction,
     tables: &[&MovingTable],
-) -> Result<Vec<(usize, Departure)>, StepError> {
+) -> Result<Vec<Departure>, StepError> {
     let (shard, name) = (client.name(), token.migration.publication(direction));
     let what = format!("shard {shard}: removing tables from publication {name}");
     epoch::begin(client, token).await?;
@@ -261,8 +261,9 @@ pub(crate) async fn remove_departed(
         let departed =
             published_tables::departures(client, &token.migration, direction, tables).await?;
         let mut sql = "set local lock_timeout = '1s'; ".to_owned();
-        for (_, departure) in &departed {
-            if let Departure::Detached(table) = departure {
+        let listed = departed.iter().filter(|departure| departure.is_listed);
+        for departure in listed {
+            if let Some(table) = &departure.detached {
                 sql.push_str(&format!(
                     "alter publication {} drop table only {table}; drop trigger if exists {} on {table}; ",
                     quote_ident(&name),
@@ -272,7 +273,7 @@ pub(crate) async fn remove_departed(
         }
         let names: Vec<&TableName> = departed
             .iter()
-            .filter_map(|(place, _)| Some(&tables.get(*place)?.table))
+            .filter_map(|departure| Some(&tables.get(departure.place)?.table))
             .collect();
         if names.is_empty() {
             return Ok(departed);
@@ -291,7 +292,7 @@ pub(crate) async fn remove_departed(
             done => done.at(&what).map(|()| departed),
         }
     };
-    let removed: Result<Vec<(usize, Departure)>, StepError> = removed.await;
+    let removed: Result<Vec<Departure>, StepError> = removed.await;
     match removed {
         Ok(departed) => epoch::commit(client, &what).await.map(|()| departed),
         Err(error) => {

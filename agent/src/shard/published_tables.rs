@@ -11,28 +11,33 @@ use plans::table::{MovingTable, TableName};
 
 use crate::error::{StepError, WithIntent};
 
-/// How a published table has left its topmost table.
+/// A published table that has left its topmost table.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Departure {
-    /// The table does not exist any more.
-    Dropped,
-    /// The table exists and is still in the publication, but is not below the topmost table. Its present name in SQL.
-    Detached(String),
+pub(crate) struct Departure {
+    /// Its place in the given list.
+    pub(crate) place: usize,
+    /// Its present name in SQL; `None` if it was dropped.
+    pub(crate) detached: Option<String>,
+    /// The publication still has it.
+    pub(crate) is_listed: bool,
+    /// The agent has recorded it as retired.
+    pub(crate) is_retired: bool,
 }
 
 /// Of the tables in `$3` (schemas), `$4` (names) and `$5` (topmost tables), those that were published and have departed
-/// since: their places, and their present names. A table that was dropped and created again is not among them, nor one that another session
+/// since: the columns of [`Departure`]. A table that was dropped and created again is not among them, nor one that another session
 /// has removed from the publication.
 const DEPARTURES: &str = "
-    select given.place, case when c.oid is not null then pg_catalog.format('%I.%I', n.nspname, c.relname) end
+    select given.place, case when c.oid is not null then pg_catalog.format('%I.%I', n.nspname, c.relname) end,
+           r.oid is not null, t.retired
     from rows from (pg_catalog.unnest($3::text[]), pg_catalog.unnest($4::text[]), pg_catalog.unnest($5::text[]))
       with ordinality given (schema_name, name, top, place)
     join shardwright.published_table t on t.migration = $1 and t.direction = $2
-      and t.schema_name = given.schema_name and t.name = given.name and not t.retired
+      and t.schema_name = given.schema_name and t.name = given.name
     left join pg_catalog.pg_class c on c.oid = t.relation
     left join pg_catalog.pg_namespace n on n.oid = c.relnamespace
     left join pg_catalog.pg_publication_rel r on r.oid = t.entry and r.prrelid = t.relation
-    where (c.oid is null) = (r.oid is null)
+    where (t.retired or (c.oid is null) = (r.oid is null))
       and pg_catalog.pg_partition_root(c.oid) is distinct from pg_catalog.to_regclass(given.top)
       and coalesce(pg_catalog.to_regclass(
             pg_catalog.format('%I.%I', given.schema_name, given.name))::oid, t.relation) = t.relation
@@ -116,14 +121,13 @@ pub(crate) fn forget_sql(migration: &MigrationId, table: &TableName) -> String {
     )
 }
 
-/// Returns which of the tables have departed from their topmost tables since they were published, each with its place in
-/// `tables`.
+/// Returns which of the tables have departed from their topmost tables since they were published.
 pub(crate) async fn departures(
     client: &Connected,
     migration: &MigrationId,
     direction: Direction,
     tables: &[&MovingTable],
-) -> Result<Vec<(usize, Departure)>, StepError> {
+) -> Result<Vec<Departure>, StepError> {
     let shard = client.name();
     let names = || tables.iter().map(|table| &table.table);
     let schemas: Vec<&str> = names().map(|name| name.schema.as_str()).collect();
@@ -143,9 +147,12 @@ pub(crate) async fn departures(
         .await
         .at(format_args!("shard {shard}: reading published tables"))?;
     let departure = |row: &tokio_postgres::Row| {
-        let place = usize::try_from(row.get::<_, i64>(0)).ok()?.checked_sub(1)?;
-        let name: Option<String> = row.get(1);
-        Some((place, name.map_or(Departure::Dropped, Departure::Detached)))
+        Some(Departure {
+            place: usize::try_from(row.get::<_, i64>(0)).ok()?.checked_sub(1)?,
+            detached: row.get(1),
+            is_listed: row.get(2),
+            is_retired: row.get(3),
+        })
     };
     Ok(rows.iter().filter_map(departure).collect())
 }

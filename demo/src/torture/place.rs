@@ -382,6 +382,8 @@ mod tests {
         ),
         ("follow.executed", "no run changes definitions"),
         ("adoption.copied", "no run creates partitions"),
+        ("retirement.unpublished", "no run removes partitions"),
+        ("retirement.rows_deleted", "no run removes partitions"),
         (
             "resync.compared",
             "only after a slot was lost, and then a run has another fault already",

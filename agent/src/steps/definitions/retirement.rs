@@ -99,10 +99,12 @@ async fn departed_tables<'a>(
     }
     let migration = &context.dispatch.migration;
     let found = published_tables::departures(owner, migration, direction, &missing).await?;
-    let departed = found.into_iter();
-    Ok(departed
-        .filter_map(|(place, departure)| Some((*missing.get(place)?, departure)))
-        .collect())
+    let departed = found.into_iter().filter_map(|departure| {
+        let table = *missing.get(departure.place)?;
+        let is_done = table.retired && departure.is_retired;
+        (!is_done).then_some((table, departure))
+    });
+    Ok(departed.collect())
 }
 
 fn is_attached(attached: &[TablePartition], table: &MovingTable) -> bool {
@@ -121,9 +123,9 @@ fn is_parent(planned: &[MovingTable], table: &MovingTable) -> bool {
 }
 
 fn describe(table: &MovingTable, departure: &Departure) -> String {
-    let verb = match departure {
-        Departure::Dropped => "dropped",
-        Departure::Detached(_) => "detached",
+    let verb = match departure.detached {
+        None => "dropped",
+        Some(_) => "detached",
     };
     format!("{}: partition {} was {verb}", table.top(), table.table)
 }
@@ -161,7 +163,7 @@ impl<'a> Retirement<'a> {
         fail_point::hit("retirement.unpublished").await?;
         let removed = removed
             .into_iter()
-            .filter_map(|(place, departure)| Some((departed.get(place)?.0, departure)));
+            .filter_map(|departure| Some((departed.get(departure.place)?.0, departure)));
         let retired: Vec<(&MovingTable, Departure)> =
             removed.filter(|(table, _)| !table.retired).collect();
         match retired.is_empty() {

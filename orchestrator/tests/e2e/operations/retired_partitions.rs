@@ -178,11 +178,14 @@ async fn retires_before_flip(
     };
     let points = ["copy.half", "catch_up.batch_applied", "verify.compared"];
     let meetings = points.map(meet);
-    let armed: Vec<String> = meetings
+    let armed = meetings
         .iter()
         .zip(points)
-        .map(|(meeting, point)| meeting.arms(point))
-        .collect();
+        .map(|(meeting, point)| meeting.arms(point));
+    // The first attempts to retire a partition are interrupted.
+    let interrupted = ["retirement.unpublished", "retirement.rows_deleted"];
+    let interrupted = interrupted.map(|point| format!("{point}=error"));
+    let armed: Vec<String> = armed.chain(interrupted).collect();
     let fleet = Fleet::armed(test, &["a", "b"], &armed.join(",")).await;
     fleet.sql("a", &schema()).await;
     fleet
