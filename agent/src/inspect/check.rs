@@ -16,7 +16,7 @@ use tokio_postgres::Row;
 
 use super::{keys, reference, row_count};
 use crate::error::{StepError, WithIntent};
-use crate::postgres::catalog;
+use crate::postgres::catalog::{self, RetiredPartitions};
 use crate::shard::user_code::CodeProver;
 use crate::shard::{released_keys_check, sequences};
 
@@ -292,7 +292,7 @@ async fn read_schema(
     let tables = settings.tables.keys().chain(settings.through.keys());
     let tables = tables.chain(&settings.reference);
     let tables: Vec<TableName> = tables.map(|name| TableName::parse(name)).collect();
-    let facts = catalog::facts(client, &tables, &[]).await?;
+    let facts = catalog::facts(client, &tables, RetiredPartitions::OfOwner(&[])).await?;
     Ok(facts
         .into_iter()
         .map(|(table, facts)| ObservedTable {

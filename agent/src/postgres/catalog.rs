@@ -273,8 +273,8 @@ pub(crate) fn parents_first(tables: &mut Vec<MovingTable>, keys: &[ForeignKey]) 
 }
 
 /// Query for the facts in the definitions of the tables `$1` (quoted names) that a move relies on. It returns the
-/// table, the kind and name of the fact, and its definition. `$2` are retired partitions, which one of the shards can still
-/// have: the facts omit them, and then also partitioned tables without a leaf in `$1`.
+/// table, the kind and name of the fact, and its definition. The facts omit the retired partitions `$2`, and if `$3`,
+/// partitioned tables without any other leaf ([`RetiredPartitions`]).
 ///
 /// For leaf partitions, it also returns the facts of all partitioned tables in the same partition trees. These facts
 /// list all partitions, so a new partition is a difference. Four kinds of facts need an exception, because they can
@@ -289,18 +289,23 @@ pub(crate) fn parents_first(tables: &mut Vec<MovingTable>, keys: &[ForeignKey]) 
 /// parent that CREATE TABLE .. PARTITION OF has, while this statement waits for one of the partitions.
 const FACTS: &str = r#"
     with recursive given as (select pg_catalog.to_regclass(name)::oid as oid, name from pg_catalog.unnest($1::text[]) name),
-    kept (oid) as (select a.relid::oid from given, pg_catalog.pg_partition_ancestors(given.oid) a (relid)),
-    omitted (oid) as (
-      select pg_catalog.to_regclass(name)::oid from pg_catalog.unnest($2::text[]) name
-      union all
-      select i.inhrelid from pg_catalog.pg_inherits i join pg_catalog.pg_class c on c.oid = i.inhrelid and c.relkind = 'p'
-      where pg_catalog.cardinality($2::text[]) > 0 and not exists (select from kept where kept.oid = i.inhrelid)),
-    tree (oid) as (
-      select pg_catalog.pg_partition_root(oid)::oid from given where oid is not null
+    part (oid, is_leaf) as (
+      select pg_catalog.pg_partition_root(oid)::oid, false from given where oid is not null
       union
-      select i.inhrelid from tree join pg_catalog.pg_inherits i on i.inhparent = tree.oid and not i.inhdetachpending
-      join pg_catalog.pg_class c on c.oid = i.inhrelid and c.relkind = 'p'
-      where not exists (select from omitted where omitted.oid = i.inhrelid)),
+      select i.inhrelid, c.relkind <> 'p' from part
+      join pg_catalog.pg_inherits i on i.inhparent = part.oid and not i.inhdetachpending
+      join pg_catalog.pg_class c on c.oid = i.inhrelid
+      where not part.is_leaf),
+    retired (oid) as (select pg_catalog.to_regclass(name)::oid from pg_catalog.unnest($2::text[]) name),
+    kept (oid) as (
+      select a.relid::oid from part, pg_catalog.pg_partition_ancestors(part.oid) a (relid)
+      where $3 and part.is_leaf and not exists (select from retired where retired.oid = part.oid)),
+    omitted (oid) as (
+      select oid from retired
+      union all
+      select oid from part where $3 and not is_leaf and not exists (select from kept where kept.oid = part.oid)),
+    tree (oid) as (
+      select oid from part where not is_leaf and not exists (select from omitted where omitted.oid = part.oid)),
     t as (
       select oid, name from given
       union
@@ -364,11 +369,53 @@ fn quoted<'a>(tables: impl IntoIterator<Item = &'a TableName>) -> Vec<String> {
     tables.into_iter().map(TableName::sql).collect()
 }
 
-/// Returns a hash of all facts about the moving tables that a move relies on. It excludes reference tables, which only
-/// some moves copy, and retired partitions, which one of the shards may still have.
+/// The retired partitions of the move, for the facts of one shard.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum RetiredPartitions<'a> {
+    /// The owner of the keys has none of them. One that it has again is a fact, because its rows are not captured.
+    OfOwner(&'a [TableName]),
+    /// The other shard may still have them, so its facts omit them.
+    OfFollower(&'a [TableName]),
+}
+
+impl RetiredPartitions<'_> {
+    /// Returns the names that the facts omit, and whether they omit partitioned tables without a leaf: their leaves may
+    /// all be retired.
+    fn omitted(self) -> (Vec<String>, bool) {
+        match self {
+            Self::OfOwner(retired) => (Vec::new(), !retired.is_empty()),
+            Self::OfFollower(retired) => (quoted(retired), !retired.is_empty()),
+        }
+    }
+}
+
+/// Returns a hash of all facts about the moving tables that a move relies on, on the owner of the keys. It excludes
+/// reference tables, which only some moves copy. `tables` may contain retired partitions.
 pub(crate) async fn fingerprint(
     client: &Connected,
     tables: &[MovingTable],
+) -> Result<String, StepError> {
+    hash_of_facts(client, tables, |retired| {
+        RetiredPartitions::OfOwner(retired)
+    })
+    .await
+}
+
+/// Returns the hash of [`fingerprint`] on the other shard, which may still have retired partitions.
+pub(crate) async fn fingerprint_of_follower(
+    client: &Connected,
+    tables: &[MovingTable],
+) -> Result<String, StepError> {
+    hash_of_facts(client, tables, |retired| {
+        RetiredPartitions::OfFollower(retired)
+    })
+    .await
+}
+
+async fn hash_of_facts(
+    client: &Connected,
+    tables: &[MovingTable],
+    side: impl Fn(&[TableName]) -> RetiredPartitions<'_>,
 ) -> Result<String, StepError> {
     let shard = client.name();
     let sharded = tables
@@ -376,14 +423,15 @@ pub(crate) async fn fingerprint(
         .filter(|table| table.key != TableKey::Reference && !table.retired);
     let names = quoted(sharded.map(|table| &table.table));
     let retired = tables.iter().filter(|table| table.retired);
-    let retired = quoted(retired.map(|table| &table.table));
+    let retired: Vec<TableName> = retired.map(|table| table.table.clone()).collect();
+    let (omitted, omits_empty) = side(&retired).omitted();
     let rows = client
         .query_prepared(
             &format!(
                 "select pg_catalog.md5(coalesce(pg_catalog.string_agg(fact, E'\\n' order by fact collate \"C\"), ''))
                  from (select pg_catalog.concat_ws('|', name, what, definition) as fact from ({FACTS}) facts) lines"
             ),
-            &[&names, &retired],
+            &[&names, &omitted, &omits_empty],
         )
         .await
         .at(format_args!("shard {shard}: reading the schema's fingerprint"))?;
@@ -416,13 +464,14 @@ pub(crate) async fn storage(
 }
 
 /// Reads the facts of the tables' definitions. A missing table has no facts. For leaf partitions the result also
-/// contains the partitioned tables that they belong to; their facts omit the `retired` partitions.
+/// contains the partitioned tables that they belong to.
 pub(crate) async fn facts(
     client: &Connected,
     tables: &[TableName],
-    retired: &[TableName],
+    retired: RetiredPartitions<'_>,
 ) -> Result<BTreeMap<TableName, Vec<SchemaFact>>, StepError> {
     let shard = client.name();
+    let (omitted, omits_empty) = retired.omitted();
     let rows = client
         .query(
             &format!(
@@ -432,7 +481,7 @@ pub(crate) async fn facts(
                  left join pg_catalog.pg_namespace n on n.oid = c.relnamespace
                  order by 1, 2, 3"
             ),
-            &[&quoted(tables), &quoted(retired)],
+            &[&quoted(tables), &omitted, &omits_empty],
         )
         .await
         .at(format_args!(

@@ -14,7 +14,7 @@ use super::bench::{Bench, ITEM};
 use super::ddl::{dispatched, plan, run};
 use crate::error::StepError;
 use crate::migration::context::StepContext;
-use crate::postgres::catalog;
+use crate::postgres::catalog::{self, RetiredPartitions};
 use crate::shard::guard;
 use crate::shard::register::Register;
 use crate::steps::definitions;
@@ -149,7 +149,9 @@ impl Followed {
 
     async fn definitions(&self, session: &Connected) -> BTreeSet<String> {
         let names: Vec<_> = self.bench.tables.iter().map(|t| t.table.clone()).collect();
-        let facts = catalog::facts(session, &names, &[]).await.expect("read");
+        let facts = catalog::facts(session, &names, RetiredPartitions::OfOwner(&[]))
+            .await
+            .expect("read");
         let lines = facts.into_iter().flat_map(|(table, facts)| {
             let line = move |fact: plans::inspection::check::SchemaFact| {
                 format!("{table} {} {}", fact.what, fact.definition)

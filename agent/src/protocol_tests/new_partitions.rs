@@ -17,7 +17,7 @@ use super::ddl::{dispatched, plan, run};
 use super::partitions::{COMING, LEAVES, SALE};
 use crate::error::StepError;
 use crate::migration::context::StepContext;
-use crate::postgres::catalog;
+use crate::postgres::catalog::{self, RetiredPartitions};
 use crate::shard::guard;
 use crate::shard::publication::{self, AddedTable};
 use crate::steps::definitions;
@@ -132,7 +132,11 @@ async fn a_new_partition_is_created_on_the_target_guarded_and_published() {
             .expect("guarded");
     }
     let names = [TableName::parse("sale_3")];
-    let facts = async |of| catalog::facts(of, &names, &[]).await.expect("read");
+    let facts = async |of| {
+        catalog::facts(of, &names, RetiredPartitions::OfOwner(&[]))
+            .await
+            .expect("read")
+    };
     assert_eq!(facts(&there).await, facts(&app).await);
     let recorded = "select snapshot from shardwright.adopted where relation = 'public.sale_3'";
     let first: i32 = there.query_one(recorded, &[]).await.expect("read").get(0);

@@ -15,7 +15,7 @@ use super::schema::drop_created;
 use super::shard::Shard as Database;
 use super::survey::{refusals, refuses, task};
 use crate::inspect::survey;
-use crate::postgres::catalog;
+use crate::postgres::catalog::{self, RetiredPartitions};
 use crate::postgres::pg_dump::{DumpedSchema, RestoreSection};
 use crate::schema;
 use crate::shard::guard::{self, ddl_guard};
@@ -287,7 +287,11 @@ async fn the_schema_of_partitioned_tables_is_restored_in_parts_and_dropped_again
         restore(&there, &dumped, section, migration).await;
     }
     let names: Vec<TableName> = tables.iter().map(|table| table.table.clone()).collect();
-    let facts = async |of| catalog::facts(of, &names, &[]).await.expect("read");
+    let facts = async |of| {
+        catalog::facts(of, &names, RetiredPartitions::OfOwner(&[]))
+            .await
+            .expect("read")
+    };
     assert_eq!(facts(&there).await, facts(&here).await);
     drop_created(&there, migration).await;
     assert_eq!(catalog::tables(&there).await.expect("read").len(), 0);

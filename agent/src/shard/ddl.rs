@@ -15,7 +15,7 @@ use plans::inspection::check::SchemaFact;
 use plans::table::{Column, MovingTable, TableName};
 
 use crate::error::{StepError, WithIntent};
-use crate::postgres::catalog::{self, TableFacts};
+use crate::postgres::catalog::{self, RetiredPartitions, TableFacts};
 
 /// Definitions of tables. Each is a list of facts.
 pub(crate) type FactsByTable = BTreeMap<TableName, Vec<SchemaFact>>;
@@ -277,8 +277,10 @@ pub(crate) async fn check_unchanged(
 ) -> Result<(), StepError> {
     let name = std::slice::from_ref(&planned.table);
     let [upstream, downstream] = sides;
-    let upstream_facts = catalog::facts(upstream, name, retired).await?;
-    let downstream_facts = catalog::facts(downstream, name, retired).await?;
+    let upstream_facts =
+        catalog::facts(upstream, name, RetiredPartitions::OfOwner(retired)).await?;
+    let downstream_facts =
+        catalog::facts(downstream, name, RetiredPartitions::OfFollower(retired)).await?;
     let lines = differences(
         DefinitionSide {
             shard: upstream.name(),

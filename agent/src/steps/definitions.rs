@@ -26,7 +26,7 @@ use tokio_postgres::error::SqlState;
 use crate::controller::CleanupRecord;
 use crate::error::StepError;
 use crate::migration::context::StepContext;
-use crate::postgres::catalog;
+use crate::postgres::catalog::{self, RetiredPartitions};
 use crate::shard::ddl::{self, DefinitionSide};
 use crate::shard::epoch;
 use crate::shard::guard::cascade;
@@ -201,11 +201,7 @@ pub(super) async fn compare_definitions(
     sessions: &DefinitionSessions<'_>,
 ) -> Result<(), StepError> {
     let tops = partitions::topmost_tables(context.planned_tables.iter());
-    let kind = context.dispatch.step.as_ref().map(|(_, kind)| *kind);
-    let owner = match kind.map(direction_of) {
-        Some(Direction::Reverse) => sessions.target,
-        Some(Direction::Forward) | None => sessions.source,
-    };
+    let (owner, _) = owner_and_other(context, sessions);
     let mut found = partitions::read(owner, &tops).await?;
     references::check(context, sessions.source, &found).await?;
     for _ in 0..MAX_RACES {
@@ -229,6 +225,18 @@ pub(super) async fn compare_definitions(
     ))
 }
 
+/// Returns the sessions on the owner of the keys and on the other shard.
+fn owner_and_other<'a>(
+    context: &StepContext,
+    sessions: &DefinitionSessions<'a>,
+) -> (&'a Connected, &'a Connected) {
+    let kind = context.dispatch.step.as_ref().map(|(_, kind)| *kind);
+    match kind.map(direction_of) {
+        Some(Direction::Reverse) => (sessions.target, sessions.source),
+        Some(Direction::Forward) | None => (sessions.source, sessions.target),
+    }
+}
+
 /// Returns whether the error is one of those that a change of partitions causes while the agent reads them.
 fn can_be_a_race(error: &StepError) -> bool {
     error.has_code(StepCode::SchemaDrift)
@@ -242,31 +250,31 @@ async fn adopt_and_compare(
 ) -> Result<(), StepError> {
     adoption::adopt_partitions(context, sessions).await?;
     let tables = &context.keyed_tables();
-    let (source, target) = (sessions.source, sessions.target);
+    let (owner, other) = owner_and_other(context, sessions);
     let compared = context.compared_tables();
-    let source_fingerprint = catalog::fingerprint(source, &compared).await?;
-    let target_fingerprint = catalog::fingerprint(target, &compared).await?;
+    let of_owner = catalog::fingerprint(owner, &compared).await?;
+    let of_other = catalog::fingerprint_of_follower(other, &compared).await?;
     let planned = &context.dispatch.schema_fingerprint;
-    if &source_fingerprint == planned && &target_fingerprint == planned {
+    if &of_owner == planned && &of_other == planned {
         return Ok(());
     }
     let without_indexes = has_no_indexes_yet(context)?;
     let names: Vec<TableName> = tables.iter().map(|table| table.table.clone()).collect();
     let retired = context.retired_names();
     let definitions = (
-        catalog::facts(source, &names, &retired).await?,
-        catalog::facts(target, &names, &retired).await?,
+        catalog::facts(owner, &names, RetiredPartitions::OfOwner(&retired)).await?,
+        catalog::facts(other, &names, RetiredPartitions::OfFollower(&retired)).await?,
     );
     let side = |shard, definitions| DefinitionSide { shard, definitions };
     let differences = ddl::differences(
-        side(source.name(), &definitions.0),
-        side(target.name(), &definitions.1),
+        side(owner.name(), &definitions.0),
+        side(other.name(), &definitions.1),
         without_indexes,
     );
     if !differences.is_empty() {
         return Err(ddl::drift_error(&differences));
     }
-    report_common_definition(context, sessions, source_fingerprint, without_indexes).await
+    report_common_definition(context, sessions, of_owner, without_indexes).await
 }
 
 /// Returns [`StepError::Reshaped`] for a definition that is the same on both shards and differs from the plan: with

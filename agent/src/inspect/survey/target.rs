@@ -14,7 +14,7 @@ use super::tables::ListedTables;
 use super::{SurveySessions, unique, unique_conflicts};
 use crate::error::{StepError, WithIntent};
 use crate::inspect::findings::Findings;
-use crate::postgres::catalog;
+use crate::postgres::catalog::{self, RetiredPartitions};
 use crate::shard::{sequences, user_code};
 
 /// The maximum number of differences, sequences or tables that one finding names.
@@ -114,8 +114,10 @@ async fn compare_schemas(
         .map(|table| table.table.clone())
         .collect();
     let (source, target) = (task.source.name.as_str(), task.target.name.as_str());
-    let source_definitions = catalog::facts(&shards.source, &names, &[]).await?;
-    let target_definitions = catalog::facts(&shards.target, &names, &[]).await?;
+    let source_definitions =
+        catalog::facts(&shards.source, &names, RetiredPartitions::OfOwner(&[])).await?;
+    let target_definitions =
+        catalog::facts(&shards.target, &names, RetiredPartitions::OfOwner(&[])).await?;
     let mut differing = BTreeSet::new();
     for (name, source_definition) in source_definitions {
         let Some(target_definition) = target_definitions.get(&name) else {

@@ -136,6 +136,9 @@ async fn a_dropped_partition_is_retired_and_its_rows_leave_the_other_shard() {
         .expect("neither shard has it");
     run(&app, "create table public.sale_1 partition of public.sale for values from ('2026-01-01') to ('2026-02-01')").await;
     attached_retired_error(&context, "source").await;
+    // Its rows are not captured. The check in the window of an attempt compares the same facts.
+    let facts = definitions::check(&context, StepKind::CatchUp).await;
+    assert_eq!(code(facts), "schema.drift");
 }
 
 #[tokio::test]
@@ -261,4 +264,20 @@ async fn an_abort_deletes_the_copied_rows_of_a_retired_partition() {
         .await
         .expect("undone");
     assert_eq!(january(&there).await, [50]);
+}
+
+/// Its table stays, without any partition.
+#[tokio::test]
+async fn the_leaves_of_a_partitioned_partition_are_retired() {
+    let (bench, mut context, _stream) = captured("empties").await;
+    let app = bench.source.session().await;
+    run(
+        &app,
+        "drop table public.sale_2_0; drop table public.\"Sale\"",
+    )
+    .await;
+    assert_eq!(retire(&mut context, StepKind::CatchUp).await.len(), 2);
+    definitions::check(&context, StepKind::CatchUp)
+        .await
+        .expect("the plan follows");
 }

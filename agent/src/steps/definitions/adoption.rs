@@ -29,7 +29,7 @@ use plans::table::{MovingTable, TableName};
 use super::{DefinitionSessions, direction_of};
 use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
-use crate::postgres::catalog;
+use crate::postgres::catalog::{self, RetiredPartitions};
 use crate::shard::ddl::{self, DefinitionSide};
 use crate::shard::epoch::EpochToken;
 use crate::shard::partitions::{self, TablePartition};
@@ -220,8 +220,10 @@ impl Adoption<'_> {
         let keyed = keyed(&present(self.tables)).into_iter();
         let names: Vec<TableName> = keyed.map(|table| table.table).collect();
         let retired = self.context.retired_names();
-        let on_owner = catalog::facts(self.owner, &names, &retired).await?;
-        let on_other = catalog::facts(self.other, &names, &retired).await?;
+        let on_owner =
+            catalog::facts(self.owner, &names, RetiredPartitions::OfOwner(&retired)).await?;
+        let on_other =
+            catalog::facts(self.other, &names, RetiredPartitions::OfFollower(&retired)).await?;
         let side = |shard, definitions| DefinitionSide { shard, definitions };
         let differences = ddl::differences(
             side(self.owner.name(), &on_owner),

@@ -183,12 +183,12 @@ impl<'a> Retirement<'a> {
         }
         let mut tables = dispatch.tables.clone();
         tables.retain(|table| !is_retired(table));
-        let (source, target) = (self.sessions.source, self.sessions.target);
+        let (owner, other) = self.sides();
         let mut fingerprint = dispatch.schema_fingerprint.clone();
-        let on_source = catalog::fingerprint(source, &planned).await?;
-        if on_source == catalog::fingerprint(target, &planned).await? {
-            tables = ddl::reshaped_tables(&planned, [source, target]).await?.0;
-            fingerprint = on_source;
+        let on_owner = catalog::fingerprint(owner, &planned).await?;
+        if on_owner == catalog::fingerprint_of_follower(other, &planned).await? {
+            tables = ddl::reshaped_tables(&planned, [owner, other]).await?.0;
+            fingerprint = on_owner;
         }
         let changes = retired.iter();
         Err(StepError::Reshaped {
