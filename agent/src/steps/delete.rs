@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use connect::Connected;
+use plans::names::Direction;
 use plans::table::MovingTable;
 use plans::wire::TableProgress;
 
+use super::open_capture::{drop_publication, drop_slot};
 use crate::cleanup::delete_rows::{ClosedProof, RowDeletion};
 use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
@@ -92,10 +94,28 @@ pub(super) async fn existing_guarded_tables(
     Ok(tables.cloned().collect())
 }
 
+/// Drops the slot and the publication that a stream in this direction reads, if the shard has a row of the migration.
+///
+/// A step that removes rows for long drops them at its beginning, so that the shard retains no log, and again at its end:
+/// on a standby that was promoted meanwhile, a synchronized slot can still exist.
+pub(super) async fn drop_stream_objects(
+    context: &StepContext,
+    session: &Connected,
+    direction: Direction,
+) -> Result<(), StepError> {
+    // If the row of the migration does not exist, an earlier run has already removed everything from the shard.
+    if epoch::is_enrolled(session, &context.token_for_cleanup()).await? {
+        drop_slot(session, context, direction).await?;
+        drop_publication(session, context, direction).await?;
+    }
+    Ok(())
+}
+
 /// Removes the migration's guard and rows on the target, which keeps the moved rows.
 pub(super) async fn clean_target(context: &StepContext, target: &Shard) -> Result<(), StepError> {
     let session = target.session("drop").await?;
     let token = context.token_for_cleanup();
+    drop_stream_objects(context, &session, Direction::Reverse).await?;
     if epoch::is_enrolled(&session, &token).await? {
         guard::drop_all(&session, &token).await?;
     }

@@ -14,10 +14,10 @@ use tokio_postgres::error::SqlState;
 
 use super::create_target::released_keys;
 use super::delete::{
-    bloat_bytes, clean_target, existing_guarded_tables, existing_tables, row_deletion,
+    bloat_bytes, clean_target, drop_stream_objects, existing_guarded_tables, existing_tables,
+    row_deletion,
 };
 use super::dual_write;
-use super::open_capture::{drop_publication, drop_slot};
 use crate::cleanup::delete_rows::{ClosedProof, RowDeletion};
 use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
@@ -35,11 +35,7 @@ pub(crate) async fn run(context: &StepContext) -> Result<Dropped, StepError> {
     let (source, target) = (context.registered_source()?, context.target()?);
     for (shard, direction) in [(&target, Direction::Reverse), (&source, Direction::Forward)] {
         let session = shard.session("drop").await?;
-        // If the row of the migration does not exist, an earlier run has already removed everything from the shard.
-        if epoch::is_enrolled(&session, &context.token_for_cleanup()).await? {
-            drop_slot(&session, context, direction).await?;
-            drop_publication(&session, context, direction).await?;
-        }
+        drop_stream_objects(context, &session, direction).await?;
     }
     let session = source.session("drop").await?;
     let mut dropped = Dropped::default();
@@ -238,5 +234,6 @@ async fn clean_source(
         .await?;
     guard::drop_all(session, &token).await?;
     fail_point::hit("drop_old.handed_over").await?;
+    drop_stream_objects(context, session, Direction::Forward).await?;
     sidecar_schema::remove_migration(session, &token).await
 }
