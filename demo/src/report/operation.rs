@@ -72,9 +72,25 @@ impl LoadBalance {
         (heaviest * shards * 100).checked_div(total).unwrap_or(100)
     }
 
+    /// Returns the permitted load of the heaviest shard, in percent of the fair share. Transactions are a sample of the
+    /// load: three standard deviations of such a share are added to the threshold, so that few transactions, on a busy
+    /// machine, do not look like a wrong plan.
+    #[must_use]
+    pub fn permitted_percent(&self) -> u64 {
+        let threshold = 100 + u64::from(self.threshold_percent);
+        let total: u64 = self.after.values().sum();
+        if self.by != Measure::Writes || total == 0 {
+            return threshold;
+        }
+        let shards = self.after.len().max(1) as f64;
+        let share = (threshold as f64 / 100.0 / shards).min(1.0);
+        let deviation = (share * (1.0 - share) / total as f64).sqrt();
+        threshold + (300.0 * deviation * shards) as u64
+    }
+
     pub(super) fn threshold_problem(&self) -> Option<String> {
         let heaviest = Self::heaviest_percent(&self.after);
-        let exceeds = heaviest > 100 + u64::from(self.threshold_percent);
+        let exceeds = heaviest > self.permitted_percent();
         exceeds.then(|| format!("a shard has {heaviest} % of its fair share of the load"))
     }
 
@@ -83,7 +99,47 @@ impl LoadBalance {
             "Balance      the shard with most load had {} % of its fair share before, and has {} % now; at most {} % is permitted.",
             Self::heaviest_percent(&self.before),
             Self::heaviest_percent(&self.after),
-            100 + self.threshold_percent
+            self.permitted_percent()
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn balance(by: Measure, loads: [u64; 4]) -> LoadBalance {
+        let shards = ["a", "b", "c", "d"].map(ShardName::from);
+        LoadBalance {
+            by,
+            threshold_percent: 30,
+            before: BTreeMap::new(),
+            after: shards.into_iter().zip(loads).collect(),
+        }
+    }
+
+    #[test]
+    fn few_transactions_are_judged_by_their_chance() {
+        // 134 % of the fair share.
+        assert!(
+            balance(Measure::Writes, [122, 80, 80, 81])
+                .threshold_problem()
+                .is_none()
+        );
+        assert!(
+            balance(Measure::Rows, [122, 80, 80, 81])
+                .threshold_problem()
+                .is_some()
+        );
+        assert!(
+            balance(Measure::Writes, [12_200, 8_000, 8_000, 8_100])
+                .threshold_problem()
+                .is_some()
+        );
+        assert!(
+            balance(Measure::Writes, [150, 71, 71, 71])
+                .threshold_problem()
+                .is_some()
+        );
     }
 }

@@ -125,6 +125,17 @@ async fn remove(fleet: &Fleet, shard: &str, month: i64, statements: Vec<String>)
     }
 }
 
+/// Waits until the statement that removes the month waits for a lock.
+async fn until_statement_waits(fleet: &Fleet, shard: &str, month: i64) {
+    let waiting = format!(
+        "select count(*) from pg_stat_activity
+         where wait_event_type = 'Lock' and query ~ 'event_{month}([^0-9]|$)' and query ~ '^(begin; )?(alter|drop)'"
+    );
+    while fleet.number(shard, &waiting).await == 0 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
 /// Waits until the migration has retired the month, and the other shard has no moving row of it.
 async fn until_retired(fleet: &Fleet, id: &str, other: &str, month: i64) {
     let begun = Instant::now();
@@ -203,11 +214,16 @@ async fn retires_before_flip(
         let arrived = tokio::time::timeout(LIMIT, meeting.arrived()).await;
         let arrival = arrived.expect("the step runs").unwrap();
         let retiring = retire(&fleet, "a", month, form(month));
-        let released = async {
-            tokio::time::sleep(Duration::from_millis(500)).await;
-            let _ = arrival.release().await;
+        tokio::pin!(retiring);
+        // The step that waits there can hold a lock on the partition.
+        let has_ended = tokio::select! {
+            () = &mut retiring => true,
+            () = until_statement_waits(&fleet, "a", month) => false,
         };
-        tokio::join!(retiring, released);
+        let _ = arrival.release().await;
+        if !has_ended {
+            retiring.await;
+        }
         writers.more(20).await;
     }
     fleet.wait(&id, "waiting").await;
