@@ -12,6 +12,7 @@ use plans::failure::StepCode;
 use plans::id::{MapName, MapVersion, MigrationId};
 use plans::key_set::KeySet;
 use plans::names::Direction;
+use plans::sql::quote_literal;
 use plans::table::MovingTable;
 
 use crate::error::{StepError, WithIntent};
@@ -303,7 +304,17 @@ impl RowDeletion<'_> {
 
     /// Returns the predicate of a table's moving rows.
     pub(crate) fn predicate(&self, table: &MovingTable) -> String {
-        table.predicate(self.keys, "")
+        let moving = table.predicate(self.keys, "");
+        if !table.retired {
+            return moving;
+        }
+        // Without the guard's own trigger, a table with the name of a retired partition is another one.
+        format!(
+            "{moving} and exists (select from pg_catalog.pg_trigger t
+                                  where t.tgrelid = pg_catalog.to_regclass({}) and t.tgname = {})",
+            quote_literal(&table.table.sql()),
+            quote_literal(&self.token.migration.trigger("truncate")),
+        )
     }
 
     /// Returns the description of the action, for messages.

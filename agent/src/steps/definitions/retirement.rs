@@ -207,7 +207,7 @@ impl<'a> Retirement<'a> {
     /// Deletes the moving rows of a retired partition on the other shard, and the records of its copy. The trigger of the
     /// guard on it, which is dropped last, shows that this is the partition of the migration.
     async fn remove_rows(&self, table: &MovingTable) -> Result<(), StepError> {
-        let (_, other) = self.sides();
+        let (owner, other) = self.sides();
         let shard = other.name();
         let migration = &self.context.dispatch.migration;
         let found = guard::tables_with_rows(other, migration, vec![table.clone()]).await?;
@@ -217,6 +217,9 @@ impl<'a> Retirement<'a> {
         let trigger = migration.trigger("truncate");
         let (_, other_shard) = self.context.owner_and_other(self.way.direction)?;
         let token = self.way.token(self.context);
+        if self.context.has_flipped() {
+            register::require_owner(owner, &token, self.way.direction).await?;
+        }
         let closed = ClosedProof::Follower(self.way.direction);
         row_deletion(self.context, &other_shard, token.clone(), closed)
             .delete_rows_of(table)
@@ -308,7 +311,8 @@ const IS_USED: &str = "
                    where t.tgrelid = pg_catalog.to_regclass($1) and not t.tgisinternal and (t.tgtype & 32) <> 0)
            or exists (select from only {table})";
 
-/// Drops a table in the caller's transaction, detached from its parent, if it is empty and no migration guards it.
+/// Drops a table in the caller's transaction, detached from its parent, if the migration created it, it is empty, and no
+/// migration guards it.
 async fn drop_unused(
     target: &Connected,
     token: &EpochToken,
@@ -326,6 +330,14 @@ async fn drop_unused(
         "set local lock_timeout = '1s'; {lock_parent}lock table only {name} in access exclusive mode"
     );
     target.batch_execute(&lock).await.at(&what)?;
+    // Under the lock: no other table can get the name any more.
+    let is_created = created::has_created(target, &token.migration, &name).await;
+    if !is_created.at(&what)? {
+        return Err(StepError::not_yet(
+            StepCode::SchemaChanged,
+            format!("{what}: the migration did not create it"),
+        ));
+    }
     user_code::prove(target, std::slice::from_ref(table)).await?;
     let is_used = IS_USED.replace("{table}", &name);
     let row = target.query_one(&is_used, &[&name]).await.at(&what)?;
@@ -379,7 +391,7 @@ fn attached_error(shard: &str, table: &MovingTable) -> StepError {
             table.top()
         ),
         hint: Some(format!(
-            "drop or detach it on shard {shard} too; the migration then continues, after a failure with `resume`"
+            "drop or detach it on shard {shard}; the migration then continues, after a failure with `resume`"
         )),
         retry: RetryClass::Fixed,
     })
