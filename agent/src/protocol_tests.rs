@@ -47,6 +47,7 @@ mod looked_at;
 mod lookups;
 mod names;
 mod new_partitions;
+mod new_tables;
 mod older_tables;
 mod park;
 mod partitions;

@@ -35,7 +35,7 @@ use crate::step::verify::VerifyRun;
 use crate::table::{MovingTable, TableName};
 use crate::throttle::{Latency, MigrationLimits};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// An agent's request for work. The controller answers when there is work, or with `204 No Content` after about 20 s.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -161,6 +161,12 @@ pub struct Dispatch {
     pub drop_tables: bool,
     /// True if the source owns other keys of this map too.
     pub source_keeps_keys: bool,
+    /// The reference tables of the map. An older controller lists none.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub reference_tables: BTreeSet<TableName>,
+    /// The tables that the map names as not its own. An older controller lists none.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub ignored_tables: BTreeSet<TableName>,
     /// Options of the migration.
     pub options: Options,
     /// Limits on the load that the migration causes; `None`: those of the options.

@@ -33,6 +33,7 @@ pub(crate) use trial::sample_row_ids;
 
 use connect::Connected;
 use futures::{StreamExt, TryStreamExt};
+use plans::doctor::Finding;
 use plans::plan::TargetState;
 use plans::request::{Mode, Seed};
 use plans::survey::{Survey, SurveyTask};
@@ -185,6 +186,21 @@ pub(super) async fn check_source_tables(
     tables::check_orphans(client, &listed, &foreign_keys, findings).await?;
     check_definitions(client, &listed, task, findings).await?;
     Ok(listed.moving)
+}
+
+/// Checks tables that a running migration adopts. The tables of the plan are not checked again. Returns the moving tables
+/// and the findings.
+///
+/// # Errors
+/// If the shard cannot be read.
+pub(crate) async fn check_new_tables(
+    client: &Connected,
+    task: &SurveyTask,
+) -> Result<(Vec<MovingTable>, Vec<Finding>), StepError> {
+    let mut findings = Findings::default();
+    let listed = list_moving_tables(client, task, &[], &mut findings).await?;
+    check_definitions(client, &listed, task, &mut findings).await?;
+    Ok((listed.moving, findings.0))
 }
 
 /// Checks one server, and the privileges of the role on it. Returns the server's major version.

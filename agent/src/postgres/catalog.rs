@@ -212,26 +212,47 @@ pub(crate) struct ForeignKey {
     pub(crate) validated: bool,
 }
 
+/// The foreign keys that no partition inherits.
+const FOREIGN_KEYS: &str = "
+    select k.conname::text, fn.nspname::text, f.relname::text, tn.nspname::text, t.relname::text,
+           array(select a.attname::text from pg_catalog.unnest(k.conkey) with ordinality p (attnum, place)
+                 join pg_catalog.pg_attribute a on a.attrelid = k.conrelid and a.attnum = p.attnum order by p.place),
+           array(select a.attname::text from pg_catalog.unnest(k.confkey) with ordinality p (attnum, place)
+                 join pg_catalog.pg_attribute a on a.attrelid = k.confrelid and a.attnum = p.attnum order by p.place),
+           k.convalidated
+    from pg_catalog.pg_constraint k
+    join pg_catalog.pg_class f on f.oid = k.conrelid
+    join pg_catalog.pg_namespace fn on fn.oid = f.relnamespace
+    join pg_catalog.pg_class t on t.oid = k.confrelid
+    join pg_catalog.pg_namespace tn on tn.oid = t.relnamespace
+    where k.contype = 'f' and k.conparentid = 0";
+
 /// Reads all foreign keys. The foreign keys that partitions inherit are not included.
 pub(crate) async fn foreign_keys(client: &Connected) -> Result<Vec<ForeignKey>, StepError> {
+    read_foreign_keys(client, "", &[]).await
+}
+
+/// Reads the foreign keys from or to `tables`, without those of partitions.
+pub(crate) async fn foreign_keys_of(
+    client: &Connected,
+    tables: &[&TableName],
+) -> Result<Vec<ForeignKey>, StepError> {
+    let names: Vec<String> = tables.iter().map(|table| table.sql()).collect();
+    let restriction = "
+        and not f.relispartition
+        and array[k.conrelid, k.confrelid] && array(select pg_catalog.to_regclass(name)::oid from pg_catalog.unnest($1::text[]) name)";
+    read_foreign_keys(client, restriction, &[&names]).await
+}
+
+async fn read_foreign_keys(
+    client: &Connected,
+    restriction: &str,
+    parameters: &[&(dyn tokio_postgres::types::ToSql + Sync)],
+) -> Result<Vec<ForeignKey>, StepError> {
     let shard = client.name();
+    let sql = format!("{FOREIGN_KEYS}{restriction} order by 1, 2, 3");
     let rows = client
-        .query(
-            "select k.conname::text, fn.nspname::text, f.relname::text, tn.nspname::text, t.relname::text,
-                    array(select a.attname::text from pg_catalog.unnest(k.conkey) with ordinality p (attnum, place)
-                          join pg_catalog.pg_attribute a on a.attrelid = k.conrelid and a.attnum = p.attnum order by p.place),
-                    array(select a.attname::text from pg_catalog.unnest(k.confkey) with ordinality p (attnum, place)
-                          join pg_catalog.pg_attribute a on a.attrelid = k.confrelid and a.attnum = p.attnum order by p.place),
-                    k.convalidated
-             from pg_catalog.pg_constraint k
-             join pg_catalog.pg_class f on f.oid = k.conrelid
-             join pg_catalog.pg_namespace fn on fn.oid = f.relnamespace
-             join pg_catalog.pg_class t on t.oid = k.confrelid
-             join pg_catalog.pg_namespace tn on tn.oid = t.relnamespace
-             where k.contype = 'f' and k.conparentid = 0
-             order by 1, 2, 3",
-            &[],
-        )
+        .query(&sql, parameters)
         .await
         .at(format_args!("shard {shard}: reading foreign keys"))?;
     let name = |row: &Row, at: usize| TableName {

@@ -1,6 +1,6 @@
 //! Steps that were interrupted after they removed the migration's register continue to their end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use plans::fleet::ShardRef;
@@ -58,6 +58,8 @@ pub(super) fn again(bench: &Bench, step: StepKind) -> StepContext {
         sequences: Sequences::Stride,
         drop_tables: false,
         source_keeps_keys: true,
+        reference_tables: BTreeSet::new(),
+        ignored_tables: BTreeSet::new(),
         options: Options::default(),
         limits: None,
         outputs: BTreeMap::new(),

@@ -1,6 +1,6 @@
 //! New partitions of moving tables: the agent creates them on the target and publishes them.
 
-mod after_flip;
+pub(super) mod after_flip;
 mod retired;
 
 use std::cell::Cell;
@@ -163,6 +163,29 @@ async fn a_new_partition_is_created_on_the_target_guarded_and_published() {
     run(&app, attach).await;
     let refused = definitions::check(&context, StepKind::CatchUp).await;
     assert_eq!(code(refused), "target.stray");
+}
+
+/// A foreign key of the partition alone is validated on the target too.
+#[tokio::test]
+async fn a_partition_with_a_foreign_key_of_its_own_is_adopted() {
+    let bench = Bench::new("adoptsreferring", SALE).await;
+    bench.guard(&bench.source, 0).await;
+    bench.guard(&bench.target, CLOSED).await;
+    bench.capture(FORWARD).await;
+    let context = adopting(&bench).await;
+    for database in [&bench.source, &bench.target] {
+        let kind = "create table public.kind (v text primary key)";
+        run(&bench.ours(database).await, kind).await;
+    }
+    let app = bench.source.session().await;
+    run(&app, COMING).await;
+    let refer = "alter table public.sale_3 add foreign key (v) references public.kind";
+    run(&app, refer).await;
+    let checked = definitions::check(&context, StepKind::CatchUp).await;
+    assert!(
+        matches!(checked, Err(StepError::Reshaped { .. })),
+        "{checked:?}"
+    );
 }
 
 /// A move of [`SALE`] whose rows refer to a table of both shards that is not part of the move.

@@ -1,4 +1,4 @@
-//! Selects from the schema of a database what creates certain partitions of it on another shard.
+//! Selects from the schema of a database what creates certain partitions and tables of it on another shard.
 //!
 //! Order: create the partitions with their indexes and constraints while they are separate and empty, then attach them.
 //! So ATTACH PARTITION adopts indexes and constraints with the names that they have on the other shard; it would give
@@ -12,6 +12,7 @@ use plans::table::TableName;
 use crate::error::{StepError, WithIntent};
 use crate::postgres::archive::ObjectId;
 use crate::postgres::pg_dump::{DumpedSchema, RestoreSection, SchemaEntry};
+use crate::schema::foreign_keys::{KEY_LABEL, VALIDATION_LABEL};
 use crate::schema::kind::SchemaObjectKind;
 
 /// The objects of tables, as the catalog identifies them: the tables, and their parts that have entries of their own.
@@ -47,6 +48,16 @@ pub(crate) struct PartitionEntries {
     /// The entries that make indexes of the partitions parts of those of existing tables. ATTACH PARTITION has their
     /// effect if these tables have their indexes already.
     pub(crate) later: Vec<SchemaEntry>,
+}
+
+impl PartitionEntries {
+    /// Executes foreign keys later. The tables to which they refer have no indexes yet.
+    pub(crate) fn put_off_foreign_keys(&mut self) {
+        let is_foreign_key = |entry: &mut SchemaEntry| {
+            entry.label.starts_with(KEY_LABEL) || entry.label.starts_with(VALIDATION_LABEL)
+        };
+        self.later.extend(self.now.extract_if(.., is_foreign_key));
+    }
 }
 
 /// Selects the entries of `partitions`. `roots` are those of them that are attached to a table which exists already.
@@ -85,6 +96,7 @@ pub(crate) async fn select(
     }
     let (mut first, mut built, mut joined, mut last, mut later) =
         (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut validations = HashSet::new();
     for entry in schema.entries {
         let label = &entry.label;
         if attached_last.contains(label) {
@@ -95,8 +107,13 @@ pub(crate) async fn select(
             joined.push(entry);
         } else if attached.contains(label)
             || comments.contains(label)
+            || validations.contains(label)
             || entry.object.is_some_and(|object| objects.contains(&object))
         {
+            // The validation of a foreign key follows it.
+            if let Some(name) = label.strip_prefix(KEY_LABEL) {
+                validations.insert(format!("{VALIDATION_LABEL}{name}"));
+            }
             match entry.section {
                 RestoreSection::Pre => first.push(entry),
                 RestoreSection::Key | RestoreSection::Post => built.push(entry),

@@ -5,11 +5,12 @@
 //! 1. If the request demands it, create the event triggers that refuse DDL.
 //! 2. Retire partitions that the application has dropped or detached on the owner of the keys.
 //! 3. Before the verification, create dropped guards again.
-//! 4. Adopt partitions that the application has created there.
+//! 4. Adopt partitions, and tables that refer to moving ones, that the application has created there.
 //! 5. Compare the definitions. Before the flip, no other table may refer to the moving ones.
 
 mod adoption;
 mod follow;
+mod new_tables;
 mod partition_monitor;
 mod references;
 mod retirement;
@@ -31,7 +32,7 @@ use crate::shard::ddl::{self, DefinitionSide};
 use crate::shard::epoch;
 use crate::shard::guard::cascade;
 use crate::shard::guard::{self, ddl_guard};
-use crate::shard::partitions;
+use crate::shard::partitions::{self, TablePartition};
 
 pub(super) use follow::record_for_hold;
 pub(crate) use follow::wait_until_followed;
@@ -203,9 +204,8 @@ pub(super) async fn compare_definitions(
     let tops = partitions::topmost_tables(context.planned_tables.iter());
     let (owner, _) = owner_and_other(context, sessions);
     let mut found = partitions::read(owner, &tops).await?;
-    references::check(context, sessions.source, &found).await?;
     for _ in 0..MAX_RACES {
-        let compared = adopt_and_compare(context, sessions).await;
+        let compared = adopt_and_compare(context, sessions, &found).await;
         let Err(error) = &compared else {
             return compared;
         };
@@ -247,8 +247,10 @@ fn can_be_a_race(error: &StepError) -> bool {
 async fn adopt_and_compare(
     context: &StepContext,
     sessions: &DefinitionSessions<'_>,
+    partitions: &[TablePartition],
 ) -> Result<(), StepError> {
-    adoption::adopt_partitions(context, sessions).await?;
+    let adopts_new = adoption::adopt_new(context, sessions).await?;
+    references::check(context, sessions.source, partitions, adopts_new).await?;
     let tables = &context.keyed_tables();
     let (owner, other) = owner_and_other(context, sessions);
     let compared = context.compared_tables();

@@ -1,6 +1,7 @@
 //! Preflight: repeats the survey, which checks both shards for everything that could prevent the move, and records the
 //! identities of both servers.
 
+use plans::doctor::Finding;
 use plans::failure::{Severity, StepCode};
 use plans::identity::DatabaseIdentity;
 use plans::request::Ddl;
@@ -19,18 +20,7 @@ use crate::steps::{dual_write, leftover};
 pub(super) async fn run(context: &StepContext) -> Result<Preflighted, StepError> {
     let dispatch = &context.dispatch;
     context.report_message("checking both shards");
-    let task = SurveyTask {
-        map: dispatch.map.clone(),
-        source: dispatch.source.clone(),
-        target: dispatch.target.clone(),
-        settings: MapSettings::listing(&dispatch.tables),
-        keys: dispatch.keys.clone(),
-        key: dispatch.key.clone(),
-        mode: dispatch.mode,
-        seed: dispatch.options.seed,
-        again: true,
-        trial: false,
-    };
+    let task = survey_task(context, MapSettings::listing(&dispatch.tables));
     let survey = survey::run(&task).await?;
     if survey.schema_fingerprint != dispatch.schema_fingerprint {
         return Err(StepError::refused(
@@ -50,17 +40,7 @@ pub(super) async fn run(context: &StepContext) -> Result<Preflighted, StepError>
         let session = target.session("preflight").await?;
         leftover::refuse_conflicting(context, &session).await?;
     }
-    let refusals: Vec<String> = survey
-        .findings
-        .iter()
-        .filter(|finding| finding.severity == Severity::Refused)
-        .map(|finding| {
-            format!(
-                "{}: {} ({})",
-                finding.object, finding.problem, finding.remedy
-            )
-        })
-        .collect();
+    let refusals = refusals(&survey.findings);
     if !refusals.is_empty() {
         return Err(StepError::refused(
             StepCode::Preflight,
@@ -77,6 +57,37 @@ pub(super) async fn run(context: &StepContext) -> Result<Preflighted, StepError>
         source,
         target,
     })
+}
+
+/// Returns a line for each finding that refuses the move.
+pub(super) fn refusals(findings: &[Finding]) -> Vec<String> {
+    let refused = findings
+        .iter()
+        .filter(|finding| finding.severity == Severity::Refused);
+    let line = |finding: &Finding| {
+        format!(
+            "{}: {} ({})",
+            finding.object, finding.problem, finding.remedy
+        )
+    };
+    refused.map(line).collect()
+}
+
+/// Returns the task to survey the tables of `settings` again, for a migration whose plan is made.
+pub(super) fn survey_task(context: &StepContext, settings: MapSettings) -> SurveyTask {
+    let dispatch = &context.dispatch;
+    SurveyTask {
+        map: dispatch.map.clone(),
+        source: dispatch.source.clone(),
+        target: dispatch.target.clone(),
+        settings,
+        keys: dispatch.keys.clone(),
+        key: dispatch.key.clone(),
+        mode: dispatch.mode,
+        seed: dispatch.options.seed,
+        again: true,
+        trial: false,
+    }
 }
 
 /// Checks the privileges for `ddl: refuse`, which needs event triggers. Only a superuser can create them.

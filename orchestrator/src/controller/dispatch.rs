@@ -18,6 +18,7 @@ use crate::store::{AgentProcess, LeaseHolder, Migration, ShardRecord, Snapshot};
 use plans::fleet::ShardRef;
 use plans::id::{ShardName, StepId};
 use plans::request::{Ddl, Seed};
+use plans::shard_map::ShardMap;
 use plans::state::cutover::Ownership;
 use plans::state::step::{StepEvent, StepState};
 use plans::step::StepKind;
@@ -201,6 +202,8 @@ impl Controller {
             .iter()
             .filter(|row| row.state == StepState::Done);
         let outputs = done.filter_map(|row| Some((row.id.clone(), row.output.clone()?)));
+        let map = self.inner.store.map(&m.plan.map).await?;
+        let map = map.ok_or_else(|| ControlError::missing("map", m.plan.map.as_str()))?;
         Ok(Dispatch {
             migration: m.id.clone(),
             operation: Some(m.operation.clone()),
@@ -231,7 +234,9 @@ impl Controller {
             mode: m.plan.mode,
             sequences: m.plan.sequences,
             drop_tables: m.plan.drop_tables,
-            source_keeps_keys: self.source_keeps_keys(m).await?,
+            source_keeps_keys: self.source_keeps_keys(m, &map).await?,
+            reference_tables: map.settings.reference_tables(),
+            ignored_tables: map.settings.ignored_tables(),
             options: m.plan.options.clone(),
             limits: Some(snapshot.limits()),
             outputs: outputs.collect(),
@@ -241,10 +246,13 @@ impl Controller {
 
     /// Returns whether the source has rows of this map that do not belong to this migration: rows of other keys that it
     /// owns, and rows of other migrations, which still move to the source or may return to it.
-    async fn source_keeps_keys(&self, own: &Migration) -> Result<bool, ControlError> {
+    async fn source_keeps_keys(
+        &self,
+        own: &Migration,
+        map: &ShardMap,
+    ) -> Result<bool, ControlError> {
         let (name, moving) = (&own.plan.map, &own.plan.moving);
-        let store = &self.inner.store;
-        let unfinished = store.unfinished().await?;
+        let unfinished = self.inner.store.unfinished().await?;
         let mut others = unfinished.iter().map(|other| &other.migration);
         if others.any(|other| {
             let theirs = &other.plan.moving;
@@ -253,8 +261,6 @@ impl Controller {
         }) {
             return Ok(true);
         }
-        let map = store.map(name).await?;
-        let map = map.ok_or_else(|| ControlError::missing("map", name.as_str()))?;
         Ok(!map.owned_by(&moving.source).minus(&moving.keys).is_empty())
     }
 }

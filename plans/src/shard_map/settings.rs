@@ -86,6 +86,13 @@ impl MapSettings {
         names.map(|name| TableName::parse(name)).collect()
     }
 
+    /// Returns the tables that are named as not belonging to the map.
+    #[must_use]
+    pub fn ignored_tables(&self) -> BTreeSet<TableName> {
+        let names = self.ignore.iter().filter(|name| name.as_str() != "*");
+        names.map(|name| TableName::parse(name)).collect()
+    }
+
     /// Removes from the old lists each table that a new list `tables` or `through` contains. `is_new` returns whether a
     /// list is new. New lists `reference` and `ignore` remove nothing, so that they never make a sharded table
     /// unsharded.

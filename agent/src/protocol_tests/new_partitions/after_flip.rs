@@ -22,7 +22,10 @@ use crate::steps::definitions;
 const REVERSE: Direction = Direction::Reverse;
 
 /// A move in its hold: the target owns the keys.
-pub(super) async fn held(name: &str, source_register: i64) -> (Bench, StepContext) {
+pub(in crate::protocol_tests) async fn held(
+    name: &str,
+    source_register: i64,
+) -> (Bench, StepContext) {
     let bench = Bench::new(name, SALE).await;
     bench.guard(&bench.source, source_register).await;
     bench.guard(&bench.target, 0).await;

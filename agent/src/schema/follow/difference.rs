@@ -97,13 +97,13 @@ pub(super) fn difference(
     columns_only: bool,
 ) -> Result<Vec<FollowStatement>, Vec<String>> {
     let (mut statements, mut refused) = (Vec::new(), Vec::new());
-    for recorded in compared.recorded {
-        let name = &recorded.table;
-        let upstream = definition::of(compared.upstream, name);
-        let downstream = definition::of(compared.downstream, name);
-        let (Some(upstream), Some(downstream)) = (upstream, downstream) else {
+    for upstream in compared.upstream {
+        let name = &upstream.table;
+        let Some(downstream) = definition::of(compared.downstream, name) else {
             continue;
         };
+        // A new table has no record yet.
+        let recorded = definition::of(compared.recorded, name).unwrap_or(upstream);
         let mut table = TableDifference {
             key_columns: key_columns(tables, recorded),
             recorded,

@@ -1,4 +1,5 @@
-//! Adopts partitions that the application created on the owner of the keys during the migration.
+//! Adopts partitions that the application created on the owner of the keys during the migration, and, with `ddl: follow`,
+//! [new tables](super::new_tables).
 //!
 //! Order:
 //! 1. The other shard gets the partitions with the definitions of the owner, attached and guarded, unless it has them.
@@ -19,6 +20,8 @@ mod new_leaf;
 mod on_other_shard;
 mod rows;
 
+use std::collections::BTreeSet;
+
 use connect::Connected;
 use plans::failure::StepCode;
 use plans::names::Direction;
@@ -26,6 +29,7 @@ use plans::request::Mode;
 use plans::step::StepKind;
 use plans::table::{MovingTable, TableName};
 
+use super::new_tables::{self, NewTable};
 use super::{DefinitionSessions, direction_of};
 use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
@@ -101,6 +105,17 @@ impl AdoptionWay {
         Ok(row.map(|row| if row.get(0) { before_flip } else { in_hold }))
     }
 
+    /// Returns the sessions on the owner of the keys and on the other shard.
+    pub(super) fn owner_and_other<'a>(
+        self,
+        sessions: &DefinitionSessions<'a>,
+    ) -> (&'a Connected, &'a Connected) {
+        match self.direction {
+            Direction::Forward => (sessions.source, sessions.target),
+            Direction::Reverse => (sessions.target, sessions.source),
+        }
+    }
+
     /// Returns the proof of epoch for writes on both shards.
     pub(super) fn token(self, context: &StepContext) -> EpochToken {
         match self.direction {
@@ -118,51 +133,45 @@ impl AdoptionWay {
     }
 }
 
-/// Adopts new partitions of the owner, if the plan lacks any and the step can adopt them.
+/// Adopts new partitions and tables of the owner, if the plan lacks any and the step can adopt them. Returns whether it
+/// can.
 ///
 /// # Errors
-/// [`StepError::Reshaped`] with the new list of tables if it has adopted a partition; `schema.drift` if a new partition
-/// cannot move, or if the tables differ otherwise; `target.stray` if the target has moving rows in such a partition.
-pub(super) async fn adopt_partitions(
+/// [`StepError::Reshaped`] with the new list of tables if it has adopted one; `schema.drift` if a new one cannot move, or
+/// if the tables differ otherwise; `target.stray` if the target has moving rows in it.
+pub(super) async fn adopt_new(
     context: &StepContext,
     sessions: &DefinitionSessions<'_>,
-) -> Result<(), StepError> {
+) -> Result<bool, StepError> {
     let planned = &context.planned_tables;
     let Some(way) = AdoptionWay::read(context, sessions.target).await? else {
-        return Ok(());
+        return Ok(false);
     };
-    let (owner, other) = match way.direction {
-        Direction::Forward => (sessions.source, sessions.target),
-        Direction::Reverse => (sessions.target, sessions.source),
+    let (owner, other) = way.owner_and_other(sessions);
+    let new_tables = match context.follows_definitions() {
+        true => new_tables::find(context, owner).await?,
+        false => Vec::new(),
     };
-    let tables = way.tables(context);
-    let tops = partitions::topmost_tables(tables.iter());
-    if tops.is_empty() {
-        return Ok(());
-    }
-    let on_owner = partitions::read(owner, &tops).await?;
-    let on_other = partitions::read(other, &tops).await?;
-    let is_missing =
-        |found: &&TablePartition| !on_other.iter().any(|have| have.table == found.table);
-    let missing: Vec<&TablePartition> = on_owner.iter().filter(is_missing).collect();
-    let unknown: Vec<&TablePartition> = on_owner
-        .iter()
-        .filter(|found| found.is_leaf && planned.iter().all(|known| known.table != found.table))
-        .collect();
-    // A planned leaf that the other shard lacks was dropped there: this is a difference, not a new partition.
-    let is_planned =
-        |found: &&TablePartition| planned.iter().any(|known| known.table == found.table);
-    if missing.iter().any(is_planned) || (missing.is_empty() && unknown.is_empty()) {
-        return Ok(());
-    }
+    let (missing, unknown) = match read_new(way, context, [owner, other], &new_tables).await? {
+        Some(new) => (new.missing, new.unknown),
+        None => return Ok(true),
+    };
     let names: Vec<String> = unknown
         .iter()
         .map(|found| found.table.to_string())
         .collect();
-    context.report_message(format!("adopting new partitions: {}", names.join(", ")));
+    context.report_message(format!(
+        "adopting new partitions and tables: {}",
+        names.join(", ")
+    ));
     let mut tables = planned.to_vec();
+    let of_new_tables = new_leaf::of_new_tables(context, owner, way.direction, &new_tables).await?;
     for found in &unknown {
-        tables.push(moving_partition(context, owner, found).await?);
+        let of_new = of_new_tables.iter().find(|leaf| leaf.table == found.table);
+        tables.push(match of_new {
+            Some(leaf) => leaf.clone(),
+            None => moving_partition(context, owner, found).await?,
+        });
     }
     let adopted = &tables[planned.len()..];
     let adoption = Adoption {
@@ -173,12 +182,14 @@ pub(super) async fn adopt_partitions(
         tables: &tables,
         adopted,
     };
-    adoption.create_on_other(&missing).await?;
+    adoption
+        .create_on_other(&missing.iter().collect::<Vec<_>>())
+        .await?;
     adoption.compare().await?;
     adoption.publish().await?;
     if adopted.is_empty() {
         // Only partitioned tables without leaves are new: their definitions are compared like any other change.
-        return Ok(());
+        return Ok(true);
     }
     match way.rows {
         RowTransfer::Copy => copy::record_adoption(context, sessions.target, adopted).await?,
@@ -187,7 +198,56 @@ pub(super) async fn adopt_partitions(
             copy::record_copied_tables(&adoption.token(), sides, adopted).await?;
         }
     }
-    adoption.report(&unknown).await
+    adoption.report(&unknown).await?;
+    Ok(true)
+}
+
+/// The partitions and tables of the owner that are new.
+struct NewParts {
+    /// Those that the other shard lacks.
+    missing: Vec<TablePartition>,
+    /// The leaves that the plan lacks.
+    unknown: Vec<TablePartition>,
+}
+
+/// Reads what is new on the owner. `None` if nothing is, or if the shards differ otherwise.
+async fn read_new(
+    way: AdoptionWay,
+    context: &StepContext,
+    [owner, other]: [&Connected; 2],
+    new_tables: &[NewTable],
+) -> Result<Option<NewParts>, StepError> {
+    let tables = way.tables(context);
+    let new_tops = new_tables.iter().map(|new| &new.table);
+    let mut tops = partitions::topmost_tables(tables.iter());
+    if tops.is_empty() && new_tables.is_empty() {
+        return Ok(None);
+    }
+    let mut on_owner = partitions::read(owner, &tops).await?;
+    on_owner.extend(new_tables.iter().flat_map(|new| new.parts.iter().cloned()));
+    tops.extend(new_tops);
+    let on_other = partitions::read(other, &tops).await?;
+    let mut existing: BTreeSet<TableName> = on_other.into_iter().map(|found| found.table).collect();
+    for new in new_tables {
+        if new_tables::exists(other, &new.table).await? {
+            existing.insert(new.table.clone());
+        }
+    }
+    let planned = &context.planned_tables;
+    let is_planned =
+        |found: &TablePartition| planned.iter().any(|known| known.table == found.table);
+    let missing = on_owner
+        .iter()
+        .filter(|found| !existing.contains(&found.table));
+    let missing: Vec<TablePartition> = missing.cloned().collect();
+    let unknown = on_owner
+        .iter()
+        .filter(|found| found.is_leaf && !is_planned(found));
+    let unknown: Vec<TablePartition> = unknown.cloned().collect();
+    // A planned leaf that the other shard lacks was dropped there: this is a difference, not a new partition.
+    let is_different = missing.iter().any(is_planned);
+    let is_new = !missing.is_empty() || !unknown.is_empty();
+    Ok((is_new && !is_different).then_some(NewParts { missing, unknown }))
 }
 
 /// Partitions that the agent adopts.
@@ -272,7 +332,7 @@ impl Adoption<'_> {
     }
 
     /// Returns [`StepError::Reshaped`] with the new list of tables.
-    async fn report(&self, unknown: &[&TablePartition]) -> Result<(), StepError> {
+    async fn report(&self, unknown: &[TablePartition]) -> Result<(), StepError> {
         let sides = [self.owner, self.other];
         let captured: Vec<MovingTable> = match self.way.rows {
             RowTransfer::Copy => self.tables.to_vec(),
@@ -285,18 +345,17 @@ impl Adoption<'_> {
             return Err(StepError::not_yet(
                 StepCode::SchemaChanged,
                 format!(
-                    "partition {} was created while others were adopted",
+                    "partition {} was created while the agent adopted others",
                     later.table
                 ),
             ));
         }
         // The planned tables may have changed too, which the plan then contains.
         let (tables, mut changes) = ddl::reshaped_tables(self.tables, sides).await?;
-        changes.extend(
-            unknown
-                .iter()
-                .map(|found| format!("{}: new partition {}", found.top, found.table)),
-        );
+        changes.extend(unknown.iter().map(|found| match found.table == found.top {
+            true => format!("{}: new table", found.table),
+            false => format!("{}: new partition {}", found.top, found.table),
+        }));
         Err(StepError::Reshaped {
             tables,
             fingerprint: catalog::fingerprint(self.owner, &keyed(self.tables)).await?,

@@ -14,7 +14,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use super::partition_monitor::{find_change, monitored_tables};
 use super::{
     DefinitionSessions, adopts_partitions_in, compare_definitions, compares_definitions,
-    direction_of, has_no_indexes_yet, retirement,
+    direction_of, has_no_indexes_yet, new_tables, retirement,
 };
 use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
@@ -208,22 +208,32 @@ fn is_transient(error: &StepError) -> bool {
         .is_some_and(|failure| failure.retry != RetryClass::None)
 }
 
-/// Returns a text that changes if a definition of the tables may have changed, or a value of an enum type was added.
+/// Returns a text that changes if a definition of the tables may have changed, a value of an enum type was added, or a
+/// table has got a foreign key to one of them.
 async fn catalog_versions(
     session: &Connected,
     tables: &[MovingTable],
 ) -> Result<String, StepError> {
-    let what = format!("shard {}: reading versions of enum types", session.name());
+    let what = format!(
+        "shard {}: reading versions of enum types and foreign keys",
+        session.name()
+    );
+    let names = tables.iter().flat_map(|table| [&table.table, table.top()]);
+    let names: Vec<String> = names.map(|name| name.sql()).collect();
     let row = session
         .query_one(
-            "select pg_catalog.count(*)::text from pg_catalog.pg_enum",
-            &[],
+            "select (select pg_catalog.count(*)::text from pg_catalog.pg_enum) || ' ' ||
+                    (select pg_catalog.count(*) || ' ' || coalesce(pg_catalog.max(k.oid), 0)
+                     from pg_catalog.pg_constraint k
+                     where k.contype = 'f' and k.confrelid = any (array(
+                       select pg_catalog.to_regclass(name)::oid from pg_catalog.unnest($1::text[]) name)))",
+            &[&names],
         )
         .await
         .at(what)?;
-    let enums: String = row.get(0);
+    let counts: String = row.get(0);
     Ok(format!(
-        "{} {enums}",
+        "{} {counts}",
         versions::versions(session, tables).await?
     ))
 }
@@ -261,6 +271,7 @@ struct FollowParts<'a> {
 }
 
 impl<'a> FollowParts<'a> {
+    /// Returns the parts of a request for the tables of the plan.
     fn of(
         context: &StepContext,
         kind: StepKind,
@@ -344,9 +355,12 @@ async fn follow_changes(
     sessions: &DefinitionSessions<'_>,
 ) -> Result<FollowEnd, StepError> {
     let columns_only = awaits_indexes(context, sessions.target).await?;
-    let parts = FollowParts::of(context, kind, sessions, columns_only);
+    let mut parts = FollowParts::of(context, kind, sessions, columns_only);
+    let is_rewritten =
+        kind == StepKind::Copy && leave_old_snapshot(context, &parts.request()).await?;
+    let created = new_tables::created_leaves(context, sessions).await?;
+    parts.tables.extend(created);
     let request = parts.request();
-    let is_rewritten = kind == StepKind::Copy && leave_old_snapshot(context, &request).await?;
     let Some(followed) = follow::follow(&request).await? else {
         return Ok(FollowEnd::Unchanged);
     };

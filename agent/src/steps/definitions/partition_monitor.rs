@@ -1,4 +1,4 @@
-//! Notices partitions that the application creates, drops or detaches while a step runs. The step ends, and the next check
+//! Notices partitions that the application creates, drops or detaches while a step runs, and new tables. The step ends, and the next check
 //! of the definitions adopts or retires them.
 
 use std::time::Duration;
@@ -9,7 +9,7 @@ use plans::table::MovingTable;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use super::adoption::AdoptionWay;
-use super::{direction_of, has_lost_stream, retirement};
+use super::{direction_of, has_lost_stream, new_tables, retirement};
 use crate::migration::context::StepContext;
 use crate::shard::monitor_session::MonitorSession;
 use crate::shard::partitions;
@@ -59,7 +59,7 @@ pub(super) async fn wait_for_change(context: &StepContext, kind: StepKind) -> St
     }
 }
 
-/// Returns a description of a partition that the step can adopt or retire. A server that does not answer has nothing to
+/// Returns a description of a partition that the step can adopt or retire, or of a table that it can adopt. A server that does not answer has nothing to
 /// report: the step itself reports the error.
 pub(super) async fn find_change(
     context: &StepContext,
@@ -69,10 +69,16 @@ pub(super) async fn find_change(
 ) -> Option<String> {
     let probed = monitor.probe(async |session| {
         let unknown = partitions::unknown_leaves(session, tables).await?;
-        match unknown.first() {
-            Some(new) => Ok(Some(format!("{}: partition {} is new", new.top, new.table))),
-            None => retirement::departed_partition(context, session, direction).await,
+        if let Some(new) = unknown.first() {
+            return Ok(Some(format!("{}: partition {} is new", new.top, new.table)));
         }
+        if context.follows_definitions()
+            && !tables.is_empty()
+            && let Some(new) = new_tables::first_adoptable(context, session).await?
+        {
+            return Ok(Some(new));
+        }
+        retirement::departed_partition(context, session, direction).await
     });
     probed.await.flatten()
 }

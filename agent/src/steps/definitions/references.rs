@@ -7,13 +7,14 @@ use connect::Connected;
 use plans::failure::StepCode;
 use plans::table::TableName;
 
+use super::new_tables;
 use crate::error::StepError;
 use crate::migration::context::StepContext;
 use crate::postgres::catalog::{self, ForeignKey};
 use crate::shard::partitions::TablePartition;
 
 /// Checks before the flip that no table outside of the move refers to a moving table. `partitions`: those of the moving
-/// tables on the source.
+/// tables on the source. `adopts_new`: whether the step adopts new tables.
 ///
 /// # Errors
 /// `schema.drift` with the foreign keys.
@@ -21,6 +22,7 @@ pub(super) async fn check(
     context: &StepContext,
     source: &Connected,
     partitions: &[TablePartition],
+    adopts_new: bool,
 ) -> Result<(), StepError> {
     if context.has_flipped() {
         return Ok(());
@@ -38,9 +40,24 @@ pub(super) async fn check(
     }
     let foreign_keys = catalog::foreign_keys(source).await?;
     let from_outside = |key: &&ForeignKey| moving.contains(&key.to) && !moving.contains(&key.from);
-    let lines: Vec<String> = foreign_keys
+    let mut outside: Vec<&ForeignKey> = foreign_keys.iter().filter(from_outside).collect();
+    if context.follows_definitions() && !outside.is_empty() {
+        let new = new_tables::find(context, source).await?;
+        let is_new = |key: &&ForeignKey, has_leaf| {
+            let mut new = new.iter();
+            new.any(|new| new.table == key.from && new.has_leaf() == has_leaf)
+        };
+        // A partitioned table without partitions has no rows.
+        outside.retain(|key| !is_new(key, false));
+        if adopts_new && outside.iter().any(|key| is_new(key, true)) {
+            return Err(StepError::not_yet(
+                StepCode::SchemaChanged,
+                format!("shard {}: a table was created meanwhile", source.name()),
+            ));
+        }
+    }
+    let lines: Vec<String> = outside
         .iter()
-        .filter(from_outside)
         .map(|key| {
             format!(
                 "table {} refers to {} by foreign key {}",
@@ -58,6 +75,7 @@ pub(super) async fn check(
             source.name(),
             lines.join("\n")
         ),
-        "drop the foreign keys, then `resume`; or `abort` the migration, list the tables in the map, and plan it again",
+        "drop the foreign keys, then `resume`; or `abort` the migration, list the tables in the map, and plan it again. \
+         With `ddl: follow`, the migration moves a new table if each of its foreign keys refers to a moving table by the shard key, or to a reference table",
     ))
 }

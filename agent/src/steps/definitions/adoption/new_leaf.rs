@@ -1,15 +1,20 @@
-//! Describes a new leaf partition as a table of the move.
+//! Describes new leaf partitions and new tables as tables of the move.
 
 use std::collections::BTreeMap;
 
 use connect::Connected;
 use plans::failure::StepCode;
+use plans::names::Direction;
+use plans::shard_map::MapSettings;
 use plans::table::{CopyBy, Format, MovingTable, TableKey};
 
 use crate::error::StepError;
+use crate::inspect::survey;
 use crate::migration::context::StepContext;
 use crate::postgres::catalog;
 use crate::shard::partitions::TablePartition;
+use crate::steps::definitions::new_tables::NewTable;
+use crate::steps::preflight;
 
 /// Returns the new leaf as a table of the move. It has the shard key of the other leaves of its topmost table.
 pub(super) async fn moving_partition(
@@ -77,4 +82,43 @@ pub(super) async fn moving_partition(
         },
         format_why: other_leaf.format_why.clone(),
     })
+}
+
+/// Returns the leaves of new tables as tables of the move, after the checks that a plan makes.
+///
+/// # Errors
+/// `schema.drift` with the findings, if a plan would refuse one of the tables.
+pub(super) async fn of_new_tables(
+    context: &StepContext,
+    owner: &Connected,
+    direction: Direction,
+    new: &[NewTable],
+) -> Result<Vec<MovingTable>, StepError> {
+    let with_rows = new.iter().filter(|table| table.has_leaf());
+    let tables: Vec<MovingTable> = with_rows
+        .flat_map(|table| table.bare_leaves().collect::<Vec<_>>())
+        .collect();
+    if tables.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut task = preflight::survey_task(context, MapSettings::listing(&tables));
+    if direction == Direction::Reverse {
+        std::mem::swap(&mut task.source, &mut task.target);
+    }
+    let (mut leaves, findings) = survey::check_new_tables(owner, &task).await?;
+    let refusals = preflight::refusals(&findings);
+    if !refusals.is_empty() {
+        return Err(StepError::refused(
+            StepCode::SchemaDrift,
+            format!(
+                "new tables refer to moving ones, but cannot move: {}",
+                refusals.join("; ")
+            ),
+            "fix each of them, or drop the foreign keys, then `resume`; or `abort` the migration",
+        ));
+    }
+    for leaf in &mut leaves {
+        "the table was created during the migration".clone_into(&mut leaf.copy_why);
+    }
+    Ok(leaves)
 }

@@ -17,6 +17,7 @@ use crate::schema::partition_entries::{self, PartitionEntries};
 use crate::shard::give_way::{NO_WAIT_LIMIT, Pauses, WAIT_LIMIT};
 use crate::shard::partitions::{self, TablePartition};
 use crate::shard::{created, epoch, guard};
+use crate::steps::definitions::has_no_indexes_yet;
 
 /// Time limit for a lock that the transaction does not take at its beginning. All locks that ATTACH PARTITION is known
 /// to take are taken there.
@@ -39,7 +40,7 @@ impl Adoption<'_> {
         missing: &[&TablePartition],
     ) -> Result<(), StepError> {
         let (context, other) = (self.context, self.other);
-        let what = format!("shard {}: creating new partitions", other.name());
+        let what = format!("shard {}: creating new partitions and tables", other.name());
         let created: TargetCreated = context.output(StepKind::CreateTarget)?;
         let is_new_target = created.created && self.way.direction == Direction::Forward;
         let entries = match missing.is_empty() {
@@ -76,7 +77,7 @@ impl Adoption<'_> {
         build: &MissingPartitions<'_>,
     ) -> Result<(), StepError> {
         let other = self.other;
-        let what = format!("shard {}: creating new partitions", other.name());
+        let what = format!("shard {}: creating new partitions and tables", other.name());
         let lock = self.lock_sql(missing).await?;
         epoch::begin(other, &self.token()).await?;
         let built = async {
@@ -109,7 +110,7 @@ impl Adoption<'_> {
 
     async fn restore_and_guard(&self, build: &MissingPartitions<'_>) -> Result<(), StepError> {
         let (context, other) = (self.context, self.other);
-        let what = format!("shard {}: creating new partitions", other.name());
+        let what = format!("shard {}: creating new partitions and tables", other.name());
         let migration = &context.dispatch.migration;
         let now: Vec<&SchemaEntry> = build.entries.now.iter().collect();
         if let Err((entry, error)) = restore_all(other, &now).await {
@@ -145,7 +146,11 @@ impl Adoption<'_> {
             .filter(|found| !has_new_parent(found))
             .map(|found| &found.table)
             .collect();
-        partition_entries::select(self.owner, read, &names, &roots).await
+        let mut entries = partition_entries::select(self.owner, read, &names, &roots).await?;
+        if has_no_indexes_yet(self.context)? {
+            entries.put_off_foreign_keys();
+        }
+        Ok(entries)
     }
 
     async fn record_cleanup(&self, missing: &[&TablePartition]) -> Result<(), StepError> {
@@ -204,7 +209,7 @@ impl Adoption<'_> {
                 return Err(StepError::refused(
                     StepCode::TargetStray,
                     format!(
-                        "shard {shard}: the new partition {} already has rows of the moving keys",
+                        "shard {shard}: the new table {} already has rows of the moving keys",
                         table.table
                     ),
                     "find out where these rows come from and delete them, then `resume`; or `abort` the migration",

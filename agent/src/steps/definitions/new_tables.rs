@@ -1,0 +1,292 @@
+//! New tables that refer to moving ones by a foreign key that contains the shard key. Their rows belong to rows that move,
+//! so a migration that follows changes (`ddl: follow`) adopts these tables.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use connect::Connected;
+use plans::table::{KeyColumn, MovingTable, TableKey, TableName};
+
+use super::DefinitionSessions;
+use super::adoption::AdoptionWay;
+use crate::error::{StepError, WithIntent};
+use crate::migration::context::StepContext;
+use crate::postgres::catalog::{self, ForeignKey};
+use crate::shard::partitions::{self, TablePartition};
+
+/// A table that the application has created on the owner of the keys since the plan.
+#[derive(Debug)]
+pub(super) struct NewTable {
+    pub(super) table: TableName,
+    /// Its columns that refer to the shard key of a moving table.
+    pub(super) key: Vec<KeyColumn>,
+    /// The table itself, and its partitions.
+    pub(super) parts: Vec<TablePartition>,
+}
+
+impl NewTable {
+    /// Returns its leaves, or the table itself if it is not partitioned, as tables of the move without columns. Returns
+    /// none for a partitioned table without partitions.
+    pub(super) fn bare_leaves(&self) -> impl Iterator<Item = MovingTable> {
+        let leaves = self.parts.iter().filter(|part| part.is_leaf);
+        leaves.map(|leaf| MovingTable {
+            partition_of: (leaf.table != self.table).then(|| self.table.clone()),
+            ..MovingTable::bare(leaf.table.clone(), TableKey::Columns(self.key.clone()))
+        })
+    }
+
+    /// Returns whether it can have rows.
+    pub(super) fn has_leaf(&self) -> bool {
+        self.parts.iter().any(|part| part.is_leaf)
+    }
+}
+
+/// Returns the new tables on the owner of the keys that a migration with these tables can adopt, and partitioned ones
+/// that cannot have rows yet. Each foreign key of such a table refers to a moving table by the shard key, to a reference
+/// table, or to another new table.
+pub(super) async fn find(
+    context: &StepContext,
+    owner: &Connected,
+) -> Result<Vec<NewTable>, StepError> {
+    let dispatch = &context.dispatch;
+    let mut known = Known::of(&context.planned_tables, &dispatch.reference_tables);
+    known.others.extend(dispatch.ignored_tables.iter().cloned());
+    let mut names: Vec<TableName> = known.keys.keys().cloned().collect();
+    let mut foreign_keys: Vec<ForeignKey> = Vec::new();
+    while !names.is_empty() {
+        let found = catalog::foreign_keys_of(owner, &names.iter().collect::<Vec<_>>()).await?;
+        foreign_keys.extend(found);
+        names = known.extend(&foreign_keys);
+    }
+    known.remove_dependent(&foreign_keys);
+    let tables: Vec<&TableName> = known.new.iter().collect();
+    if tables.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut parts = partitions::read(owner, &tables).await?;
+    let partitioned = partitioned(owner, &tables).await?;
+    let new_table = |table: &TableName| {
+        let root = TablePartition {
+            table: table.clone(),
+            parent: table.clone(),
+            top: table.clone(),
+            is_leaf: !partitioned.contains(table),
+        };
+        let below = parts.extract_if(.., |part| &part.top == table);
+        NewTable {
+            key: known.keys[table].clone(),
+            parts: std::iter::once(root).chain(below).collect(),
+            table: table.clone(),
+        }
+    };
+    Ok(known.new.iter().map(new_table).collect())
+}
+
+/// Returns a line about a new table that the migration can adopt.
+pub(super) async fn first_adoptable(
+    context: &StepContext,
+    owner: &Connected,
+) -> Result<Option<String>, StepError> {
+    let mut new = find(context, owner).await?.into_iter();
+    let adoptable = new.find(NewTable::has_leaf);
+    Ok(adoptable.map(|found| format!("{}: the table is new", found.table)))
+}
+
+/// Returns the leaves of the new tables that the other shard has already. Until the migration has adopted them, the agent
+/// follows their changes as those of its own tables.
+pub(super) async fn created_leaves(
+    context: &StepContext,
+    sessions: &DefinitionSessions<'_>,
+) -> Result<Vec<MovingTable>, StepError> {
+    let Some(way) = AdoptionWay::read(context, sessions.target).await? else {
+        return Ok(Vec::new());
+    };
+    let (owner, other) = way.owner_and_other(sessions);
+    let mut created = Vec::new();
+    for table in find(context, owner).await? {
+        if exists(other, &table.table).await? {
+            created.extend(table.bare_leaves());
+        }
+    }
+    Ok(created)
+}
+
+/// Returns whether the shard has a table with this name.
+pub(super) async fn exists(shard: &Connected, table: &TableName) -> Result<bool, StepError> {
+    let read = "select pg_catalog.to_regclass($1) is not null";
+    let row = shard.query_one(read, &[&table.sql()]).await;
+    let row = row.at(format_args!(
+        "shard {}: searching for table {table}",
+        shard.name()
+    ))?;
+    Ok(row.get(0))
+}
+
+/// Returns those of the tables that are partitioned.
+async fn partitioned(
+    owner: &Connected,
+    tables: &[&TableName],
+) -> Result<BTreeSet<TableName>, StepError> {
+    let names: Vec<String> = tables.iter().map(|table| table.sql()).collect();
+    let read = "
+        select n.nspname::text, c.relname::text
+        from pg_catalog.unnest($1::text[]) name
+        join pg_catalog.pg_class c on c.oid = pg_catalog.to_regclass(name) and c.relkind = 'p'
+        join pg_catalog.pg_namespace n on n.oid = c.relnamespace";
+    let rows = owner.query(read, &[&names]).await;
+    let rows = rows.at(format_args!("shard {}: reading new tables", owner.name()))?;
+    let name = |row: &tokio_postgres::Row| TableName {
+        schema: row.get(0),
+        name: row.get(1),
+    };
+    Ok(rows.iter().map(name).collect())
+}
+
+/// The tables whose relation to the shard key is known.
+struct Known {
+    /// The columns of the shard key, for each table that has moving rows.
+    keys: BTreeMap<TableName, Vec<KeyColumn>>,
+    /// The tables of which every shard has the same rows.
+    reference: BTreeSet<TableName>,
+    /// The other tables that are not new.
+    others: BTreeSet<TableName>,
+    new: BTreeSet<TableName>,
+}
+
+impl Known {
+    fn of(planned: &[MovingTable], reference: &BTreeSet<TableName>) -> Self {
+        let (mut keys, mut reference) = (BTreeMap::new(), reference.clone());
+        let mut others = BTreeSet::new();
+        for table in planned {
+            let names = [table.table.clone(), table.top().clone()];
+            match &table.key {
+                // The table of a retired partition does not move any more.
+                _ if table.retired => others.extend([table.table.clone()]),
+                TableKey::Columns(columns) => {
+                    keys.extend(names.map(|name| (name, columns.clone())));
+                }
+                TableKey::Through(_) => others.extend(names),
+                TableKey::Reference => reference.extend(names),
+            }
+        }
+        Self {
+            keys,
+            reference,
+            others,
+            new: BTreeSet::new(),
+        }
+    }
+
+    fn is_new(&self, table: &TableName) -> bool {
+        !self.keys.contains_key(table)
+            && !self.reference.contains(table)
+            && !self.others.contains(table)
+    }
+
+    /// Adds the tables that refer by their foreign keys to a table with a shard key. Returns their names.
+    fn extend(&mut self, foreign_keys: &[ForeignKey]) -> Vec<TableName> {
+        let mut added = Vec::new();
+        for foreign_key in foreign_keys {
+            let from = &foreign_key.from;
+            let referenced = self.keys.get(&foreign_key.to);
+            let key = referenced.and_then(|key| referring_columns(foreign_key, key));
+            if let Some(key) = key.filter(|_| self.is_new(from)) {
+                self.keys.insert(from.clone(), key);
+                self.new.insert(from.clone());
+                added.push(from.clone());
+            }
+        }
+        added
+    }
+
+    /// Removes the new tables with a foreign key that the move would break, and those that refer to them.
+    fn remove_dependent(&mut self, foreign_keys: &[ForeignKey]) {
+        let is_broken = |known: &Self, foreign_key: &&ForeignKey| {
+            known.new.contains(&foreign_key.from)
+                && match known.keys.get(&foreign_key.to) {
+                    Some(key) => {
+                        referring_columns(foreign_key, key).as_ref()
+                            != known.keys.get(&foreign_key.from)
+                    }
+                    None => !known.reference.contains(&foreign_key.to),
+                }
+        };
+        while let Some(broken) = foreign_keys.iter().find(|key| is_broken(self, key)) {
+            self.new.remove(&broken.from);
+            self.keys.remove(&broken.from);
+        }
+    }
+}
+
+/// Returns the columns of a foreign key that refer to the columns `key`; `None` if it lacks one.
+fn referring_columns(foreign_key: &ForeignKey, key: &[KeyColumn]) -> Option<Vec<KeyColumn>> {
+    let own = |column: &KeyColumn| {
+        let mut pairs = foreign_key.columns.iter();
+        let (name, _) = pairs.find(|(_, referenced)| referenced == &column.name)?;
+        Some(KeyColumn {
+            name: name.clone(),
+            kind: column.kind,
+        })
+    };
+    key.iter().map(own).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use plans::key::KeyType;
+
+    use super::*;
+
+    fn moving(name: &str, key: TableKey) -> MovingTable {
+        MovingTable::bare(TableName::parse(name), key)
+    }
+
+    fn columns(name: &str) -> TableKey {
+        TableKey::Columns(vec![KeyColumn {
+            name: name.to_owned(),
+            kind: KeyType::Bigint,
+        }])
+    }
+
+    fn foreign_key(from: &str, to: &str, columns: &[(&str, &str)]) -> ForeignKey {
+        let pair = |(own, theirs): &(&str, &str)| ((*own).to_owned(), (*theirs).to_owned());
+        ForeignKey {
+            name: format!("{from}_{to}"),
+            from: TableName::parse(from),
+            to: TableName::parse(to),
+            columns: columns.iter().map(pair).collect(),
+            validated: true,
+        }
+    }
+
+    fn new_tables(foreign_keys: &[ForeignKey]) -> Vec<String> {
+        let planned = [
+            moving("item", columns("tenant")),
+            moving("kind", TableKey::Reference),
+        ];
+        let mut known = Known::of(&planned, &BTreeSet::new());
+        while !known.extend(foreign_keys).is_empty() {}
+        known.remove_dependent(foreign_keys);
+        let line = |table: &TableName| format!("{} by {}", table.name, known.keys[table][0].name);
+        known.new.iter().map(line).collect()
+    }
+
+    #[test]
+    fn a_new_table_has_the_key_that_its_foreign_keys_contain() {
+        let line = foreign_key("line", "item", &[("owner", "tenant"), ("item", "id")]);
+        let note = foreign_key("note", "line", &[("of", "owner"), ("line", "id")]);
+        let kind = foreign_key("note", "kind", &[("kind", "id")]);
+        let own = foreign_key("note", "note", &[("of", "of"), ("parent", "id")]);
+        let all = [note.clone(), line.clone(), kind, own];
+        assert_eq!(new_tables(&all), ["line by owner", "note by of"]);
+
+        let without_key = foreign_key("line", "item", &[("item", "id")]);
+        assert!(new_tables(&[without_key.clone(), note.clone()]).is_empty());
+        // A foreign key that another part of the key could violate.
+        assert!(new_tables(&[line.clone(), without_key]).is_empty());
+        let other_key = foreign_key("line", "item", &[("buyer", "tenant"), ("bought", "id")]);
+        assert!(new_tables(&[line.clone(), other_key]).is_empty());
+        // The rows to which it refers stay. The table below it then lacks its parent.
+        let outside = foreign_key("line", "log", &[("log", "id")]);
+        assert!(new_tables(&[line, note, outside]).is_empty());
+    }
+}
