@@ -10,7 +10,7 @@
 
 mod process;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use cluster::Binaries;
@@ -81,6 +81,8 @@ pub(crate) struct SchemaEntry {
     pub(crate) label: String,
     /// The object on the source; None for comments.
     pub(crate) object: Option<ObjectId>,
+    /// The object that an entry without an object describes or completes, if it is known.
+    pub(crate) part_of: Option<ObjectId>,
     /// The statement that creates the object, then those that change it. Each ends with a semicolon.
     pub(crate) statements: Vec<String>,
 }
@@ -214,7 +216,11 @@ pub(crate) async fn dump(
     let facts = read_facts(dumped, &listed).await?;
     let mut omitted = BTreeSet::new();
     let (mut pre, mut concurrent, mut post) = (Vec::new(), Vec::new(), Vec::new());
-    let mut sections = std::collections::BTreeMap::new();
+    let mut sections = BTreeMap::new();
+    let with_object = listed
+        .iter()
+        .filter_map(|entry| Some((entry.dump_id, entry.object?)));
+    let objects: BTreeMap<i32, ObjectId> = with_object.collect();
     for (listed, facts) in listed.iter().zip(facts) {
         // Comments and similar entries are omitted together with the object that they depend on.
         let describes_omitted =
@@ -251,6 +257,7 @@ pub(crate) async fn dump(
             parallel: index_bytes.is_some(),
             label: label(listed),
             object: listed.object,
+            part_of: described_object(listed, &objects),
             statements,
         };
         match (section, index_bytes) {
@@ -264,6 +271,15 @@ pub(crate) async fn dump(
     let concurrent = concurrent.into_iter().map(|(_, entry)| entry);
     let entries = pre.into_iter().chain(concurrent).chain(post).collect();
     Ok(DumpedSchema { entries })
+}
+
+/// Returns the object on which an entry without an object depends.
+fn described_object(listed: &ArchiveEntry, objects: &BTreeMap<i32, ObjectId>) -> Option<ObjectId> {
+    let mut needed = listed.depends_on.iter();
+    match listed.object {
+        Some(_) => None,
+        None => needed.find_map(|id| objects.get(id).copied()),
+    }
 }
 
 /// Returns a label such as `CONSTRAINT public accounts accounts_pkey`.

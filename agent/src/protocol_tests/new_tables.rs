@@ -27,12 +27,14 @@ const NEW: &str = "
         owner bigint not null, id bigserial, item bigint, v text default 'none', primary key (owner, id),
         foreign key (owner, item) references public.item (tenant_id, id));
     create index note_v on public.note (v);
-    comment on column public.note.v is 'what';
+    comment on column public.note.v is 'what'; comment on index public.note_v is 'by what';
+    comment on table public.note is 'notes';
     grant select on public.note to public;
     insert into public.note (owner, item) select tenant_id, id from public.item;
     create table public.mark (
         owner bigint, id int generated always as identity, note bigint, primary key (owner, id),
         foreign key (owner, note) references public.note);
+    alter table public.mark enable row level security;
     create table public.entry (
         tenant bigint, at int, id bigint, item bigint, primary key (tenant, at, id),
         foreign key (tenant, item) references public.item) partition by range (at);
@@ -109,6 +111,12 @@ async fn new_tables_are_created_on_the_target_guarded_and_published() {
             .expect("guarded");
     }
     assert_eq!(facts(&app, &tables).await, facts(&there, &tables).await);
+    let described = "select concat_ws(' ', obj_description('public.note'::regclass), col_description('public.note'::regclass, 4),
+            obj_description('public.note_v'::regclass), pg_get_serial_sequence('public.note', 'id'),
+            (select relrowsecurity from pg_class where oid = 'public.mark'::regclass))";
+    let row = there.query_one(described, &[]).await.expect("described");
+    let described: String = row.get(0);
+    assert_eq!(described, "notes what by what public.note_id_seq t");
     let shared = "select count(*) from information_schema.table_privileges \
                   where table_name = 'note' and grantee = 'PUBLIC' and privilege_type = 'SELECT'";
     assert_eq!(number(&there, shared).await, 1);

@@ -63,6 +63,7 @@ pub(super) fn validate_later(entries: &mut Vec<SchemaEntry>, keys: Vec<ForeignKe
             parallel: false,
             label,
             object: None,
+            part_of: Some(key.object),
             statements: vec![key.validate],
         });
     }
@@ -83,6 +84,7 @@ mod tests {
             parallel: false,
             label: label.to_owned(),
             object: Some(ObjectId { class: 2606, oid }),
+            part_of: None,
             statements: statements.iter().map(|text| (*text).to_owned()).collect(),
         }
     }

@@ -89,6 +89,7 @@ fn add_privileges(schema: &mut DumpedSchema, privileges: SchemaPrivileges) {
                 parallel: false,
                 label: format!("{} - {name}", SchemaObjectKind::GrantOnOtherObject.label()),
                 object: Some(id),
+                part_of: None,
                 statements: vec![statement],
             }),
         }
@@ -180,6 +181,7 @@ pub(crate) async fn refreshes(client: &Connected) -> Result<Vec<SchemaEntry>, St
         parallel: false,
         label: format!("MATERIALIZED VIEW DATA {schema} {name}"),
         object: None,
+        part_of: None,
         statements: vec![format!("{statement};")],
     };
     let parts = rows.iter().map(|row| (row.get(0), row.get(1), row.get(2)));
@@ -248,6 +250,7 @@ fn entry(object: &SchemaObject, section: RestoreSection, parallel: bool) -> Opti
         parallel,
         label: label(object),
         object: Some(object.id),
+        part_of: None,
         statements,
     })
 }

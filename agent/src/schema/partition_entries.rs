@@ -80,7 +80,8 @@ pub(crate) async fn select(
     let objects: BTreeSet<ObjectId> = rows.iter().map(id).collect();
     let attached = labels(SchemaObjectKind::Partition, partitions);
     let attached_last = labels(SchemaObjectKind::Partition, roots);
-    let comments: HashSet<String> = partitions.iter().map(|table| comment(table)).collect();
+    // It has no row of its own in a catalog.
+    let row_security = labels(SchemaObjectKind::RowSecurity, partitions);
     let rows = client.query(INDEXES, &[&names]).await.at(&what)?;
     let (mut inner_indexes, mut outer_indexes) = (HashSet::new(), HashSet::new());
     for row in &rows {
@@ -96,7 +97,6 @@ pub(crate) async fn select(
     }
     let (mut first, mut built, mut joined, mut last, mut later) =
         (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let mut validations = HashSet::new();
     for entry in schema.entries {
         let label = &entry.label;
         if attached_last.contains(label) {
@@ -106,14 +106,9 @@ pub(crate) async fn select(
         } else if inner_indexes.contains(label) {
             joined.push(entry);
         } else if attached.contains(label)
-            || comments.contains(label)
-            || validations.contains(label)
-            || entry.object.is_some_and(|object| objects.contains(&object))
+            || row_security.contains(label)
+            || (entry.object.or(entry.part_of)).is_some_and(|object| objects.contains(&object))
         {
-            // The validation of a foreign key follows it.
-            if let Some(name) = label.strip_prefix(KEY_LABEL) {
-                validations.insert(format!("{VALIDATION_LABEL}{name}"));
-            }
             match entry.section {
                 RestoreSection::Pre => first.push(entry),
                 RestoreSection::Key | RestoreSection::Post => built.push(entry),
@@ -127,8 +122,4 @@ pub(crate) async fn select(
 fn labels(kind: SchemaObjectKind, tables: &[&TableName]) -> HashSet<String> {
     let label = |table: &&TableName| format!("{} {} {}", kind.label(), table.schema, table.name);
     tables.iter().map(label).collect()
-}
-
-fn comment(table: &TableName) -> String {
-    format!("COMMENT {} TABLE {}", table.schema, table.name)
 }

@@ -30,6 +30,8 @@ mod merges;
 mod names;
 #[path = "operations/new_partitions.rs"]
 mod new_partitions;
+#[path = "operations/new_tables.rs"]
+mod new_tables;
 #[path = "operations/partitions.rs"]
 mod partitions;
 #[path = "operations/real_schema.rs"]

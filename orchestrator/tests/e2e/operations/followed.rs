@@ -180,7 +180,7 @@ async fn view(fleet: &Fleet, id: &str) -> Value {
 }
 
 /// Waits until the step has this state.
-async fn until_step(fleet: &Fleet, id: &str, kind: &str, state: &str) {
+pub(crate) async fn until_step(fleet: &Fleet, id: &str, kind: &str, state: &str) {
     let begun = Instant::now();
     loop {
         let view = view(fleet, id).await;
