@@ -5,12 +5,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use connect::Connected;
 use plans::sql::quote_literal;
+use tokio::time::Instant;
 
 use super::lsn::Lsn;
 use crate::error::{StepError, WithIntent};
+
+/// The interval at which the agent reads the positions of standbys while it waits for them.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Returns whether the operator uses synchronized slots: `synchronized_standby_slots` is not empty. The agent then also
 /// creates failover slots, so that a stream never sends a change that a standby lacks.
@@ -166,6 +171,29 @@ pub(crate) async fn slowest_standby(
         .map(|row| (row.get::<_, String>(0), row.get(1), row.get(2)));
     standbys.extend(slots.disconnected(rows, &connected, ignored));
     Ok(standbys.into_iter().min_by_key(|standby| standby.flushed))
+}
+
+/// Waits until the connected standbys have flushed what the shard has flushed now. Returns a sentence about one that has
+/// not at `deadline`. See [`slowest_standby`] for the standbys that count.
+pub(crate) async fn wait_until_flushed(
+    client: &Connected,
+    ignored: &[String],
+    deadline: Instant,
+) -> Result<Option<String>, StepError> {
+    let flushed = flush_position(client).await?;
+    loop {
+        let slowest = slowest_standby(client, ignored, &StandbySlots::default()).await?;
+        let Some(standby) = slowest.filter(|standby| standby.flushed < flushed) else {
+            return Ok(None);
+        };
+        if Instant::now() >= deadline {
+            let (name, bytes) = (quote_literal(&standby.name), flushed.0 - standby.flushed.0);
+            return Ok(Some(format!(
+                "standby {name} is {bytes} bytes of log behind"
+            )));
+        }
+        tokio::time::sleep(POLL_INTERVAL).await;
+    }
 }
 
 impl StandbySlots {

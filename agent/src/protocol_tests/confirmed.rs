@@ -2,23 +2,26 @@
 //! no change that the slot no longer sends (I3).
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use cluster::{Cluster, Options, Shutdown};
 use connect::Connected;
 use plans::id::AttemptNo;
 use plans::names::Direction;
+use tokio::time::Instant;
 
 use super::apply::positions;
 use super::bench::{Bench, ITEM};
 use super::cutover::{Ledger, committed_before};
 use super::shard::{Shard, until};
 use crate::postgres::lsn::Lsn;
-use crate::postgres::standbys::{StandbySlots, slowest_standby};
+use crate::postgres::standbys::{StandbySlots, slowest_standby, wait_until_flushed};
 use crate::shard::apply_progress;
 use crate::shard::marker::{Marker, MarkerKind};
 use crate::stream::ApplyStream;
 
 const FORWARD: Direction = Direction::Forward;
+const LIMIT: Duration = Duration::from_secs(30);
 
 /// Creates shards on servers of their own, the target with a standby, and starts the stream. Returns `None` if the
 /// servers of the test matrix do not include `pg_basebackup`.
@@ -119,6 +122,33 @@ async fn the_slot_waits_for_a_standby_of_the_target_and_the_stream_does_not() {
     })
     .await;
     assert!(progress_on(&bench, &standby).await >= applied);
+}
+
+/// After the flip nothing sends the moved rows again.
+#[tokio::test]
+async fn a_cutover_waits_until_the_standbys_of_the_target_have_the_moved_rows() {
+    let Some((bench, standby, stream)) = with_standby("flip_waits").await else {
+        return;
+    };
+    let target = bench.ours(&bench.target).await;
+    let flushed = async |ignored: &[String], limit| {
+        let deadline = Instant::now() + limit;
+        let waited = wait_until_flushed(&target, ignored, deadline).await;
+        waited.expect("read")
+    };
+    assert_eq!(flushed(&[], LIMIT).await, None);
+    standby.cluster.freeze().expect("frozen");
+    apply_row(&bench, &stream, 2).await;
+    let behind = flushed(&[], Duration::ZERO)
+        .await
+        .expect("it lacks the row");
+    assert!(behind.contains("bytes of log behind"), "{behind}");
+    let names = "select array_agg(application_name) from pg_stat_replication";
+    let names: Vec<String> = target.query_one(names, &[]).await.expect("read").get(0);
+    assert_eq!(flushed(&names, Duration::ZERO).await, None);
+    let thawed = async { standby.cluster.thaw() };
+    let (waited, ()) = tokio::join!(flushed(&[], LIMIT), thawed);
+    assert_eq!(waited, None);
 }
 
 #[tokio::test]

@@ -10,7 +10,6 @@
 
 mod adoption;
 mod follow;
-mod new_tables;
 mod partition_monitor;
 mod references;
 mod retirement;

@@ -1,6 +1,6 @@
 //! A standby is promoted in the place of a shard's server while the keys are moving: the migration goes on by itself.
 
-use cluster::Cluster;
+use cluster::{Cluster, Options};
 use std::sync::Arc;
 
 use crate::stage::{Stage, copy, count, refuses, restore, session, sql, start, write};
@@ -399,4 +399,38 @@ async fn after_a_rollback_another_cutover_without_a_slot_compares_the_rows_first
         .await;
     stage.ok(&format!("finish {id} --yes")).await;
     stage.until_state(&id, "completed").await;
+}
+
+/// A standby of the target that lacks moved rows could be promoted after the flip. Nothing would send them again.
+#[tokio::test]
+async fn a_cutover_waits_for_a_standby_of_the_target() {
+    let stage = Stage::new("target_standby").await;
+    let target = stage.b.clone();
+    let created = tokio::task::spawn_blocking(move || {
+        let options = Options::temporary("fleet-target_standby-replica").setting("fsync", "off");
+        let standby = target.standby("replica", options).unwrap();
+        standby.start().unwrap();
+        standby
+    });
+    let standby = created.await.unwrap();
+    let streams = "select count(*) from pg_stat_replication where flush_lsn is not null";
+    stage
+        .until("the standby streams", || async {
+            count(&stage.b, streams).await > 0
+        })
+        .await;
+    let id = stage.ready_to_cut_over().await;
+    standby.freeze().unwrap();
+    // The standby lacks this.
+    sql(&stage.b, "app", "create table public.later (id int)").await;
+    stage.ok(&format!("approve {id} --yes")).await;
+    stage
+        .until("the cutover waits for the standby", || async {
+            let view = stage.json(&["show", &id, "-o", "json"]).await.to_string();
+            view.contains("shard b: standby 'replica' is")
+        })
+        .await;
+    assert_ne!(stage.state(&id).await, "flipped");
+    standby.thaw();
+    stage.until_state(&id, "flipped").await;
 }

@@ -273,7 +273,7 @@ step_codes! {
     SpoolMessage = "spool.message", NEVER,
         "The agent cannot decode a message in its spool.";
     StandbyBehind = "standby.behind", FIXED,
-        "A standby lacks the seal at the end of the budget of the write-blocked window. The agent gave up the attempt.";
+        "A standby lacks the seal or moved rows at the end of the budget of the write-blocked window. The agent gave up the attempt.";
     StepInput = "step.input", NEVER,
         "The recorded output of an earlier step is missing or cannot be parsed.";
     StepOutput = "step.output", GROWING,

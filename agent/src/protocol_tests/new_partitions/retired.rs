@@ -11,7 +11,7 @@ use super::{CLOSED, FORWARD, adopting};
 use crate::error::StepError;
 use crate::migration::context::StepContext;
 use crate::protocol_tests::bench::{Bench, code};
-use crate::protocol_tests::ddl::{plan, run};
+use crate::protocol_tests::ddl::{drift, plan, run};
 use crate::protocol_tests::partitions::SALE;
 use crate::shard::publication;
 use crate::steps::{create_target, definitions};
@@ -280,4 +280,28 @@ async fn the_leaves_of_a_partitioned_partition_are_retired() {
     definitions::check(&context, StepKind::CatchUp)
         .await
         .expect("the plan follows");
+}
+
+/// The rows of a detached partition would refer to rows that leave the shard.
+#[tokio::test]
+async fn a_foreign_key_of_a_detached_partition_to_a_moving_table_halts_the_move() {
+    let schema = format!(
+        "create table public.buyer (tenant_id bigint primary key); {SALE}; \
+         alter table public.sale add foreign key (tenant_id) references public.buyer"
+    );
+    let bench = Bench::new("retiresreferring", &schema).await;
+    bench.guard(&bench.source, 0).await;
+    bench.guard(&bench.target, CLOSED).await;
+    bench.capture(FORWARD).await;
+    let mut context = adopting(&bench).await;
+    let app = bench.source.session().await;
+    run(
+        &app,
+        "alter table public.sale detach partition public.sale_1",
+    )
+    .await;
+    retire(&mut context, StepKind::CatchUp).await;
+    let message = drift(&context).await;
+    let named = "table public.sale_1 refers to public.buyer";
+    assert!(message.contains(named), "{message}");
 }

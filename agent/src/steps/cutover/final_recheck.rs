@@ -1,5 +1,5 @@
-//! Checks on the old owner after the seal: the standbys must have flushed the seal, and no definition may have changed
-//! since the gate.
+//! Checks after the seal: the standbys of the old owner must have flushed the seal, those of the new owner the moved rows,
+//! and no definition may have changed on the old owner since the gate.
 
 use std::time::Duration;
 
@@ -134,5 +134,28 @@ pub(super) async fn wait_for_standbys(
         }
         tokio::time::sleep(Duration::from_millis(5)).await;
         late_standbys = standbys::lagging_standbys(old_owner, Some(flushed), ignored).await?;
+    }
+}
+
+/// Waits until the standbys of the new owner have flushed everything that the stream has applied there. A standby that
+/// lacks a part of it could be promoted after the flip, when nothing sends this part again (R6).
+///
+/// # Errors
+/// `standby.behind` if a standby lacks a part at `deadline`.
+pub(super) async fn wait_for_new_standbys(
+    context: &StepContext,
+    new_owner: &Connected,
+    deadline: Instant,
+) -> Result<(), StepError> {
+    let ignored = &context.dispatch.options.ignore_standbys;
+    match standbys::wait_until_flushed(new_owner, ignored, deadline).await? {
+        None => Ok(()),
+        Some(standby) => Err(StepError::not_yet(
+            StepCode::StandbyBehind,
+            format!(
+                "shard {}: when the budget of the write-blocked window was used up, a standby had not flushed the moved rows: {standby}",
+                new_owner.name()
+            ),
+        )),
     }
 }

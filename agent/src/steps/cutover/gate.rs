@@ -56,7 +56,7 @@ pub(super) async fn wait_at_gate(
 ) -> Result<GateFacts, StepError> {
     context.ensure_stream(parties.direction).await?;
     divide_sequence_values(context, parties, old_owner, new_owner).await?;
-    let mut obstacles = FenceObstacles::new(context, parties, old_owner);
+    let mut obstacles = FenceObstacles::new(context, parties, old_owner, new_owner);
     let mut pause = FIRST_PAUSE;
     let mut slot_advanced = Instant::now();
     loop {

@@ -17,7 +17,7 @@ use crate::postgres::standbys;
 use crate::shard::long_writers::{self, WriteObstacle};
 use crate::steps::catch_up;
 
-/// Time limit for a standby to flush the old owner's current position.
+/// Time limit for a standby to flush its server's current position.
 const STANDBY_TIMEOUT: Duration = Duration::from_millis(200);
 /// The interval at which the agent reads the positions of the standbys.
 const STANDBY_POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -29,6 +29,7 @@ pub(super) struct FenceObstacles<'a> {
     context: &'a StepContext,
     parties: &'a CutoverParties,
     old_owner: &'a Connected,
+    new_owner: &'a Connected,
     /// Long transactions that write, each with the time when it was first observed.
     writers: Vec<(LongWriter, Instant)>,
     /// Transactions whose statement the agent has cancelled, each with the time of the cancellation.
@@ -42,11 +43,13 @@ impl<'a> FenceObstacles<'a> {
         context: &'a StepContext,
         parties: &'a CutoverParties,
         old_owner: &'a Connected,
+        new_owner: &'a Connected,
     ) -> Self {
         Self {
             context,
             parties,
             old_owner,
+            new_owner,
             writers: Vec::new(),
             cancelled: Vec::new(),
             has_open_request: false,
@@ -65,6 +68,13 @@ impl<'a> FenceObstacles<'a> {
             return Ok(Some(first.description()));
         }
         if let Some(standby) = self.find_slow_standby().await? {
+            return Ok(Some(format!("shard {shard}: {standby}")));
+        }
+        let deadline = Instant::now() + STANDBY_TIMEOUT;
+        let ignored = &options.ignore_standbys;
+        let slow = standbys::wait_until_flushed(self.new_owner, ignored, deadline).await?;
+        if let Some(standby) = slow {
+            let shard = self.new_owner.name();
             return Ok(Some(format!("shard {shard}: {standby}")));
         }
         let lag = catch_up::probe_lag(self.context, self.parties.direction).await?;

@@ -13,7 +13,7 @@ use plans::step::cutover::{CutoverResult, WriteBlockTimes};
 use plans::wire::{CutoverAnswer, CutoverQuery};
 use tokio::time::Instant;
 
-use super::final_recheck::{recheck_all, wait_for_standbys};
+use super::final_recheck::{recheck_all, wait_for_new_standbys, wait_for_standbys};
 use super::gate::{self, GateFacts};
 use super::{
     AttemptBegin, CutoverParties, begin_attempt, call_controller, call_until_answered,
@@ -78,6 +78,7 @@ async fn run_attempt(
     fail_point::hit("cutover.sealed").await?;
     window::advance_sequences(context, parties, facts, &old_owner, &new_owner).await?;
     wait_for_standbys(context, parties, &old_owner, deadline).await?;
+    wait_for_new_standbys(context, &new_owner, deadline).await?;
     recheck_all(context, parties, &old_owner, facts).await?;
     let mut times = WriteBlockTimes {
         seal: millis_since(seal_started),

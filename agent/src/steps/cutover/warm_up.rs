@@ -9,7 +9,7 @@ use plans::table::MovingTable;
 use tokio::time::Instant;
 
 use super::CutoverParties;
-use super::final_recheck::{final_recheck, recheck_all, wait_for_standbys};
+use super::final_recheck::{final_recheck, recheck_all, wait_for_new_standbys, wait_for_standbys};
 use super::gate::GateFacts;
 use super::window::{advance_sequences, budget, wait_until_applied};
 use crate::error::{StepError, WithIntent};
@@ -141,6 +141,8 @@ pub(super) async fn warm_up_reads(
         Instant::now() + budget(context),
     )
     .await?;
+    let deadline = Instant::now() + budget(context);
+    wait_for_new_standbys(context, &sessions.new_owner, deadline).await?;
     let versions = recheck_all(context, parties, old_owner, facts).await?;
     final_recheck(context, parties, old_owner, facts, &versions).await?;
     Ok(versions)

@@ -13,7 +13,7 @@ use plans::wire::{CutoverAnswer, CutoverQuery, Markers};
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use super::final_recheck::{final_recheck, wait_for_standbys};
+use super::final_recheck::{final_recheck, wait_for_new_standbys, wait_for_standbys};
 use super::gate::{GateFacts, begin_attempt_on_witness};
 use super::warm_up::{
     CutoverSessions, max_comparison_time, recheck_dirty_keys, warm_up_drain, warm_up_reads,
@@ -369,8 +369,11 @@ impl CutoverAttempt<'_> {
             .await?;
         let wait_out_ms = millis_since(wait_started);
         let old_owner = &self.sessions.old_owner;
-        let drained =
-            async { self.check_no_change_since_fence(self.wait_until_applied(marker.id).await?) };
+        let new_owner = &self.sessions.new_owner;
+        let drained = async {
+            self.check_no_change_since_fence(self.wait_until_applied(marker.id).await?)?;
+            wait_for_new_standbys(context, new_owner, self.deadlines.flip).await
+        };
         tokio::try_join!(
             drained,
             wait_for_standbys(context, parties, old_owner, self.deadlines.flip),

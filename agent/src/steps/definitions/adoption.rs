@@ -1,5 +1,5 @@
 //! Adopts partitions that the application created on the owner of the keys during the migration, and, with `ddl: follow`,
-//! [new tables](super::new_tables).
+//! [new tables](new_tables).
 //!
 //! Order:
 //! 1. The other shard gets the partitions with the definitions of the owner, attached and guarded, unless it has them.
@@ -17,6 +17,7 @@
 //! because the plan does not contain the partition yet.
 
 mod new_leaf;
+pub(super) mod new_tables;
 mod on_other_shard;
 mod rows;
 
@@ -29,7 +30,6 @@ use plans::request::Mode;
 use plans::step::StepKind;
 use plans::table::{MovingTable, TableName};
 
-use super::new_tables::{self, NewTable};
 use super::{DefinitionSessions, direction_of};
 use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
@@ -41,6 +41,7 @@ use crate::shard::publication::{self, AddedTable};
 use crate::shard::{epoch, guard};
 use crate::steps::copy;
 use new_leaf::moving_partition;
+use new_tables::NewTable;
 
 /// How a step adopts new partitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,10 +11,11 @@ use plans::step::StepKind;
 use plans::table::MovingTable;
 use tokio::time::{MissedTickBehavior, interval};
 
+use super::adoption::new_tables;
 use super::partition_monitor::{find_change, monitored_tables};
 use super::{
     DefinitionSessions, adopts_partitions_in, compare_definitions, compares_definitions,
-    direction_of, has_no_indexes_yet, new_tables, retirement,
+    direction_of, has_no_indexes_yet, retirement,
 };
 use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;

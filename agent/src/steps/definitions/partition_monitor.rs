@@ -8,8 +8,8 @@ use plans::step::StepKind;
 use plans::table::MovingTable;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
-use super::adoption::AdoptionWay;
-use super::{direction_of, has_lost_stream, new_tables, retirement};
+use super::adoption::{AdoptionWay, new_tables};
+use super::{direction_of, has_lost_stream, retirement};
 use crate::migration::context::StepContext;
 use crate::shard::monitor_session::MonitorSession;
 use crate::shard::partitions;

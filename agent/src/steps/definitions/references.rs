@@ -7,7 +7,7 @@ use connect::Connected;
 use plans::failure::StepCode;
 use plans::table::TableName;
 
-use super::new_tables;
+use super::adoption::new_tables;
 use crate::error::StepError;
 use crate::migration::context::StepContext;
 use crate::postgres::catalog::{self, ForeignKey};

@@ -1,8 +1,8 @@
 //! The possible actions.
 
 use super::state::{
-    CutoverClient, CutoverOwnership, CutoverRecord, CutoverRegister, CutoverState, CutoverStep,
-    WaitOutRound, position,
+    CutoverClient, CutoverOwnership, CutoverRecord, CutoverRegister, CutoverSource, CutoverState,
+    CutoverStep, WaitOutRound, position,
 };
 use super::{Cutover, CutoverRule};
 
@@ -47,6 +47,8 @@ pub(crate) enum CutoverAction {
     CrashSource,
     /// A standby with this many records is promoted in place of the source.
     Promote(u8),
+    /// After the flip, a standby that has no more than it must is promoted in place of the target.
+    PromoteTarget,
     CrashController,
     RestartController,
 }
@@ -104,6 +106,10 @@ impl Cutover {
             ),
             (may_fault && !source.promoted, CutoverAction::CrashSource),
             (
+                may_fault && state.can_lose_target_writes(),
+                CutoverAction::PromoteTarget,
+            ),
+            (
                 may_fault && alive && state.step != CutoverStep::Done,
                 CutoverAction::CrashController,
             ),
@@ -114,11 +120,15 @@ impl Cutover {
         ];
         actions.extend(candidates.iter().filter(|c| c.0).map(|c| c.1));
         if may_fault && !source.promoted {
-            let least = source
-                .replicated
-                .max(source.flushed.saturating_sub(self.lag));
-            actions.extend((least..=source.flushed).map(CutoverAction::Promote));
+            self.possible_promotions(source, actions);
         }
+    }
+
+    fn possible_promotions(&self, source: &CutoverSource, actions: &mut Vec<CutoverAction>) {
+        let least = source
+            .replicated
+            .max(source.flushed.saturating_sub(self.lag));
+        actions.extend((least..=source.flushed).map(CutoverAction::Promote));
     }
 
     fn possible_client(

@@ -1,7 +1,8 @@
 //! M2: one cutover, from the fence to the open target, while clients write.
 //!
 //! The register's values are records of the source's log, because the register is a sequence. A crash or a promotion
-//! removes the end of this log. The target's sessions may from some moment on lead to another database. The agent may
+//! removes the end of this log. A promotion of the target's standby after the flip removes the end of its writes; before the
+//! flip, the slot sends them again (M1). The target's sessions may from some moment on lead to another database. The agent may
 //! claim that the target has applied what it has not (ADR 48). Clients know no map: they try both shards at any time.
 //!
 //! The model omits rival controllers and late requests (M3), the reverse stream (M4), and reads: no guard refuses them,
@@ -34,6 +35,7 @@ pub(crate) enum CutoverRule {
     NoSeal,
     SlippedWrites,
     StandbyBehind,
+    NewStandbyBehind,
     OpenBeforeFlip,
     OpenOnTimeout,
     SealExpires,
@@ -48,8 +50,8 @@ pub(crate) struct Cutover {
     bent: Option<CutoverRule>,
     clients: usize,
     attempts: u8,
-    /// The total number of crashes and promotions of the source, crashes of the controller, and attempts that are given
-    /// up.
+    /// The total number of crashes and promotions of the source, promotions of the target, crashes of the controller, and
+    /// attempts that are given up.
     faults: u8,
     /// The number of records that a standby may lack.
     lag: u8,
@@ -143,6 +145,11 @@ impl Protocol for Cutover {
                 "flip while a standby lacks the seal",
                 ONE_OWNER,
             ),
+            mutant(
+                CutoverRule::NewStandbyBehind,
+                "flip while a standby of the target lacks moved rows",
+                SEALED,
+            ),
             mutant(CutoverRule::OpenBeforeFlip, "open before flip", FLIPPED),
             mutant(CutoverRule::OpenOnTimeout, "unfence on timeout", ONE_OWNER),
             mutant(CutoverRule::SealExpires, "the seal expires", ONE_OWNER),
@@ -186,6 +193,7 @@ impl Model for Cutover {
             },
             target: CutoverTarget {
                 writes: Vec::new(),
+                replicated: 0,
                 applied: 0,
                 open: false,
                 elsewhere: false,
@@ -254,6 +262,14 @@ impl Model for Cutover {
             Property::sometimes("sealed and abandoned", |_, s: &CutoverState| {
                 s.step == CutoverStep::Dead && s.source.register() == CutoverRegister::Closed
             }),
+            Property::sometimes(
+                "the target is promoted after the flip, and has every write of the source",
+                |_, s: &CutoverState| {
+                    s.clients.contains(&CutoverClient::Unknown)
+                        && s.clients.contains(&CutoverClient::OnSource)
+                        && s.target.open
+                },
+            ),
             Property::sometimes(
                 "the old source is promoted after the flip",
                 |_, s: &CutoverState| s.source.promoted && s.target.open,

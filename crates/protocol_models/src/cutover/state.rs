@@ -94,6 +94,8 @@ pub(super) struct CutoverSource {
 pub(super) struct CutoverTarget {
     /// The writes in their order.
     pub(super) writes: Vec<usize>,
+    /// The number of writes that its standbys have, and that therefore survive a promotion.
+    pub(super) replicated: u8,
     /// The number of records of the source's log that were applied.
     pub(super) applied: u8,
     pub(super) open: bool,
@@ -202,6 +204,12 @@ impl CutoverState {
             .writes()
             .chain(own.copied())
             .eq(self.target.writes.iter().copied())
+    }
+
+    /// Returns whether a promotion of the target's standby loses writes that nothing sends again.
+    pub(super) fn can_lose_target_writes(&self) -> bool {
+        self.ownership == CutoverOwnership::Flipped
+            && usize::from(self.target.replicated) < self.target.writes.len()
     }
 
     /// Returns the records after this attempt's first marker.

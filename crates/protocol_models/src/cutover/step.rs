@@ -47,9 +47,7 @@ impl Cutover {
                 state.faults += 1;
                 state.step = CutoverStep::Abort;
             }
-            CutoverAction::Timeout => state
-                .source
-                .commit(CutoverRecord::Set(CutoverRegister::Open)),
+            CutoverAction::Timeout => commit_open(state),
             CutoverAction::Lie => {
                 state.ownership = CutoverOwnership::Flipped;
                 state.step = CutoverStep::Open;
@@ -64,6 +62,7 @@ impl Cutover {
                 state.source.promoted = true;
                 self.fail_source(state, records);
             }
+            CutoverAction::PromoteTarget => promote_target(state),
             CutoverAction::CrashController => {
                 state.faults += 1;
                 state.step = CutoverStep::Dead;
@@ -159,9 +158,7 @@ impl Cutover {
                 CutoverStep::Release
             }
             CutoverStep::Release => {
-                state
-                    .source
-                    .commit(CutoverRecord::Set(CutoverRegister::Open));
+                commit_open(state);
                 CutoverStep::Idle
             }
             CutoverStep::Dead | CutoverStep::Done => state.step,
@@ -195,7 +192,7 @@ impl Cutover {
         }
     }
 
-    /// Checks that the standbys have flushed the second marker; then, as the last action on the source, all other
+    /// Checks that the standbys of both shards have flushed the second marker; then, as the last action on the source, all other
     /// conditions.
     fn check(&self, state: &mut CutoverState) -> CutoverStep {
         let slipped = state.shows_slipped() && !self.is(CutoverRule::SlippedWrites);
@@ -204,6 +201,9 @@ impl Cutover {
         }
         if !self.is(CutoverRule::StandbyBehind) {
             state.source.replicated = state.source.flushed;
+        }
+        if !self.is(CutoverRule::NewStandbyBehind) {
+            state.target.replicated = position(state.target.writes.len());
         }
         CutoverStep::Flip
     }
@@ -265,4 +265,21 @@ fn apply(state: &mut CutoverState) {
         }
     }
     state.target.applied = state.source.flushed;
+}
+
+/// The clients of the lost writes do not know whether they were committed. With asynchronous standbys PostgreSQL loses them
+/// without a move, too.
+fn promote_target(state: &mut CutoverState) {
+    state.faults += 1;
+    let kept = usize::from(state.target.replicated);
+    for client in state.target.writes.split_off(kept) {
+        if state.clients[client] == CutoverClient::OnTarget {
+            state.clients[client] = CutoverClient::Unknown;
+        }
+    }
+}
+
+fn commit_open(state: &mut CutoverState) {
+    let open = CutoverRecord::Set(CutoverRegister::Open);
+    state.source.commit(open);
 }

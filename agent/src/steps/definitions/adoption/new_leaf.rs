@@ -8,12 +8,12 @@ use plans::names::Direction;
 use plans::shard_map::MapSettings;
 use plans::table::{CopyBy, Format, MovingTable, TableKey};
 
+use super::new_tables::NewTable;
 use crate::error::StepError;
 use crate::inspect::survey;
 use crate::migration::context::StepContext;
 use crate::postgres::catalog;
 use crate::shard::partitions::TablePartition;
-use crate::steps::definitions::new_tables::NewTable;
 use crate::steps::preflight;
 
 /// Returns the new leaf as a table of the move. It has the shard key of the other leaves of its topmost table.

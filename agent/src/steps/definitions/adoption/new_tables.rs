@@ -6,27 +6,27 @@ use std::collections::{BTreeMap, BTreeSet};
 use connect::Connected;
 use plans::table::{KeyColumn, MovingTable, TableKey, TableName};
 
-use super::DefinitionSessions;
-use super::adoption::AdoptionWay;
+use super::AdoptionWay;
 use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
 use crate::postgres::catalog::{self, ForeignKey};
 use crate::shard::partitions::{self, TablePartition};
+use crate::steps::definitions::DefinitionSessions;
 
 /// A table that the application has created on the owner of the keys since the plan.
 #[derive(Debug)]
-pub(super) struct NewTable {
-    pub(super) table: TableName,
+pub(in crate::steps::definitions) struct NewTable {
+    pub(in crate::steps::definitions) table: TableName,
     /// Its columns that refer to the shard key of a moving table.
-    pub(super) key: Vec<KeyColumn>,
+    pub(in crate::steps::definitions) key: Vec<KeyColumn>,
     /// The table itself, and its partitions.
-    pub(super) parts: Vec<TablePartition>,
+    pub(in crate::steps::definitions) parts: Vec<TablePartition>,
 }
 
 impl NewTable {
     /// Returns its leaves, or the table itself if it is not partitioned, as tables of the move without columns. Returns
     /// none for a partitioned table without partitions.
-    pub(super) fn bare_leaves(&self) -> impl Iterator<Item = MovingTable> {
+    pub(in crate::steps::definitions) fn bare_leaves(&self) -> impl Iterator<Item = MovingTable> {
         let leaves = self.parts.iter().filter(|part| part.is_leaf);
         leaves.map(|leaf| MovingTable {
             partition_of: (leaf.table != self.table).then(|| self.table.clone()),
@@ -35,7 +35,7 @@ impl NewTable {
     }
 
     /// Returns whether it can have rows.
-    pub(super) fn has_leaf(&self) -> bool {
+    pub(in crate::steps::definitions) fn has_leaf(&self) -> bool {
         self.parts.iter().any(|part| part.is_leaf)
     }
 }
@@ -43,7 +43,7 @@ impl NewTable {
 /// Returns the new tables on the owner of the keys that a migration with these tables can adopt, and partitioned ones
 /// that cannot have rows yet. Each foreign key of such a table refers to a moving table by the shard key, to a reference
 /// table, or to another new table.
-pub(super) async fn find(
+pub(in crate::steps::definitions) async fn find(
     context: &StepContext,
     owner: &Connected,
 ) -> Result<Vec<NewTable>, StepError> {
@@ -82,7 +82,7 @@ pub(super) async fn find(
 }
 
 /// Returns a line about a new table that the migration can adopt.
-pub(super) async fn first_adoptable(
+pub(in crate::steps::definitions) async fn first_adoptable(
     context: &StepContext,
     owner: &Connected,
 ) -> Result<Option<String>, StepError> {
@@ -93,7 +93,7 @@ pub(super) async fn first_adoptable(
 
 /// Returns the leaves of the new tables that the other shard has already. Until the migration has adopted them, the agent
 /// follows their changes as those of its own tables.
-pub(super) async fn created_leaves(
+pub(in crate::steps::definitions) async fn created_leaves(
     context: &StepContext,
     sessions: &DefinitionSessions<'_>,
 ) -> Result<Vec<MovingTable>, StepError> {
@@ -111,7 +111,10 @@ pub(super) async fn created_leaves(
 }
 
 /// Returns whether the shard has a table with this name.
-pub(super) async fn exists(shard: &Connected, table: &TableName) -> Result<bool, StepError> {
+pub(in crate::steps::definitions) async fn exists(
+    shard: &Connected,
+    table: &TableName,
+) -> Result<bool, StepError> {
     let read = "select pg_catalog.to_regclass($1) is not null";
     let row = shard.query_one(read, &[&table.sql()]).await;
     let row = row.at(format_args!(
