@@ -291,6 +291,7 @@ fn sort_tables(tables: &mut Vec<MovingTable>, mut foreign_keys: Vec<ForeignKey>)
                 to: through.parent.clone(),
                 columns: through.columns.clone(),
                 validated: false,
+                of_partition: false,
             });
         }
     }

@@ -210,6 +210,8 @@ pub(crate) struct ForeignKey {
     pub(crate) columns: Vec<(String, String)>,
     /// True if the constraint is validated (`convalidated`).
     pub(crate) validated: bool,
+    /// True if the referencing table is a partition.
+    pub(crate) of_partition: bool,
 }
 
 /// The foreign keys that no partition inherits.
@@ -219,7 +221,7 @@ const FOREIGN_KEYS: &str = "
                  join pg_catalog.pg_attribute a on a.attrelid = k.conrelid and a.attnum = p.attnum order by p.place),
            array(select a.attname::text from pg_catalog.unnest(k.confkey) with ordinality p (attnum, place)
                  join pg_catalog.pg_attribute a on a.attrelid = k.confrelid and a.attnum = p.attnum order by p.place),
-           k.convalidated
+           k.convalidated, f.relispartition
     from pg_catalog.pg_constraint k
     join pg_catalog.pg_class f on f.oid = k.conrelid
     join pg_catalog.pg_namespace fn on fn.oid = f.relnamespace
@@ -232,14 +234,13 @@ pub(crate) async fn foreign_keys(client: &Connected) -> Result<Vec<ForeignKey>, 
     read_foreign_keys(client, "", &[]).await
 }
 
-/// Reads the foreign keys from or to `tables`, without those of partitions.
+/// As [`foreign_keys`], only those from or to `tables`.
 pub(crate) async fn foreign_keys_of(
     client: &Connected,
     tables: &[&TableName],
 ) -> Result<Vec<ForeignKey>, StepError> {
     let names: Vec<String> = tables.iter().map(|table| table.sql()).collect();
     let restriction = "
-        and not f.relispartition
         and array[k.conrelid, k.confrelid] && array(select pg_catalog.to_regclass(name)::oid from pg_catalog.unnest($1::text[]) name)";
     read_foreign_keys(client, restriction, &[&names]).await
 }
@@ -269,6 +270,7 @@ async fn read_foreign_keys(
                 to: name(row, 3),
                 columns: referencing.into_iter().zip(referenced).collect(),
                 validated: row.get(7),
+                of_partition: row.get(8),
             }
         })
         .collect())

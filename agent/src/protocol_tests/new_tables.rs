@@ -14,8 +14,9 @@ use super::new_partitions::after_flip::held;
 use crate::error::StepError;
 use crate::migration::context::StepContext;
 use crate::postgres::catalog::{self, RetiredPartitions};
+use crate::postgres::versions::versions;
 use crate::shard::guard;
-use crate::steps::definitions;
+use crate::steps::definitions::{self, references};
 
 const FORWARD: Direction = Direction::Forward;
 const STEP: StepKind = StepKind::CatchUp;
@@ -315,4 +316,34 @@ async fn in_a_hold_the_rows_of_a_new_table_are_copied_when_it_is_published() {
     definitions::check(&context, StepKind::Hold)
         .await
         .expect("as planned now");
+}
+
+/// The last check before the flip reads definitions again only if a catalog row of the moving tables has changed.
+#[tokio::test]
+async fn an_attempt_ends_if_a_table_that_refers_to_a_moving_one_comes_after_the_gate() {
+    let bench = guarded("newingate").await;
+    let mut context = adopting(&bench).await;
+    let app = bench.source.session().await;
+    let ours = bench.ours(&bench.source).await;
+    let known = async || versions(&ours, &bench.tables).await.expect("read");
+    references::refuse_new(&context, &ours)
+        .await
+        .expect("no table");
+    let before = known().await;
+    let keyed = "create table public.note (tenant bigint, id bigint, primary key (tenant, id), \
+                 foreign key (tenant, id) references public.item)";
+    run(&app, keyed).await;
+    assert_ne!(known().await, before);
+    let refused = references::refuse_new(&context, &ours).await;
+    assert_eq!(code(refused), "schema.changed");
+    // After the flip only tables that the migration can adopt are refused.
+    let done = Arc::make_mut(&mut context.dispatch);
+    done.outputs
+        .insert(StepKind::Cutover.name().into(), serde_json::Value::Null);
+    let refused = references::refuse_new(&context, &ours).await;
+    assert_eq!(code(refused), "schema.changed");
+    Arc::make_mut(&mut context.dispatch).options.ddl = Ddl::Halt;
+    references::refuse_new(&context, &ours)
+        .await
+        .expect("it halts nothing in the hold");
 }

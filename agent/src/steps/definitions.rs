@@ -11,7 +11,7 @@
 mod adoption;
 mod follow;
 mod partition_monitor;
-mod references;
+pub(crate) mod references;
 mod retirement;
 
 use connect::Connected;

@@ -14,6 +14,7 @@ use crate::error::StepError;
 use crate::migration::context::StepContext;
 use crate::postgres::{catalog, standbys, versions};
 use crate::shard::{guard, partitions};
+use crate::steps::definitions::references;
 
 /// Checks that guards, tables, server and publication are as they were at the gate. Returns the versions (`xmin`) of
 /// the catalog rows. It reads the versions first, so that they are not newer than what it has checked.
@@ -44,6 +45,7 @@ pub(super) async fn recheck_all(
         ));
     }
     refuse_new_reference_partitions(context, old_owner).await?;
+    references::refuse_new(context, old_owner).await?;
     Ok(versions)
 }
 

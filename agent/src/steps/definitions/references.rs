@@ -11,7 +11,7 @@ use super::adoption::new_tables;
 use crate::error::StepError;
 use crate::migration::context::StepContext;
 use crate::postgres::catalog::{self, ForeignKey};
-use crate::shard::partitions::TablePartition;
+use crate::shard::partitions::{self, TablePartition};
 
 /// Checks before the flip that no table outside of the move refers to a moving table. `partitions`: those of the moving
 /// tables on the source. `adopts_new`: whether the step adopts new tables.
@@ -27,6 +27,66 @@ pub(super) async fn check(
     if context.has_flipped() {
         return Ok(());
     }
+    let References { outside, new } = read(context, source, partitions).await?;
+    if adopts_new && outside.iter().any(|key| is_of(key, &new)) {
+        return Err(StepError::not_yet(
+            StepCode::SchemaChanged,
+            format!("shard {}: a table was created meanwhile", source.name()),
+        ));
+    }
+    if outside.is_empty() {
+        return Ok(());
+    }
+    let lines: Vec<String> = outside.iter().map(line).collect();
+    Err(StepError::refused(
+        StepCode::SchemaDrift,
+        format!(
+            "shard {}: since the plan, tables that do not move have got foreign keys to moving tables, whose rows would leave the shard:\n{}",
+            source.name(),
+            lines.join("\n")
+        ),
+        "drop the foreign keys, then `resume`; or `abort` the migration, list the tables in the map, and plan it again. \
+         With `ddl: follow`, the migration moves a new table if each of its foreign keys refers to a moving table by the shard key, or to a reference table",
+    ))
+}
+
+/// Checks in an attempt of a cutover that no table with a foreign key to a moving one was created since the gate. Its rows
+/// would stay on the old owner.
+///
+/// # Errors
+/// `schema.changed` with the foreign key.
+pub(crate) async fn refuse_new(
+    context: &StepContext,
+    old_owner: &Connected,
+) -> Result<(), StepError> {
+    let tops = partitions::topmost_tables(context.dispatch.tables.iter());
+    let found = partitions::read(old_owner, &tops).await?;
+    let References { outside, new } = read(context, old_owner, &found).await?;
+    // After the flip the others halt nothing.
+    let mut refused = outside.iter();
+    let refused = refused.find(|key| !context.has_flipped() || is_of(key, &new));
+    match refused {
+        None => Ok(()),
+        Some(key) => Err(StepError::not_yet(
+            StepCode::SchemaChanged,
+            format!("shard {}: since the gate, {}", old_owner.name(), line(key)),
+        )),
+    }
+}
+
+/// The foreign keys to moving tables.
+struct References {
+    /// Those of tables that do not move.
+    outside: Vec<ForeignKey>,
+    /// The new tables that a migration which follows changes can adopt.
+    new: Vec<TableName>,
+}
+
+async fn read(
+    context: &StepContext,
+    owner: &Connected,
+    partitions: &[TablePartition],
+) -> Result<References, StepError> {
     let tables = context.keyed_tables();
     let mut moving: BTreeSet<&TableName> = tables
         .iter()
@@ -38,44 +98,28 @@ pub(super) async fn check(
             moving.insert(&partition.table);
         }
     }
-    let foreign_keys = catalog::foreign_keys(source).await?;
-    let from_outside = |key: &&ForeignKey| moving.contains(&key.to) && !moving.contains(&key.from);
-    let mut outside: Vec<&ForeignKey> = foreign_keys.iter().filter(from_outside).collect();
+    let names: Vec<&TableName> = moving.iter().copied().collect();
+    let mut outside = catalog::foreign_keys_of(owner, &names).await?;
+    outside.retain(|key| moving.contains(&key.to) && !moving.contains(&key.from));
+    let mut new = Vec::new();
     if context.follows_definitions() && !outside.is_empty() {
-        let new = new_tables::find(context, source).await?;
-        let is_new = |key: &&ForeignKey, has_leaf| {
-            let mut new = new.iter();
-            new.any(|new| new.table == key.from && new.has_leaf() == has_leaf)
-        };
+        let found = new_tables::find(context, owner).await?;
         // A partitioned table without partitions has no rows.
-        outside.retain(|key| !is_new(key, false));
-        if adopts_new && outside.iter().any(|key| is_new(key, true)) {
-            return Err(StepError::not_yet(
-                StepCode::SchemaChanged,
-                format!("shard {}: a table was created meanwhile", source.name()),
-            ));
-        }
+        let (adoptable, empty): (Vec<_>, Vec<_>) =
+            found.into_iter().partition(|table| table.has_leaf());
+        outside.retain(|key| empty.iter().all(|table| table.table != key.from));
+        new = adoptable.into_iter().map(|table| table.table).collect();
     }
-    let lines: Vec<String> = outside
-        .iter()
-        .map(|key| {
-            format!(
-                "table {} refers to {} by foreign key {}",
-                key.from, key.to, key.name
-            )
-        })
-        .collect();
-    if lines.is_empty() {
-        return Ok(());
-    }
-    Err(StepError::refused(
-        StepCode::SchemaDrift,
-        format!(
-            "shard {}: since the plan, tables that do not move have got foreign keys to moving tables, whose rows would leave the shard:\n{}",
-            source.name(),
-            lines.join("\n")
-        ),
-        "drop the foreign keys, then `resume`; or `abort` the migration, list the tables in the map, and plan it again. \
-         With `ddl: follow`, the migration moves a new table if each of its foreign keys refers to a moving table by the shard key, or to a reference table",
-    ))
+    Ok(References { outside, new })
+}
+
+fn is_of(key: &ForeignKey, tables: &[TableName]) -> bool {
+    tables.contains(&key.from)
+}
+
+fn line(key: &ForeignKey) -> String {
+    format!(
+        "table {} refers to {} by foreign key {}",
+        key.from, key.to, key.name
+    )
 }

@@ -15,18 +15,18 @@ use crate::steps::definitions::DefinitionSessions;
 
 /// A table that the application has created on the owner of the keys since the plan.
 #[derive(Debug)]
-pub(in crate::steps::definitions) struct NewTable {
-    pub(in crate::steps::definitions) table: TableName,
+pub(crate) struct NewTable {
+    pub(crate) table: TableName,
     /// Its columns that refer to the shard key of a moving table.
-    pub(in crate::steps::definitions) key: Vec<KeyColumn>,
+    pub(crate) key: Vec<KeyColumn>,
     /// The table itself, and its partitions.
-    pub(in crate::steps::definitions) parts: Vec<TablePartition>,
+    pub(crate) parts: Vec<TablePartition>,
 }
 
 impl NewTable {
     /// Returns its leaves, or the table itself if it is not partitioned, as tables of the move without columns. Returns
     /// none for a partitioned table without partitions.
-    pub(in crate::steps::definitions) fn bare_leaves(&self) -> impl Iterator<Item = MovingTable> {
+    pub(crate) fn bare_leaves(&self) -> impl Iterator<Item = MovingTable> {
         let leaves = self.parts.iter().filter(|part| part.is_leaf);
         leaves.map(|leaf| MovingTable {
             partition_of: (leaf.table != self.table).then(|| self.table.clone()),
@@ -35,7 +35,7 @@ impl NewTable {
     }
 
     /// Returns whether it can have rows.
-    pub(in crate::steps::definitions) fn has_leaf(&self) -> bool {
+    pub(crate) fn has_leaf(&self) -> bool {
         self.parts.iter().any(|part| part.is_leaf)
     }
 }
@@ -43,7 +43,7 @@ impl NewTable {
 /// Returns the new tables on the owner of the keys that a migration with these tables can adopt, and partitioned ones
 /// that cannot have rows yet. Each foreign key of such a table refers to a moving table by the shard key, to a reference
 /// table, or to another new table.
-pub(in crate::steps::definitions) async fn find(
+pub(crate) async fn find(
     context: &StepContext,
     owner: &Connected,
 ) -> Result<Vec<NewTable>, StepError> {
@@ -54,7 +54,7 @@ pub(in crate::steps::definitions) async fn find(
     let mut foreign_keys: Vec<ForeignKey> = Vec::new();
     while !names.is_empty() {
         let found = catalog::foreign_keys_of(owner, &names.iter().collect::<Vec<_>>()).await?;
-        foreign_keys.extend(found);
+        foreign_keys.extend(found.into_iter().filter(|key| !key.of_partition));
         names = known.extend(&foreign_keys);
     }
     known.remove_dependent(&foreign_keys);
@@ -82,7 +82,7 @@ pub(in crate::steps::definitions) async fn find(
 }
 
 /// Returns a line about a new table that the migration can adopt.
-pub(in crate::steps::definitions) async fn first_adoptable(
+pub(crate) async fn first_adoptable(
     context: &StepContext,
     owner: &Connected,
 ) -> Result<Option<String>, StepError> {
@@ -93,7 +93,7 @@ pub(in crate::steps::definitions) async fn first_adoptable(
 
 /// Returns the leaves of the new tables that the other shard has already. Until the migration has adopted them, the agent
 /// follows their changes as those of its own tables.
-pub(in crate::steps::definitions) async fn created_leaves(
+pub(crate) async fn created_leaves(
     context: &StepContext,
     sessions: &DefinitionSessions<'_>,
 ) -> Result<Vec<MovingTable>, StepError> {
@@ -111,10 +111,7 @@ pub(in crate::steps::definitions) async fn created_leaves(
 }
 
 /// Returns whether the shard has a table with this name.
-pub(in crate::steps::definitions) async fn exists(
-    shard: &Connected,
-    table: &TableName,
-) -> Result<bool, StepError> {
+pub(crate) async fn exists(shard: &Connected, table: &TableName) -> Result<bool, StepError> {
     let read = "select pg_catalog.to_regclass($1) is not null";
     let row = shard.query_one(read, &[&table.sql()]).await;
     let row = row.at(format_args!(
@@ -258,6 +255,7 @@ mod tests {
             to: TableName::parse(to),
             columns: columns.iter().map(pair).collect(),
             validated: true,
+            of_partition: false,
         }
     }
 
