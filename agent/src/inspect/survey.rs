@@ -34,6 +34,7 @@ pub(crate) use trial::sample_row_ids;
 use connect::Connected;
 use futures::{StreamExt, TryStreamExt};
 use plans::doctor::Finding;
+use plans::key_set::KeySet;
 use plans::plan::TargetState;
 use plans::request::{Mode, Seed};
 use plans::survey::{Survey, SurveyTask};
@@ -315,7 +316,8 @@ async fn moving_ppm(
     estimates.try_collect().await
 }
 
-/// Returns the planner's estimate of the rows of the table that move, in parts per million.
+/// Returns an estimate of the rows of the table that move, in parts per million: that of the planner, or for keys of a hash
+/// map one from a sample.
 async fn estimate_moving_ppm(
     client: &Connected,
     table: &MovingTable,
@@ -327,7 +329,12 @@ async fn estimate_moving_ppm(
         TableKey::Reference => Ok(1_000_000),
         TableKey::Columns(_) | TableKey::Through(_) => {
             let predicate = table.predicate(&task.keys, "");
-            catalog::selectivity_ppm(client, table, &predicate).await
+            match &task.keys {
+                KeySet::Hash(_) => catalog::sampled_ppm(client, table, &predicate).await,
+                KeySet::Range(_) | KeySet::List(_) => {
+                    catalog::selectivity_ppm(client, table, &predicate).await
+                }
+            }
         }
     }
 }

@@ -354,6 +354,33 @@ pub(crate) async fn selectivity_ppm(
     Ok((fraction * 1_000_000.0) as i64)
 }
 
+/// The number of pages of a sample, as of ANALYZE for a table of this size.
+const SAMPLE_PAGES: f64 = 300.0;
+
+/// Returns the fraction of a table's rows that a predicate selects, in parts per million, in a sample of its pages. The
+/// sample is the same each time. The planner cannot estimate predicates on hashes of keys.
+pub(crate) async fn sampled_ppm(
+    client: &Connected,
+    table: &MovingTable,
+    predicate: &str,
+) -> Result<i64, StepError> {
+    let what = format!(
+        "shard {}: counting moving rows in a sample of {}",
+        client.name(),
+        table.table
+    );
+    let name = table.table.sql();
+    let pages = "select pg_catalog.pg_relation_size(pg_catalog.to_regclass($1)) / pg_catalog.current_setting('block_size')::int8";
+    let row = client.query_one(pages, &[&name]).await.at(&what)?;
+    let pages = row.get::<_, Option<i64>>(0).unwrap_or_default() as f64;
+    let percent = (100.0 * SAMPLE_PAGES / pages.max(1.0)).min(100.0);
+    let sample = format!(
+        "select coalesce(1000000 * pg_catalog.count(*) filter (where {predicate}) / nullif(pg_catalog.count(*), 0), 0)
+         from only {name} tablesample system ({percent}) repeatable (1)"
+    );
+    Ok(client.query_one(&sample, &[]).await.at(&what)?.get(0))
+}
+
 /// Returns the number of rows that the planner estimates for a query.
 async fn estimated_rows(client: &Connected, query: &str) -> Result<f64, tokio_postgres::Error> {
     let explain = format!("explain (format json) {query}");
