@@ -220,6 +220,26 @@ pub struct MovePlan {
     /// Changes of the tables' definitions that the agent has made on the other shard since, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub followed: Vec<FollowedChange>,
+    /// The standbys that were promoted in the place of a shard's server since, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failovers: Vec<Failover>,
+}
+
+/// The promotion of a standby in the place of a shard's server during a migration.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Failover {
+    /// The shard.
+    pub shard: ShardName,
+    /// The timeline of the server before.
+    pub timeline_before: i32,
+    /// The timeline of the promoted server.
+    pub timeline: i32,
+    /// The position at which its log branched off, if the stream continued there without a comparison of rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub continued_at: Option<String>,
+    /// Whether it was promoted in a hold.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_hold: bool,
 }
 
 /// A change of a moving table's definition that the application made on one shard, and the agent on the other.
@@ -269,6 +289,7 @@ impl Plan {
             findings: self.findings.clone(),
             hash: self.hash.clone(),
             followed: Vec::new(),
+            failovers: Vec::new(),
         })
     }
 

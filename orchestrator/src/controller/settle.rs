@@ -8,7 +8,7 @@ use super::leftovers::leftovers;
 use super::queue::StartGate;
 use super::{
     CallerTokenName, ControlError, Controller, LeaseProof, clock, cutover, delta, fail_points,
-    rewind, seeding, ways,
+    failovers, rewind, seeding, ways,
 };
 use crate::store::{HoldEnd, Snapshot, Step};
 use plans::failure::{Failure, RetryClass, StepCode};
@@ -195,6 +195,7 @@ fn apply_report(
             let done = draft.apply_to_step(id, StepEvent::Completed, json!({}))?;
             done.output = Some(output.clone());
             done.progress = serde_json::to_value(&report.progress).ok();
+            failovers::record(draft);
         }
         Outcome::Interrupted => {
             draft.apply_to_step(id, StepEvent::Interrupted, json!({}))?;

@@ -69,13 +69,31 @@ async fn rows_that_a_failover_of_the_source_lost_are_not_on_the_target() {
     until_written(&stage, 3).await;
     restore(&stage.a, standby, true).await;
     until_written(&stage, 0).await;
+    let notes = async || stage.json(&["show", &id, "-o", "json"]).await["notes"].to_string();
+    let compared = "captured changes were lost, so 2004 copied rows were compared with the source: 3 were deleted and 0 (0 bytes) copied again";
+    stage
+        .until("the comparison", || async {
+            notes().await.contains(compared)
+        })
+        .await;
+    // The new primary fails over too.
+    stage.until_state(&id, "waiting").await;
+    let standby = copy(&stage.a).await;
+    start(&stage.a).await;
+    restore(&stage.a, standby, true).await;
+    let second =
+        "shard a: a standby was promoted in the place of its server; timeline 3, and 2 before";
+    stage
+        .until("the second failover", || async {
+            notes().await.contains(second)
+        })
+        .await;
     cut_over(&stage, &id).await;
     accept_source(&stage, &id).await;
-    let notes = stage.json(&["show", &id, "-o", "json"]).await["notes"].to_string();
-    for part in [
-        "shard a: a standby was promoted in the place of its server; timeline 2, and 1 before",
-        "captured changes were lost, so 2004 copied rows were compared with the source: 3 were deleted and 0 (0 bytes) copied again",
-    ] {
+    let notes = notes().await;
+    let first =
+        "shard a: a standby was promoted in the place of its server; timeline 2, and 1 before";
+    for part in [first, second] {
         assert!(notes.contains(part), "{notes}");
     }
 }
