@@ -36,4 +36,5 @@ mod store_contract;
 mod store_tls;
 mod top;
 mod verify;
+mod virtual_shards;
 mod ways;

@@ -5,6 +5,7 @@
 //! same for a single key. A set is kept in normal form: ordered, without empty or repeated parts, and with adjacent
 //! parts joined.
 
+mod buckets;
 mod interval;
 mod predicate;
 mod range;
@@ -164,10 +165,11 @@ impl KeySet {
             (Self::Range(a), Self::Range(b)) => {
                 from_intervals(common(&key_intervals(a), &key_intervals(b)))
             }
-            (Self::Hash(a), Self::Hash(b)) if a.of == b.of => from_buckets(
-                a.of,
-                common(&bucket_intervals(&a.ranges), &bucket_intervals(&b.ranges)),
-            ),
+            (Self::Hash(a), Self::Hash(b)) => {
+                let (a, b) = a.alike(b);
+                let (of, b) = (a.of, bucket_intervals(&b.ranges));
+                from_buckets(of, common(&bucket_intervals(&a.ranges), &b))
+            }
             (Self::List(a), Self::List(b)) => Self::List(a & b),
             (_, _) => self.empty_set(),
         }
@@ -178,11 +180,14 @@ impl KeySet {
     pub fn union(&self, other: &Self) -> Self {
         match (self, other) {
             (Self::Range(a), Self::Range(b)) => Self::Range([a.as_slice(), b].concat()).normal(),
-            (Self::Hash(a), Self::Hash(b)) if a.of == b.of => Self::Hash(Buckets {
-                of: a.of,
-                ranges: [a.ranges.as_slice(), &b.ranges].concat(),
-            })
-            .normal(),
+            (Self::Hash(a), Self::Hash(b)) => {
+                let (a, b) = a.alike(b);
+                Self::Hash(Buckets {
+                    of: a.of,
+                    ranges: [a.ranges.as_slice(), &b.ranges].concat(),
+                })
+                .normal()
+            }
             (Self::List(a), Self::List(b)) => Self::List(a | b),
             (_, _) => self.clone(),
         }
@@ -195,10 +200,11 @@ impl KeySet {
             (Self::Range(a), Self::Range(b)) => {
                 from_intervals(minus(&key_intervals(a), &key_intervals(b)))
             }
-            (Self::Hash(a), Self::Hash(b)) if a.of == b.of => from_buckets(
-                a.of,
-                minus(&bucket_intervals(&a.ranges), &bucket_intervals(&b.ranges)),
-            ),
+            (Self::Hash(a), Self::Hash(b)) => {
+                let (a, b) = a.alike(b);
+                let (of, b) = (a.of, bucket_intervals(&b.ranges));
+                from_buckets(of, minus(&bucket_intervals(&a.ranges), &b))
+            }
             (Self::List(a), Self::List(b)) => Self::List(a - b),
             (_, _) => self.clone(),
         }

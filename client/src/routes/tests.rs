@@ -65,6 +65,25 @@ fn every_index_returns_the_owner_of_the_map() {
 }
 
 #[test]
+fn another_number_of_virtual_shards_changes_no_route() {
+    let parts = [
+        (KeySet::buckets(16, 0, 5), "a"),
+        (KeySet::buckets(16, 5, 6), "b"),
+        (KeySet::buckets(16, 8, 16), "b"),
+    ];
+    let before = map(Strategy::Hash, KeyType::Bigint, 16, &parts);
+    let routes = |map: &ShardMap| {
+        let routes = Routes::new(map.clone()).unwrap();
+        let shard = |key| routes.shard_of(&Key::Int(key)).ok().cloned();
+        (-500..500).map(shard).collect::<Vec<_>>()
+    };
+    for buckets in [32, 1024, MAX_TABLE_SIZE * 2] {
+        let after = before.with_bucket_count(buckets).unwrap();
+        assert_eq!(routes(&after), routes(&before), "{buckets}");
+    }
+}
+
+#[test]
 fn ranges_without_bounds_and_keys_that_are_not_numbers_have_the_same_owners() {
     let named = |from: Option<&str>, to: Option<&str>| {
         KeySet::range(from.map(Key::from), to.map(Key::from))

@@ -94,6 +94,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ),
     ("map join", &["shardwright map join tenants --dry-run"]),
     (
+        "map buckets",
+        &[
+            "shardwright map buckets events 2048 --dry-run",
+            "shardwright map buckets events 2048 --yes --reason CHG-1043",
+        ],
+    ),
+    (
         "map assign",
         &[
             "shardwright map assign tenants --range 100..200=b --dry-run",

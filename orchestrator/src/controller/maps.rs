@@ -52,6 +52,11 @@ pub struct NewMapping {
 pub enum MapEdit {
     /// Joins adjacent mappings of the same shard.
     Join {},
+    /// Changes the number of virtual shards of a hash map. Each key keeps its owner.
+    Buckets {
+        /// The new number, a power of two.
+        buckets: u32,
+    },
     /// Assigns keys that have no owner to shards.
     Assign {
         /// The new owner of each key set.
@@ -94,19 +99,23 @@ impl MapEdit {
     /// Returns the map after the change, with the same version number. `known` are the registered shards.
     ///
     /// # Errors
-    /// The keys have an owner already, or a shard is unknown.
+    /// The keys have an owner already, a shard is unknown, or the number of virtual shards is impossible.
     pub(crate) fn apply_to(
         self,
         map: &ShardMap,
         known: &[ShardName],
     ) -> Result<ShardMap, ControlError> {
-        let mut next = map.clone();
-        if let Self::Assign { mappings } = self {
-            check_shards(&mappings, known)?;
-            next.mappings
-                .extend(mappings.into_iter().map(active_mapping));
-            next = next.validated()?;
-        }
+        let next = match self {
+            Self::Join {} => map.clone(),
+            Self::Buckets { buckets } => map.with_bucket_count(buckets)?,
+            Self::Assign { mappings } => {
+                check_shards(&mappings, known)?;
+                let mut next = map.clone();
+                next.mappings
+                    .extend(mappings.into_iter().map(active_mapping));
+                next.validated()?
+            }
+        };
         Ok(next.joined())
     }
 }
@@ -271,7 +280,7 @@ impl Controller {
         let shards = self.inner.store.shards().await?;
         let names: Vec<ShardName> = shards.into_iter().map(|shard| shard.name).collect();
         let mut next = edit.apply_to(&map, &names)?;
-        if next.mappings == map.mappings {
+        if next.mappings == map.mappings && next.buckets == map.buckets {
             return Ok(Arc::unwrap_or_clone(map));
         }
         next.version = map.version.next();

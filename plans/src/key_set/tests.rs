@@ -117,3 +117,33 @@ proptest! {
         }
     }
 }
+
+proptest! {
+    /// Virtual shards of another number name the same keys.
+    #[test]
+    fn virtual_shards_of_a_multiple_have_the_same_keys(
+        parts in proptest::collection::vec((0_u32..16, 0_u32..=16), 0..4),
+        doublings in 0_u32..4,
+        keys in proptest::collection::vec(any::<i64>(), 1..200),
+    ) {
+        let empty = KeySet::buckets(16, 0, 0);
+        let set = parts.iter().fold(empty, |all, (from, to)| all.union(&KeySet::buckets(16, *from, *to)));
+        let more = set.with_bucket_count(16 << doublings).unwrap();
+        for key in keys {
+            prop_assert_eq!(set.contains(&Key::Int(key)), more.contains(&Key::Int(key)));
+        }
+        prop_assert_eq!(more.with_bucket_count(16), Some(set.clone()));
+        prop_assert!(set.covers(&more) && more.covers(&set));
+        prop_assert!(set.minus(&more).is_empty() && more.minus(&set).is_empty());
+        prop_assert!(set.union(&more).covers(&set) && set.intersection(&more).covers(&set));
+    }
+}
+
+#[test]
+fn fewer_virtual_shards_cannot_tell_keys_apart() {
+    let halves = KeySet::buckets(16, 2, 4).union(&KeySet::buckets(16, 10, 12));
+    assert_eq!(halves.with_bucket_count(8), Some(KeySet::buckets(8, 2, 4)));
+    assert_eq!(KeySet::buckets(16, 2, 4).with_bucket_count(8), None);
+    assert_eq!(KeySet::buckets(16, 10, 12).with_bucket_count(8), None);
+    assert_eq!(halves.with_bucket_count(4), None);
+}

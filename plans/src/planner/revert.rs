@@ -44,13 +44,24 @@ fn unmapped_text(unmapped: &[(KeySet, MapVersion)]) -> String {
 /// # Errors
 /// [`RevertError`]. It names all keys that have no owner in one of the versions.
 pub fn revert(current: &ShardMap, earlier: &ShardMap) -> Result<Request, RevertError> {
-    let division = |map: &ShardMap| (map.name.clone(), map.strategy, map.key.clone(), map.buckets);
+    let other_kind = RevertError::OtherKind {
+        current: current.version,
+        earlier: earlier.version,
+    };
+    let division = |map: &ShardMap| (map.name.clone(), map.strategy, map.key.clone());
     if division(current) != division(earlier) {
-        return Err(RevertError::OtherKind {
-            current: current.version,
-            earlier: earlier.version,
-        });
+        return Err(other_kind);
     }
+    // The request names virtual shards of the present number.
+    let earlier = &match current.buckets == earlier.buckets {
+        true => earlier.clone(),
+        false => ShardMap {
+            version: earlier.version,
+            ..earlier
+                .with_bucket_count(current.buckets)
+                .map_err(|_| other_kind)?
+        },
+    };
     let mut moves = Vec::new();
     let mut unmapped = Vec::new();
     for Difference { keys, from, to } in difference(current, earlier) {

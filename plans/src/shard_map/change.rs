@@ -79,6 +79,66 @@ impl ShardMap {
     }
 }
 
+/// The maximum number of mappings of a map with another number of virtual shards.
+const MAX_MAPPINGS: usize = 1_000_000;
+
+impl ShardMap {
+    /// Returns the next version of a hash map with another number of virtual shards. Each key keeps its owner. The rules of
+    /// the settings name the same keys.
+    ///
+    /// # Errors
+    /// [`MapError::Shape`] if the map is not a hash map, if the number is not a power of two, or if fewer virtual shards
+    /// would have keys of several owners.
+    pub fn with_bucket_count(&self, buckets: u32) -> Result<Self, MapError> {
+        let refuse = |problem: String| MapError::Shape {
+            map: self.name.clone(),
+            problem,
+        };
+        let mut next = self.clone();
+        next.buckets = buckets;
+        next.mappings.clear();
+        next.check_form()?;
+        if self.strategy != Strategy::Hash {
+            return Err(refuse(format!(
+                "a {} map has no virtual shards",
+                self.strategy
+            )));
+        }
+        for shard in self.shards() {
+            let owned = self.owned_by(&shard);
+            let keys = owned.with_bucket_count(buckets).ok_or_else(|| {
+                refuse(format!(
+                    "with {buckets} virtual shards, some would have keys of shard {shard} and of others, or keys without an owner: move keys first, so that virtual shard b and virtual shard b + {buckets} have the same owner"
+                ))
+            })?;
+            next.mappings.push(Mapping {
+                keys,
+                shard,
+                state: MappingState::Active,
+            });
+        }
+        for rule in &mut next.settings.rules {
+            let Some(keys) = rule.keys.take() else {
+                continue;
+            };
+            let same = keys.with_bucket_count(buckets).ok_or_else(|| {
+                refuse(format!(
+                    "with {buckets} virtual shards, the rule for {keys} could not name these keys: remove or change the rule first"
+                ))
+            })?;
+            rule.keys = Some(same);
+        }
+        let next = next.validated()?;
+        if next.mappings.len() > MAX_MAPPINGS {
+            return Err(refuse(format!(
+                "with {buckets} virtual shards it would have {} mappings; {MAX_MAPPINGS} are possible",
+                next.mappings.len()
+            )));
+        }
+        Ok(next)
+    }
+}
+
 /// Keys with different owners in two versions of a map.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Difference {

@@ -252,3 +252,99 @@ fn pgdog_gets_ranges_and_lists_and_no_hash() {
     let refused = route(&ranged, Router::Pgdog, &addresses());
     assert_eq!(refused, Err(RouterError::Key("date".to_owned())));
 }
+
+/// Returns the owners of many keys.
+fn owners(map: &ShardMap) -> Vec<Option<String>> {
+    let owner = |key| {
+        let mapping = map.locate(&Key::Int(key));
+        mapping.map(|mapping| mapping.shard.to_string())
+    };
+    (-2000..2000).map(owner).collect()
+}
+
+#[test]
+fn another_number_of_virtual_shards_gives_no_key_another_owner() {
+    // A part of the keys has no owner.
+    let mappings = [
+        (KeySet::buckets(16, 0, 3), "a"),
+        (KeySet::buckets(16, 3, 4), "b"),
+        (KeySet::buckets(16, 6, 16), "a"),
+    ];
+    let mut before = of_kind(Strategy::Hash, mappings.into_iter());
+    before.settings.rules.push(PlacementRule {
+        name: "pinned".to_owned(),
+        effect: Effect::Pin,
+        keys: Some(KeySet::buckets(16, 3, 4)),
+        shard: Some("b".into()),
+        labels: BTreeMap::new(),
+    });
+    for buckets in [32, 1024] {
+        let after = before.with_bucket_count(buckets).unwrap();
+        assert_eq!(after.buckets, buckets);
+        assert_eq!(owners(&after), owners(&before), "{buckets}");
+        assert!(difference(&before, &after).is_empty());
+        let rule = after.settings.rules[0].keys.as_ref().unwrap();
+        assert_eq!(
+            Some(rule),
+            KeySet::buckets(16, 3, 4)
+                .with_bucket_count(buckets)
+                .as_ref()
+        );
+        let back = after.with_bucket_count(16).unwrap();
+        assert_eq!(
+            (back.mappings, back.settings),
+            (before.mappings.clone(), before.settings.clone())
+        );
+    }
+}
+
+#[test]
+fn a_number_of_virtual_shards_that_is_impossible_is_refused_with_the_reason() {
+    let halves = [
+        (KeySet::buckets(16, 0, 8), "a"),
+        (KeySet::buckets(16, 8, 16), "b"),
+    ];
+    let hash = of_kind(Strategy::Hash, halves.into_iter());
+    let refused = |map: &ShardMap, buckets| map.with_bucket_count(buckets).unwrap_err().to_string();
+    assert!(refused(&hash, 8).contains("keys of shard a and of others"));
+    assert!(refused(&hash, 24).contains("power of two"));
+    assert!(refused(&hash, 1 << 25).contains("power of two"));
+    let range = map(&[(None, None, "a")]);
+    assert!(refused(&range, 8).contains("has no virtual shards"));
+    let mut ruled = hash.with_bucket_count(32).unwrap();
+    ruled.mappings = vec![Mapping {
+        keys: KeySet::buckets(32, 0, 32),
+        shard: "a".into(),
+        state: MappingState::Active,
+    }];
+    ruled.settings.rules.push(PlacementRule {
+        name: "pinned".to_owned(),
+        effect: Effect::Pin,
+        keys: Some(KeySet::buckets(32, 3, 4)),
+        shard: Some("b".into()),
+        labels: BTreeMap::new(),
+    });
+    assert!(refused(&ruled, 16).contains("could not name these keys"));
+}
+
+/// A return to a version with another number of virtual shards names virtual shards of the present number.
+#[test]
+fn a_request_leads_back_over_a_change_of_the_number_of_virtual_shards() {
+    let halves = [
+        (KeySet::buckets(16, 0, 8), "a"),
+        (KeySet::buckets(16, 8, 16), "b"),
+    ];
+    let first = of_kind(Strategy::Hash, halves.into_iter());
+    let more = first.with_bucket_count(32).unwrap();
+    let none = crate::planner::revert(&more, &first).unwrap_err();
+    assert!(none.to_string().contains("the owner that it had"), "{none}");
+    let moved = KeySet::buckets(32, 0, 1);
+    let now = more
+        .with_moved(&moved, &"a".into(), &"b".into(), &"m1".into())
+        .unwrap();
+    let Ok(crate::request::Request::Move(back)) = crate::planner::revert(&now, &first) else {
+        panic!("no request");
+    };
+    let keys: Vec<_> = back.moves.iter().map(|entry| entry.keys.clone()).collect();
+    assert_eq!(keys, [Some(Selection::of(&moved))]);
+}

@@ -104,16 +104,19 @@ fn map_change(
     let name = known.name.clone();
     let settings = wanted.settings.clone();
     let wanted = map_of_file(wanted)?;
-    if (known.strategy, &known.key, known.buckets) != (wanted.strategy, &wanted.key, wanted.buckets)
-    {
+    if (known.strategy, &known.key) != (wanted.strategy, &wanted.key) {
         return Err(CliError::Refused(format!(
-            "map {name} divides keys by {} {} {}, the file by {} {} {}; the strategy, the key and the virtual shards of a map cannot be changed",
+            "map {name} divides keys by {} {}, the file by {} {}; the strategy and the key of a map cannot be changed",
             known.strategy,
             key_types(known),
-            known.buckets,
             wanted.strategy,
             key_types(&wanted),
-            wanted.buckets,
+        )));
+    }
+    if known.buckets != wanted.buckets {
+        return Err(CliError::Refused(format!(
+            "map {name} has {} virtual shards, and {} in the file; `shardwright map buckets {name} {}` changes the map",
+            known.buckets, wanted.buckets, wanted.buckets,
         )));
     }
     if has_other_owners(known, &wanted) {

@@ -1,5 +1,6 @@
 //! `shardwright map`: one file for each group of verbs.
 
+mod buckets;
 mod check;
 mod create;
 mod import;
@@ -68,6 +69,9 @@ pub(super) enum Map {
         #[command(flatten)]
         output: Output,
     },
+    /// Change the number of virtual shards of a hash map. Creates a version without a migration: each key keeps its shard,
+    /// and no row moves.
+    Buckets(buckets::MapBucketsArgs),
     /// Give keys that no shard owns to a shard. Creates a version without a migration.
     Assign(create::MapAssignArgs),
     /// Change tables, rules and other settings.
@@ -128,6 +132,7 @@ impl Map {
                     .await?;
                 output.print(&map, text::map)
             }
+            Self::Buckets(buckets) => buckets.run(client).await,
             Self::Assign(assign) => assign.run(client).await,
             Self::Set(set) => set.run(client).await,
             Self::Load(load) => load.run(client).await,

@@ -10,6 +10,7 @@ use crate::store::{MapStore, MapVersionRecord, SettingsRecord, StoreError, Store
 use chrono::{DateTime, Utc};
 use plans::id::{MapName, MapVersion, MigrationId, ShardName};
 use plans::key::KeyType;
+use plans::key_set::KeySet;
 use plans::shard_map::{MapSettings, Mapping, ShardMap, Strategy};
 use sqlx::PgConnection;
 use sqlx::types::Json;
@@ -128,6 +129,9 @@ impl PgStore {
                 current: before.version.0,
                 expected: map.version.0 - 1,
             });
+        }
+        if before.buckets != map.buckets {
+            change_bucket_count(&mut transaction, &before, map, by).await?;
         }
         let delta = MapDelta::between(&before, map);
         if owners == AllowedOwners::Checked {
@@ -278,6 +282,50 @@ pub(super) async fn lock_map(session: &mut PgConnection, name: &MapName) -> Resu
     Ok(())
 }
 
+/// Changes the number of virtual shards, and with it the rules that name some of them, before the version `next` is
+/// written. Unfinished migrations name virtual shards of the old number, so they prevent the change.
+async fn change_bucket_count(
+    session: &mut PgConnection,
+    before: &ShardMap,
+    next: &ShardMap,
+    by: &str,
+) -> Result<(), StoreError> {
+    let all_keys = KeySet::buckets(before.buckets, 0, before.buckets);
+    if let Some(migration) = mappings::migration_moving(session, &next.name, &all_keys).await? {
+        return Err(StoreError::KeysMoving { migration });
+    }
+    let (revision,): (i64,) =
+        sqlx::query_as("select coalesce(max(revision), 0) from map_settings where map = $1")
+            .bind(next.name.as_str())
+            .fetch_one(&mut *session)
+            .await?;
+    // Another request may have changed the settings since the caller read them.
+    let same = before.with_bucket_count(next.buckets);
+    if !same.is_ok_and(|same| same.mappings == next.mappings && same.settings == next.settings) {
+        return Err(StoreError::SettingsRevision {
+            map: next.name.clone(),
+            current: revision,
+            expected: revision - 1,
+        });
+    }
+    sqlx::query("update map set buckets = $2 where name = $1")
+        .bind(next.name.as_str())
+        .bind(i32::try_from(next.buckets).unwrap_or(i32::MAX))
+        .execute(&mut *session)
+        .await?;
+    if next.settings == before.settings {
+        return Ok(());
+    }
+    let settings = SettingsRecord {
+        map: next.name.clone(),
+        revision: revision + 1,
+        settings: next.settings.clone(),
+        by: by.to_owned(),
+        created_at: Utc::now(),
+    };
+    insert_settings(session, &settings).await
+}
+
 /// Returns the number of the version in force.
 pub(super) async fn version_in_force(
     session: &mut PgConnection,
@@ -355,7 +403,7 @@ async fn version_row(
 ) -> Result<Option<StoredMap>, StoreError> {
     let version = version.map(|version| version.0);
     let row: Option<StoredMap> = sqlx::query_as(
-        "select m.strategy, m.key_types, m.buckets, v.version, v.created_at, v.migration, s.settings \
+        "select m.strategy, m.key_types, v.buckets, v.version, v.created_at, v.migration, s.settings \
          from map m join map_version v on v.map = m.name join map_settings s on s.map = m.name \
          where m.name = $1 and v.version <= coalesce($2, v.version) \
          order by v.version desc, s.revision desc limit 1",
