@@ -4,7 +4,7 @@
 //! number grows to a multiple, virtual shard `b` of `n` becomes the virtual shards `b`, `b + n`, `b + 2n` and so on, which
 //! have the same keys together.
 
-use super::{BucketRange, Buckets, KeySet, bucket_intervals, common, from_buckets};
+use super::{BucketRange, Buckets, KeySet, bucket_intervals, common, from_buckets, normal};
 
 impl Buckets {
     /// Returns the same keys as virtual shards of `of`; `None` if these cannot be told apart by `of` virtual shards.
@@ -14,19 +14,22 @@ impl Buckets {
         if of >= self.of {
             return Some(self.repeated(of));
         }
-        let part = KeySet::buckets(of, 0, of);
-        let KeySet::Hash(whole) = part else {
-            return None;
-        };
-        let within = common(
-            &bucket_intervals(&self.ranges),
-            &bucket_intervals(&whole.ranges),
-        );
+        let own = self.clone().normal();
+        let first = BucketRange { from: 0, to: of };
+        let within = common(&bucket_intervals(&own.ranges), &bucket_intervals(&[first]));
         let KeySet::Hash(coarse) = from_buckets(of, within) else {
             return None;
         };
-        let is_same = KeySet::Hash(coarse.repeated(self.of)) == KeySet::Hash(self.clone()).normal();
-        is_same.then_some(coarse)
+        (coarse.repeated(self.of) == own).then_some(coarse)
+    }
+
+    /// Returns the same set in normal form.
+    fn normal(self) -> Self {
+        let intervals = normal(bucket_intervals(&self.ranges));
+        match from_buckets(self.of, intervals) {
+            KeySet::Hash(normal) => normal,
+            KeySet::Range(_) | KeySet::List(_) => self,
+        }
     }
 
     /// Returns the same keys as virtual shards of a multiple.
@@ -37,18 +40,12 @@ impl Buckets {
         let copies = (0..of / self.of.max(1)).map(|copy| copy * self.of);
         let ranges = copies.flat_map(|offset| {
             self.ranges.iter().map(move |range| BucketRange {
-                from: range.from + offset,
-                to: range.to + offset,
+                from: range.from.saturating_add(offset),
+                to: range.to.saturating_add(offset),
             })
         });
-        let all = Self {
-            of,
-            ranges: ranges.collect(),
-        };
-        match KeySet::Hash(all).normal() {
-            KeySet::Hash(normal) => normal,
-            KeySet::Range(_) | KeySet::List(_) => self.clone(),
-        }
+        let ranges = ranges.collect();
+        Self { of, ranges }.normal()
     }
 
     /// Returns both sets as virtual shards of the larger number.

@@ -2,9 +2,10 @@
 
 use super::{MapError, Mapping, MappingState, ShardMap, Strategy};
 use crate::id::{MigrationId, ShardName};
-use crate::key_set::KeySet;
+use crate::key_set::{BucketRange, Buckets, KeySet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 impl ShardMap {
     /// Returns the next version, in which `to` owns `keys` in place of `from`. If only a part of a mapping moves,
@@ -104,16 +105,25 @@ impl ShardMap {
                 self.strategy
             )));
         }
-        for shard in self.shards() {
-            let owned = self.owned_by(&shard);
-            let keys = owned.with_bucket_count(buckets).ok_or_else(|| {
+        let mut owned: BTreeMap<&ShardName, Vec<BucketRange>> = BTreeMap::new();
+        for mapping in &self.mappings {
+            if let KeySet::Hash(keys) = &mapping.keys {
+                owned
+                    .entry(&mapping.shard)
+                    .or_default()
+                    .extend(keys.ranges.iter().cloned());
+            }
+        }
+        for (shard, ranges) in owned {
+            let of = self.buckets;
+            let keys = Buckets { of, ranges }.with_count(buckets).ok_or_else(|| {
                 refuse(format!(
                     "with {buckets} virtual shards, some would have keys of shard {shard} and of others, or keys without an owner: move keys first, so that virtual shard b and virtual shard b + {buckets} have the same owner"
                 ))
             })?;
             next.mappings.push(Mapping {
-                keys,
-                shard,
+                keys: KeySet::Hash(keys),
+                shard: shard.clone(),
                 state: MappingState::Active,
             });
         }
