@@ -195,5 +195,17 @@ async fn rules_name_the_same_keys_and_a_migration_prevents_the_change() {
         (!view["finished_at"].is_null()).then_some(())
     })
     .await;
+    let plan = server.planned(&agent, request).await;
     assert_eq!(change(&server, "h", 64).await["buckets"], 64);
+
+    // A plan that names virtual shards of another number is not admitted, also not to the queue; with fewer virtual shards
+    // its keys could be impossible, and its cutover would be refused again and again.
+    for queue in [false, true] {
+        let path = format!("/api/v1/operations?queue={queue}");
+        let response = agent.look_until(server.post(&path, &plan)).await;
+        assert_eq!(response.status(), 409, "{}", response.text().await.unwrap());
+    }
+    let view = server.planned(&agent, request).await;
+    assert_eq!(view["moves"][0]["move"]["keys"]["hash"]["of"], 64, "{view}");
+    server.admitted(&agent, &view, false).await;
 }

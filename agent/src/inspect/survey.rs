@@ -293,6 +293,7 @@ fn sort_tables(tables: &mut Vec<MovingTable>, mut foreign_keys: Vec<ForeignKey>)
                 columns: through.columns.clone(),
                 validated: false,
                 of_partition: false,
+                cascades: false,
             });
         }
     }

@@ -212,6 +212,8 @@ pub(crate) struct ForeignKey {
     pub(crate) validated: bool,
     /// True if the referencing table is a partition.
     pub(crate) of_partition: bool,
+    /// True if a change of the referenced row changes or deletes the referencing rows.
+    pub(crate) cascades: bool,
 }
 
 /// The foreign keys that no partition inherits.
@@ -221,7 +223,8 @@ const FOREIGN_KEYS: &str = "
                  join pg_catalog.pg_attribute a on a.attrelid = k.conrelid and a.attnum = p.attnum order by p.place),
            array(select a.attname::text from pg_catalog.unnest(k.confkey) with ordinality p (attnum, place)
                  join pg_catalog.pg_attribute a on a.attrelid = k.confrelid and a.attnum = p.attnum order by p.place),
-           k.convalidated, f.relispartition
+           k.convalidated, f.relispartition,
+           k.confupdtype in ('c', 'n', 'd') or k.confdeltype in ('c', 'n', 'd')
     from pg_catalog.pg_constraint k
     join pg_catalog.pg_class f on f.oid = k.conrelid
     join pg_catalog.pg_namespace fn on fn.oid = f.relnamespace
@@ -240,8 +243,10 @@ pub(crate) async fn foreign_keys_of(
     tables: &[&TableName],
 ) -> Result<Vec<ForeignKey>, StepError> {
     let names: Vec<String> = tables.iter().map(|table| table.sql()).collect();
+    // The server hashes a subselect, and compares an array element by element.
     let restriction = "
-        and array[k.conrelid, k.confrelid] && array(select pg_catalog.to_regclass(name)::oid from pg_catalog.unnest($1::text[]) name)";
+        and (k.conrelid in (select pg_catalog.to_regclass(name)::oid from pg_catalog.unnest($1::text[]) name)
+             or k.confrelid in (select pg_catalog.to_regclass(name)::oid from pg_catalog.unnest($1::text[]) name))";
     read_foreign_keys(client, restriction, &[&names]).await
 }
 
@@ -271,6 +276,7 @@ async fn read_foreign_keys(
                 columns: referencing.into_iter().zip(referenced).collect(),
                 validated: row.get(7),
                 of_partition: row.get(8),
+                cascades: row.get(9),
             }
         })
         .collect())

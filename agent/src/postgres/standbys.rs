@@ -189,7 +189,7 @@ pub(crate) async fn wait_until_flushed(
         if Instant::now() >= deadline {
             let (name, bytes) = (quote_literal(&standby.name), flushed.0 - standby.flushed.0);
             return Ok(Some(format!(
-                "standby {name} is {bytes} bytes of log behind"
+                "standby {name} is {bytes} bytes of log behind (`ignore_standbys` leaves out receivers that are never promoted)"
             )));
         }
         tokio::time::sleep(POLL_INTERVAL).await;

@@ -43,6 +43,7 @@ async fn a_partition_is_published_when_no_transaction_writes_to_it() {
         name: "\"public\".\"sale_3\"",
         published: format!("only public.sale_3 where {predicate}"),
         statements: String::new(),
+        locked_top: None,
     };
     let count = "select count(*) from pg_publication_rel r join pg_class c on c.oid = r.prrelid where c.relname = 'sale_3'";
     let published = async || -> i64 {

@@ -174,6 +174,11 @@ async fn a_partitioned_table_is_adopted_when_it_has_a_partition() {
     definitions::check(&context, STEP)
         .await
         .expect("it has no rows");
+    // Its definition is not followed before.
+    run(&app, "alter table public.entry add column v text").await;
+    definitions::check(&context, STEP)
+        .await
+        .expect("it has no rows");
     run(
         &app,
         "create table public.entry_0 partition of public.entry default",
@@ -185,6 +190,39 @@ async fn a_partitioned_table_is_adopted_when_it_has_a_partition() {
         .expect("as planned now");
 }
 
+/// Returns the statement that creates a table with these columns and constraints.
+fn note(columns: &str) -> String {
+    format!(
+        "create table public.note (tenant bigint, id bigint, item bigint, {columns}foreign key (tenant, item) references public.item)"
+    )
+}
+
+/// Returns statements that create tables which cannot move.
+fn refused_tables() -> Vec<String> {
+    vec![
+        // Nothing identifies a row.
+        note(""),
+        // A cascade would change moving rows on a shard that does not own them.
+        note("kind int references public.kind on delete cascade, primary key (tenant, id), "),
+        // The rows to which one partition alone refers stay.
+        note("log bigint, primary key (tenant, id), ")
+            + " partition by range (id); \
+            create table public.note_0 partition of public.note default; \
+            alter table public.note_0 add foreign key (log) references public.log",
+        note("primary key (id), "),
+        note("log bigint references public.log, primary key (tenant, id), "),
+        note(
+            "other bigint, foreign key (other, item) references public.item, primary key (tenant, id), ",
+        ),
+        note("primary key (tenant, id), ").replace("create table", "create unlogged table"),
+        note("v text, primary key (tenant, id), ")
+            + "; alter table public.note enable row level security; \
+            create function public.own() returns trigger language plpgsql as 'begin return new; end'; \
+            create trigger own before insert on public.note for each row execute function public.own(); \
+            alter table public.note enable always trigger own",
+    ]
+}
+
 #[tokio::test]
 async fn what_a_plan_would_refuse_is_not_adopted() {
     let bench = guarded("newrefused").await;
@@ -193,30 +231,14 @@ async fn what_a_plan_would_refuse_is_not_adopted() {
         bench.source.session().await,
         bench.ours(&bench.target).await,
     );
-    let with = |columns: &str| {
-        format!(
-            "create table public.note (tenant bigint, id bigint, item bigint, {columns}foreign key (tenant, item) references public.item)"
-        )
-    };
-    run(&app, "create table public.log (id bigint primary key)").await;
-    run(&there, "create table public.log (id bigint primary key)").await;
-    let cases = [
-        // Nothing identifies a row.
-        with(""),
-        with("primary key (id), "),
-        with("log bigint references public.log, primary key (tenant, id), "),
-        with(
-            "other bigint, foreign key (other, item) references public.item, primary key (tenant, id), ",
-        ),
-        with("primary key (tenant, id), ").replace("create table", "create unlogged table"),
-        with("v text, primary key (tenant, id), ")
-            + "; alter table public.note enable row level security; \
-            create function public.own() returns trigger language plpgsql as 'begin return new; end'; \
-            create trigger own before insert on public.note for each row execute function public.own(); \
-            alter table public.note enable always trigger own",
-    ];
+    for session in [&app, &there] {
+        let others = "create table public.log (id bigint primary key); create table public.kind (id int primary key)";
+        run(session, others).await;
+    }
+    let references = &mut Arc::make_mut(&mut context.dispatch).reference_tables;
+    references.insert(TableName::parse("kind"));
     let created = "select count(*) from pg_class where relname = 'note'";
-    for sql in cases {
+    for sql in refused_tables() {
         run(&app, &sql).await;
         let message = drift(&context).await;
         assert!(message.contains("public.note"), "{sql}: {message}");
@@ -225,7 +247,7 @@ async fn what_a_plan_would_refuse_is_not_adopted() {
     }
 
     // A migration that does not follow changes halts, and so does one whose map excludes the table.
-    let sql = with("primary key (tenant, id), ");
+    let sql = note("primary key (tenant, id), ");
     run(&app, &sql).await;
     let mut halts = context.clone();
     Arc::make_mut(&mut halts.dispatch).options.ddl = Ddl::Halt;

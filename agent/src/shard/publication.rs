@@ -88,6 +88,8 @@ pub(crate) struct AddedTable<'a> {
     pub(crate) published: String,
     /// Statements that are executed in the same transaction, with the same lock.
     pub(crate) statements: String,
+    /// The partitioned table above it, if the statements lock this one and all of its partitions too.
+    pub(crate) locked_top: Option<String>,
 }
 
 /// Adds a table to the existing publication of a direction, unless the publication has it, and records its new state.
@@ -127,9 +129,13 @@ pub(crate) async fn begin_to_add_table(
     added: &AddedTable<'_>,
 ) -> Result<bool, StepError> {
     let what = intent_to_add(client, added);
+    // Writers lock the partitioned table before its partitions. LOCK TABLE includes these.
+    let locked = match &added.locked_top {
+        Some(top) => top.clone(),
+        None => format!("only {}", added.name),
+    };
     let lock = format!(
-        "set local lock_timeout = '200ms'; lock table only {} in share row exclusive mode",
-        added.name
+        "set local lock_timeout = '200ms'; lock table {locked} in share row exclusive mode"
     );
     for attempt in 1.. {
         epoch::begin(client, token).await?;

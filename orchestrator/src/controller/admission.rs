@@ -97,7 +97,11 @@ impl Controller {
             let moving = &planned.moving;
             map.owned_by(&moving.source).covers(&moving.keys)
         };
-        if map.version != plan.map_version && !queue && !plan.moves.iter().all(owns_keys) {
+        // A map can have another number of virtual shards since, also for a plan that waits in the queue.
+        let names_keys = |planned: &PlannedMove| map.accepted(planned.moving.keys.clone()).is_ok();
+        let is_expressible = plan.moves.iter().all(names_keys);
+        let is_same = map.version == plan.map_version;
+        if !is_expressible || !is_same && !queue && !plan.moves.iter().all(owns_keys) {
             changed.push(version_changed(
                 &plan.map,
                 map.version.0,

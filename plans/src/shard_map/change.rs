@@ -114,8 +114,14 @@ impl ShardMap {
                     .extend(keys.ranges.iter().cloned());
             }
         }
+        let of = self.buckets;
+        let factor = usize::try_from(buckets / of.max(1)).unwrap_or(usize::MAX);
+        // Pieces at the ends can join, so at most half of them disappear. A whole map stays one piece.
+        let pieces = self.mappings.len().saturating_mul(factor) / 2;
+        if self.mappings.len() > 1 && pieces > MAX_MAPPINGS {
+            return Err(refuse(too_many(buckets, pieces)));
+        }
         for (shard, ranges) in owned {
-            let of = self.buckets;
             let keys = Buckets { of, ranges }.with_count(buckets).ok_or_else(|| {
                 refuse(format!(
                     "with {buckets} virtual shards, some would have keys of shard {shard} and of others, or keys without an owner: move keys first, so that virtual shard b and virtual shard b + {buckets} have the same owner"
@@ -140,13 +146,16 @@ impl ShardMap {
         }
         let next = next.validated()?;
         if next.mappings.len() > MAX_MAPPINGS {
-            return Err(refuse(format!(
-                "with {buckets} virtual shards it would have {} mappings; {MAX_MAPPINGS} are possible",
-                next.mappings.len()
-            )));
+            return Err(refuse(too_many(buckets, next.mappings.len())));
         }
         Ok(next)
     }
+}
+
+fn too_many(buckets: u32, mappings: usize) -> String {
+    format!(
+        "with {buckets} virtual shards it would have {mappings} mappings or more; {MAX_MAPPINGS} are possible"
+    )
 }
 
 /// Keys with different owners in two versions of a map.

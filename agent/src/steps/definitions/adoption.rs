@@ -149,10 +149,12 @@ pub(super) async fn adopt_new(
         return Ok(false);
     };
     let (owner, other) = way.owner_and_other(sessions);
-    let new_tables = match context.follows_definitions() {
+    let mut new_tables = match context.follows_definitions() {
         true => new_tables::find(context, owner).await?,
         false => Vec::new(),
     };
+    // Until a partitioned table has a partition, its definition is not followed.
+    new_tables.retain(NewTable::has_leaf);
     let (missing, unknown) = match read_new(way, context, [owner, other], &new_tables).await? {
         Some(new) => (new.missing, new.unknown),
         None => return Ok(true),
@@ -309,8 +311,11 @@ impl Adoption<'_> {
             let table = &self.tables[index];
             let name = table.table.sql();
             let keys = &context.dispatch.keys;
+            let guards_top = table.partition_of.is_some()
+                && !guard::is_covered_by_earlier_leaf(self.tables, index);
             let added = AddedTable {
                 name: &name,
+                locked_top: guards_top.then(|| table.top().sql()),
                 published: context.published(table),
                 statements: guard::triggers_sql(
                     &context.dispatch.migration,

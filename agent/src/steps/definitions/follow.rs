@@ -226,8 +226,8 @@ async fn catalog_versions(
             "select (select pg_catalog.count(*)::text from pg_catalog.pg_enum) || ' ' ||
                     (select pg_catalog.count(*) || ' ' || coalesce(pg_catalog.max(k.oid), 0)
                      from pg_catalog.pg_constraint k
-                     where k.contype = 'f' and k.confrelid = any (array(
-                       select pg_catalog.to_regclass(name)::oid from pg_catalog.unnest($1::text[]) name)))",
+                     where k.contype = 'f' and k.confrelid in (
+                       select pg_catalog.to_regclass(name)::oid from pg_catalog.unnest($1::text[]) name))",
             &[&names],
         )
         .await

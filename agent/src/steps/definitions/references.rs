@@ -46,7 +46,7 @@ pub(super) async fn check(
             lines.join("\n")
         ),
         "drop the foreign keys, then `resume`; or `abort` the migration, list the tables in the map, and plan it again. \
-         With `ddl: follow`, the migration moves a new table if each of its foreign keys refers to a moving table by the shard key, or to a reference table",
+         With `ddl: follow`, the migration moves a new table if each of its foreign keys refers to a moving or new table by the shard key, or to a reference table without a cascade",
     ))
 }
 

@@ -10,7 +10,6 @@ use crate::store::{MapStore, MapVersionRecord, SettingsRecord, StoreError, Store
 use chrono::{DateTime, Utc};
 use plans::id::{MapName, MapVersion, MigrationId, ShardName};
 use plans::key::KeyType;
-use plans::key_set::KeySet;
 use plans::shard_map::{MapSettings, Mapping, ShardMap, Strategy};
 use sqlx::PgConnection;
 use sqlx::types::Json;
@@ -131,7 +130,7 @@ impl PgStore {
             });
         }
         if before.buckets != map.buckets {
-            change_bucket_count(&mut transaction, &before, map, by).await?;
+            change_bucket_count(&mut transaction, &before, map, owners, by).await?;
         }
         let delta = MapDelta::between(&before, map);
         if owners == AllowedOwners::Checked {
@@ -288,10 +287,17 @@ async fn change_bucket_count(
     session: &mut PgConnection,
     before: &ShardMap,
     next: &ShardMap,
+    owners: AllowedOwners,
     by: &str,
 ) -> Result<(), StoreError> {
-    let all_keys = KeySet::buckets(before.buckets, 0, before.buckets);
-    if let Some(migration) = mappings::migration_moving(session, &next.name, &all_keys).await? {
+    let unfinished: Option<(String,)> = sqlx::query_as(
+        "select id from migration where map = $1 and finished_at is null order by created_at, id limit 1",
+    )
+    .bind(next.name.as_str())
+    .fetch_optional(&mut *session)
+    .await?;
+    if let Some((migration,)) = unfinished {
+        let migration = MigrationId(migration);
         return Err(StoreError::KeysMoving { migration });
     }
     let (revision,): (i64,) =
@@ -299,31 +305,44 @@ async fn change_bucket_count(
             .bind(next.name.as_str())
             .fetch_one(&mut *session)
             .await?;
-    // Another request may have changed the settings since the caller read them.
     let same = before.with_bucket_count(next.buckets);
-    if !same.is_ok_and(|same| same.mappings == next.mappings && same.settings == next.settings) {
-        return Err(StoreError::SettingsRevision {
+    // Another request may have changed the map since the caller read it.
+    let same = same
+        .ok()
+        .filter(|same| owners == AllowedOwners::Proven || same.mappings == next.mappings);
+    let Some(same) = same else {
+        return Err(StoreError::MapVersion {
             map: next.name.clone(),
-            current: revision,
-            expected: revision - 1,
+            current: before.version.0,
+            expected: next.version.0 - 1,
         });
-    }
+    };
     sqlx::query("update map set buckets = $2 where name = $1")
         .bind(next.name.as_str())
         .bind(i32::try_from(next.buckets).unwrap_or(i32::MAX))
         .execute(&mut *session)
         .await?;
-    if next.settings == before.settings {
-        return Ok(());
-    }
+    // The revision refuses a change of the settings that was made with the earlier number in mind.
     let settings = SettingsRecord {
         map: next.name.clone(),
         revision: revision + 1,
-        settings: next.settings.clone(),
+        settings: same.settings,
         by: by.to_owned(),
         created_at: Utc::now(),
     };
     insert_settings(session, &settings).await
+}
+
+/// Returns the number of virtual shards of the version in force; 0 for a map without them.
+pub(super) async fn bucket_count(
+    session: &mut PgConnection,
+    name: &MapName,
+) -> Result<u32, StoreError> {
+    let (buckets,): (i32,) = sqlx::query_as("select buckets from map where name = $1")
+        .bind(name.as_str())
+        .fetch_one(session)
+        .await?;
+    Ok(u32::try_from(buckets).unwrap_or_default())
 }
 
 /// Returns the number of the version in force.

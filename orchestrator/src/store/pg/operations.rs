@@ -6,6 +6,7 @@ use super::rows::{OPERATIONS, StoredMigration, StoredOperation, exists_error, mi
 use super::{PgStore, maps, shards};
 use crate::store::{Migration, NewOperation, OperationRecord, Snapshot, StoreError};
 use plans::id::MigrationId;
+use plans::key_set::KeySet;
 use sqlx::PgConnection;
 use sqlx::types::Json;
 
@@ -93,6 +94,18 @@ impl PgStore {
 async fn check_admission(session: &mut PgConnection, new: &NewOperation) -> Result<(), StoreError> {
     let plan = &new.plan;
     let current = maps::version_in_force(session, &plan.map).await?;
+    let buckets = maps::bucket_count(session, &plan.map).await?;
+    let has_other_count = plan.moves.iter().any(|planned| match &planned.moving.keys {
+        KeySet::Hash(keys) => keys.of != buckets,
+        KeySet::Range(_) | KeySet::List(_) => false,
+    });
+    if has_other_count {
+        return Err(StoreError::MapVersion {
+            map: plan.map.clone(),
+            current: current.0,
+            expected: new.map_version.0,
+        });
+    }
     if !new.queue {
         for planned in &plan.moves {
             let other = migration_moving(session, &plan.map, &planned.moving.keys).await?;

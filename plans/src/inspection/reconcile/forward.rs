@@ -53,13 +53,26 @@ fn add_repeated_versions(versions: &mut Vec<MissingVersion>, newest: &mut ShardM
     }
 }
 
-/// Returns the next version, in which `owner` owns `keys`, regardless of their owner before.
+/// Returns the next version, in which `owner` owns `keys`, regardless of their owner before. If the keys are virtual shards
+/// of a larger number than that of the map, the map gets this number: a later version had it.
 ///
 /// # Errors
 /// [`MapError`] if the keys cannot belong to this map.
 pub fn with_owner(map: &ShardMap, keys: &KeySet, owner: &ShardName) -> Result<ShardMap, MapError> {
+    let buckets = match keys {
+        KeySet::Hash(keys) => keys.of.max(map.buckets),
+        KeySet::Range(_) | KeySet::List(_) => map.buckets,
+    };
+    let version = map.version.next();
+    let map = &match buckets == map.buckets {
+        true => map.clone(),
+        false => map.with_bucket_count(buckets)?,
+    };
+    let keys = &keys
+        .with_bucket_count(buckets)
+        .unwrap_or_else(|| keys.clone());
     let mut next = map.clone();
-    next.version = map.version.next();
+    next.version = version;
     let rest = map.mappings.iter().map(|mapping| Mapping {
         keys: mapping.keys.minus(keys),
         ..mapping.clone()

@@ -8,7 +8,7 @@ use plans::names::Direction;
 use plans::shard_map::MapSettings;
 use plans::table::{CopyBy, Format, MovingTable, TableKey};
 
-use super::new_tables::NewTable;
+use super::new_tables::{self, NewTable};
 use crate::error::StepError;
 use crate::inspect::survey;
 use crate::migration::context::StepContext;
@@ -94,10 +94,8 @@ pub(super) async fn of_new_tables(
     direction: Direction,
     new: &[NewTable],
 ) -> Result<Vec<MovingTable>, StepError> {
-    let with_rows = new.iter().filter(|table| table.has_leaf());
-    let tables: Vec<MovingTable> = with_rows
-        .flat_map(|table| table.bare_leaves().collect::<Vec<_>>())
-        .collect();
+    let leaves = new.iter().flat_map(NewTable::bare_leaves);
+    let tables: Vec<MovingTable> = leaves.collect();
     if tables.is_empty() {
         return Ok(Vec::new());
     }
@@ -108,13 +106,32 @@ pub(super) async fn of_new_tables(
     let (mut leaves, findings) = survey::check_new_tables(owner, &task).await?;
     let refusals = preflight::refusals(&findings);
     if !refusals.is_empty() {
+        let now = new_tables::find(context, owner).await?;
+        if now
+            .iter()
+            .map(|table| &table.table)
+            .ne(new.iter().map(|table| &table.table))
+        {
+            return Err(StepError::not_yet(
+                StepCode::SchemaChanged,
+                format!("shard {}: new tables changed meanwhile", owner.name()),
+            ));
+        }
+        let remedy = match context.has_flipped() {
+            true => {
+                "fix each of them, or drop the foreign keys, then `resume`; or `finish` the migration"
+            }
+            false => {
+                "fix each of them, or drop the foreign keys, then `resume`; or `abort` the migration"
+            }
+        };
         return Err(StepError::refused(
             StepCode::SchemaDrift,
             format!(
                 "new tables refer to moving ones, but cannot move: {}",
                 refusals.join("; ")
             ),
-            "fix each of them, or drop the foreign keys, then `resume`; or `abort` the migration",
+            remedy,
         ));
     }
     for leaf in &mut leaves {

@@ -41,8 +41,8 @@ impl NewTable {
 }
 
 /// Returns the new tables on the owner of the keys that a migration with these tables can adopt, and partitioned ones
-/// that cannot have rows yet. Each foreign key of such a table refers to a moving table by the shard key, to a reference
-/// table, or to another new table.
+/// that cannot have rows yet. Each foreign key of such a table refers to a moving table, to another new one or to itself by
+/// the shard key, or to a reference table without a cascade.
 pub(crate) async fn find(
     context: &StepContext,
     owner: &Connected,
@@ -58,11 +58,14 @@ pub(crate) async fn find(
         names = known.extend(&foreign_keys);
     }
     known.remove_dependent(&foreign_keys);
-    let tables: Vec<&TableName> = known.new.iter().collect();
+    let tables: Vec<TableName> = known.new.iter().cloned().collect();
     if tables.is_empty() {
         return Ok(Vec::new());
     }
+    let tables: Vec<&TableName> = tables.iter().collect();
     let mut parts = partitions::read(owner, &tables).await?;
+    foreign_keys.extend(own_foreign_keys(owner, &parts).await?);
+    known.remove_dependent(&foreign_keys);
     let partitioned = partitioned(owner, &tables).await?;
     let new_table = |table: &TableName| {
         let root = TablePartition {
@@ -79,6 +82,24 @@ pub(crate) async fn find(
         }
     };
     Ok(known.new.iter().map(new_table).collect())
+}
+
+/// Returns the foreign keys that partitions have alone, as those of their topmost tables.
+async fn own_foreign_keys(
+    owner: &Connected,
+    parts: &[TablePartition],
+) -> Result<Vec<ForeignKey>, StepError> {
+    if parts.is_empty() {
+        return Ok(Vec::new());
+    }
+    let names: Vec<&TableName> = parts.iter().map(|part| &part.table).collect();
+    let found = catalog::foreign_keys_of(owner, &names).await?;
+    let of_top = |key: ForeignKey| {
+        let part = parts.iter().find(|part| part.table == key.from)?;
+        let from = part.top.clone();
+        Some(ForeignKey { from, ..key })
+    };
+    Ok(found.into_iter().filter_map(of_top).collect())
 }
 
 /// Returns a line about a new table that the migration can adopt.
@@ -207,7 +228,8 @@ impl Known {
                         referring_columns(foreign_key, key).as_ref()
                             != known.keys.get(&foreign_key.from)
                     }
-                    None => !known.reference.contains(&foreign_key.to),
+                    // A cascade from a reference table would change moving rows on the shard that does not own them.
+                    None => foreign_key.cascades || !known.reference.contains(&foreign_key.to),
                 }
         };
         while let Some(broken) = foreign_keys.iter().find(|key| is_broken(self, key)) {
@@ -256,6 +278,7 @@ mod tests {
             columns: columns.iter().map(pair).collect(),
             validated: true,
             of_partition: false,
+            cascades: false,
         }
     }
 
@@ -286,6 +309,11 @@ mod tests {
         assert!(new_tables(&[line.clone(), without_key]).is_empty());
         let other_key = foreign_key("line", "item", &[("buyer", "tenant"), ("bought", "id")]);
         assert!(new_tables(&[line.clone(), other_key]).is_empty());
+        let cascading = ForeignKey {
+            cascades: true,
+            ..foreign_key("line", "kind", &[("kind", "id")])
+        };
+        assert!(new_tables(&[line.clone(), cascading]).is_empty());
         // The rows to which it refers stay. The table below it then lacks its parent.
         let outside = foreign_key("line", "log", &[("log", "id")]);
         assert!(new_tables(&[line, note, outside]).is_empty());

@@ -106,11 +106,11 @@ async fn refuse_large(owner: &Connected, table: &MovingTable) -> Result<(), Step
     Err(StepError::refused(
         StepCode::SchemaDrift,
         format!(
-            "shard {shard}: the new partition {} has {} MiB; after the flip the agent adopts partitions of at most {} MiB, because their writers wait while it copies the rows",
+            "shard {shard}: the new table {} has {} MiB; after the flip the agent adopts partitions and tables of at most {} MiB, because their writers wait while it copies the rows",
             table.table,
             bytes.unwrap_or_default() >> 20,
             MAX_BYTES >> 20
         ),
-        "`finish` the migration; a rollback or another cutover is possible only without this partition",
+        "`finish` the migration; a rollback or another cutover is possible only without this table",
     ))
 }
