@@ -46,6 +46,8 @@ mod rewritten;
 mod run;
 #[path = "operations/types.rs"]
 mod types;
+#[path = "operations/virtual_shards.rs"]
+mod virtual_shards;
 #[path = "operations/waiting.rs"]
 mod waiting;
 #[path = "operations/writers.rs"]

@@ -1,0 +1,122 @@
+//! A hash map of 64 virtual shards gets 4096 under load. A tenant moves alone that had shared its virtual shard with
+//! another one.
+
+use crate::fleet::Fleet;
+use crate::writers::{Rows, Writers, changing};
+use serde_json::{Value, json};
+
+const SCHEMA: &str = "
+    create table public.sale (tenant_id bigint not null, id bigint not null, note text, primary key (tenant_id, id));
+    insert into public.sale select g % 4000, g, 'seed' from generate_series(1, 40000) g;
+    analyze";
+
+/// Two tenants with the same number among 64 virtual shards, and others among 4096.
+const NEIGHBOURS: &str = "
+    select min(one), min(other) from (
+        select one, min(other) as other from generate_series(5000, 6000) one, generate_series(5000, 6000) other
+        where one < other
+          and hashint8extended(one, 0) & 63 = hashint8extended(other, 0) & 63
+          and hashint8extended(one, 0) & 4095 <> hashint8extended(other, 0) & 4095
+        group by one order by one limit 1) found";
+
+/// The moving tenant must have this many acknowledged transactions.
+const TRANSACTIONS: u64 = 1000;
+
+fn turn(tenant: i64, turn: u64, rows: &mut Rows) -> String {
+    let id = i64::try_from(turn).unwrap() + 1_000_000;
+    match (turn % 3, rows.keys().next().copied()) {
+        (1, Some(oldest)) => {
+            rows.insert(oldest, format!("changed {turn}"));
+            changing(&format!(
+                "update public.sale set note = 'changed {turn}' where tenant_id = {tenant} and id = {oldest}"
+            ))
+        }
+        (2, Some(oldest)) if rows.len() > 50 => {
+            rows.remove(&oldest);
+            changing(&format!(
+                "delete from public.sale where tenant_id = {tenant} and id = {oldest}"
+            ))
+        }
+        _ => {
+            rows.insert(id, format!("new {turn}"));
+            format!("insert into public.sale values ({tenant}, {id}, 'new {turn}')")
+        }
+    }
+}
+
+async fn found(fleet: &Fleet, shard: &str, tenant: i64) -> Rows {
+    let session = fleet.session(shard).await;
+    let read = "select id, note from public.sale where tenant_id = $1";
+    let rows = session.query(read, &[&tenant]).await.unwrap();
+    rows.iter().map(|row| (row.get(0), row.get(1))).collect()
+}
+
+async fn map(fleet: &Fleet) -> Value {
+    let shown = fleet.ok(&["map", "show", "shop", "-o", "json"]).await;
+    serde_json::from_str(&shown).unwrap()
+}
+
+#[tokio::test]
+async fn a_tenant_moves_alone_after_a_change_of_the_number_of_virtual_shards() {
+    let fleet = Fleet::start("buckets", &["a", "b"]).await;
+    fleet.sql("a", SCHEMA).await;
+    let row = fleet.session("a").await.query_one(NEIGHBOURS, &[]).await;
+    let row = row.unwrap();
+    let (moving, staying): (i32, i32) = (row.get(0), row.get(1));
+    let (moving, staying) = (i64::from(moving), i64::from(staying));
+    let ranges = json!([{ "from": 0, "to": 64 }]);
+    fleet
+        .map(json!({
+            "name": "shop", "strategy": "hash", "key": ["bigint"], "buckets": 64,
+            "mappings": [{"keys": {"hash": {"of": 64, "ranges": ranges}}, "shard": "a"}],
+            "settings": {"tables": {"sale": "tenant_id"}},
+        }))
+        .await;
+    let writers = Writers::start(&fleet, ["a", "b"], &[staying, moving], turn).await;
+    writers.more(20).await;
+    fleet.ok(&["map", "buckets", "shop", "4096", "--yes"]).await;
+    let changed = map(&fleet).await;
+    assert_eq!(
+        (&changed["version"], &changed["buckets"]),
+        (&json!(2), &json!(4096))
+    );
+    let request = format!(
+        "operation: isolate\nmap: shop\nkey: {moving}\ntarget: b\noptions: {{hold: until_finish, cutover: approve}}\n"
+    );
+    let planned = fleet.plan(&request).await;
+    assert!(
+        planned.status.success(),
+        "{}",
+        String::from_utf8_lossy(&planned.stderr)
+    );
+    let plan = fleet.request("").replace("request.yaml", "plan.json");
+    let id = fleet.ok(&["apply", &plan]).await.trim().to_owned();
+    fleet.wait(&id, "waiting").await;
+    writers.more(20).await;
+    fleet.ok(&["approve", &id, "--yes"]).await;
+    fleet.wait(&id, "flipped").await;
+    writers.more(20).await;
+    fleet.ok(&["rollback", &id, "--yes"]).await;
+    fleet.wait(&id, "rolled_back").await;
+    fleet.ok(&["approve", &id, "--yes"]).await;
+    fleet.wait(&id, "flipped").await;
+    writers.more(TRANSACTIONS).await;
+    fleet.ok(&["finish", &id, "--yes"]).await;
+    fleet.wait(&id, "completed").await;
+    let expected = writers.end().await;
+    for (shard, other, tenant) in [("a", "b", staying), ("b", "a", moving)] {
+        assert_eq!(
+            found(&fleet, shard, tenant).await,
+            expected[&tenant],
+            "{tenant}"
+        );
+        assert!(found(&fleet, other, tenant).await.is_empty(), "{tenant}");
+    }
+    // Fewer virtual shards again would put the two tenants together.
+    let refused = fleet.run(&["map", "buckets", "shop", "64", "--yes"]).await;
+    assert!(!refused.status.success());
+    let text = String::from_utf8_lossy(&refused.stderr);
+    assert!(text.contains("of others"), "{text}");
+    let checked = fleet.ok(&["map", "check", "shop"]).await;
+    assert!(checked.contains(" 0 defects"), "{checked}");
+}
