@@ -255,7 +255,7 @@ step_codes! {
     ServerChanged = "server.changed", NEVER,
         "The shard is another server than at the beginning of the migration, or was promoted to another timeline.";
     ServerPromoted = "server.promoted", BY_CAUSE,
-        "A standby of the shard was promoted in place of its primary, or the shard was restored. Before the flip the migration continues by itself, unless it is seeded or offline.";
+        "A standby of the shard was promoted in place of its primary, or the shard was restored. Before the flip the migration continues by itself, unless it is seeded.";
     ShardDsn = "shard.dsn", NEVER,
         "The connection string of a shard cannot be used.";
     ShardOtherDatabase = "shard.other_database", GROWING,
