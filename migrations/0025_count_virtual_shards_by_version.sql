@@ -1,11 +1,10 @@
 -- The number of virtual shards of a hash map can change from one version to the next.
 
-alter table shardwright.map_version add buckets integer;
+alter table shardwright.map_version add buckets integer not null default 0;
 -- The versions so far have the number of their map.
 alter table shardwright.map_version disable trigger user;
 update shardwright.map_version v set buckets = m.buckets from shardwright.map m where m.name = v.map;
 alter table shardwright.map_version enable trigger user;
-alter table shardwright.map_version alter buckets set not null;
 comment on column shardwright.map_version.buckets is 'virtual shards in this version; 0 for a map without them';
 comment on column shardwright.map.buckets is 'virtual shards of the version in force of a hash map, a power of two; 0 for the others';
 
