@@ -69,6 +69,7 @@ mod standbys;
 mod strain;
 mod survey;
 mod survey_crossings;
+mod survey_estimates;
 mod survey_identity;
 mod survey_live;
 mod survey_trial;

@@ -141,7 +141,6 @@ async fn nothing_grave_is_done_without_consent_and_nothing_at_all_on_a_dry_run()
         ("reconcile --apply", 64, "--yes"),
         ("reconcile --accept a", 64, "--yes"),
         ("map join nothing --dry-run", 3, "nothing"),
-        ("map buckets nothing 64 --dry-run", 3, "nothing"),
     ] {
         let output = run(url, line).await;
         let text = String::from_utf8(output.stderr).unwrap();

@@ -129,6 +129,9 @@ async fn ten_thousand_mappings_become_one_version() {
         "{written}"
     );
     assert_eq!(server.json("/api/v1/maps/big").await["version"], 1);
+    let (code, text) = refused(&server, &["map", "buckets", "nothing", "64", "--dry-run"]).await;
+    assert_eq!(code, 3);
+    assert!(text.contains("nothing"), "{text}");
     let changed = change(&server, "big", 2 * COUNT).await;
     assert_eq!(
         (&changed["version"], &changed["buckets"]),

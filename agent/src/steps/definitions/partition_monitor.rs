@@ -1,5 +1,5 @@
-//! Notices partitions that the application creates, drops or detaches while a step runs, and new tables. The step ends, and the next check
-//! of the definitions adopts or retires them.
+//! Notices partitions that the application creates, drops or detaches while a step runs, and new tables. The step ends, and
+//! the next check of the definitions adopts or retires them.
 
 use std::time::Duration;
 
@@ -59,8 +59,8 @@ pub(super) async fn wait_for_change(context: &StepContext, kind: StepKind) -> St
     }
 }
 
-/// Returns a description of a partition that the step can adopt or retire, or of a table that it can adopt. A server that does not answer has nothing to
-/// report: the step itself reports the error.
+/// Returns a description of a partition that the step can adopt or retire, or of a table that it can adopt. A server that
+/// does not answer has nothing to report: the step itself reports the error.
 pub(super) async fn find_change(
     context: &StepContext,
     direction: Direction,

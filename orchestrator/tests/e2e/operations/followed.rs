@@ -174,7 +174,7 @@ async fn definitions(fleet: &Fleet, shard: &str) -> Vec<String> {
     rows.iter().map(|row| row.get(0)).collect()
 }
 
-async fn view(fleet: &Fleet, id: &str) -> Value {
+pub(crate) async fn view(fleet: &Fleet, id: &str) -> Value {
     let shown = fleet.ok(&["show", id, "-o", "json"]).await;
     serde_json::from_str(&shown).unwrap()
 }

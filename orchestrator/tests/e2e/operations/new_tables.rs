@@ -2,7 +2,7 @@
 //! move too, without an operator.
 
 use crate::fleet::Fleet;
-use crate::followed::until_step;
+use crate::followed::{until_step, view};
 use crate::new_partitions::apply_split;
 use crate::writers::{Rows, Writers};
 use serde_json::{Value, json};
@@ -76,11 +76,6 @@ async fn children(fleet: &Fleet, shard: &str, table: &str, tenant: i64) -> Vec<i
         format!("select sale from public.{table} where owner = $1 and sale > 1000000 order by 1");
     let rows = session.query(&read, &[&tenant]).await.unwrap();
     rows.iter().map(|row| row.get(0)).collect()
-}
-
-async fn view(fleet: &Fleet, id: &str) -> Value {
-    let shown = fleet.ok(&["show", id, "-o", "json"]).await;
-    serde_json::from_str(&shown).unwrap()
 }
 
 async fn step(fleet: &Fleet, id: &str, kind: &str) -> Value {
