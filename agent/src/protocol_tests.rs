@@ -35,6 +35,7 @@ mod durability;
 mod ended_fence;
 mod epoch;
 mod follow;
+mod frozen;
 mod guard;
 mod holders;
 mod identity;

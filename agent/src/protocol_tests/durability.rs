@@ -1,6 +1,7 @@
 //! Commits of the agent's sessions are durable, also if the defaults of the role are not safe (R9).
 
 use super::bench::{Bench, ITEM};
+use super::frozen::FrozenProcess;
 use crate::shard::register::{self, RegisterSetting};
 use plans::id::AttemptNo;
 
@@ -16,6 +17,7 @@ async fn a_register_survives_a_crash_although_the_role_commits_asynchronously() 
         .await
         .expect("the role's default");
     bench.guard(&bench.source, 0).await;
+    let _no_flush = FrozenProcess::wal_writer_of(&bench.source).await;
 
     let naive = bench.source.session().await;
     naive

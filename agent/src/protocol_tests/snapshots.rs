@@ -11,6 +11,7 @@ use plans::names::Direction;
 use super::apply::halted;
 use super::bench::{Bench, ITEM};
 use super::cutover::committed_before;
+use super::frozen::FrozenProcess;
 use super::shard::until;
 use crate::postgres::lsn::Lsn;
 use crate::postgres::replication::{ReplicationSession, SlotOptions};
@@ -188,6 +189,7 @@ async fn crash_behind_a_snapshot(name: &str, barrier: bool) -> (TxSnapshot, i64,
     let bench = Bench::slow_log(name, ITEM).await;
     let reader = bench.ours(&bench.source).await;
     let writer = bench.source.session().await;
+    let _no_flush = FrozenProcess::wal_writer_of(&bench.source).await;
     let set = "set synchronous_commit = off";
     writer.batch_execute(set).await.expect("set");
     for id in 0..5 {
@@ -240,6 +242,12 @@ pub(super) async fn control_changes_applied_asynchronously_and_confirmed_are_los
     let slow = "alter system set wal_writer_delay = '10s'";
     there.batch_execute(slow).await.expect("set");
     text::<bool>(&there, "select pg_reload_conf()").await;
+    let delay = "select setting = '10000' from pg_settings where name = 'wal_writer_delay'";
+    until("the setting is in force", || async {
+        text::<bool>(&there, delay).await
+    })
+    .await;
+    let _no_flush = FrozenProcess::wal_writer_of(&bench.target).await;
     bench.capture(FORWARD).await;
     let here = bench.source.session().await;
     let insert = "insert into public.item values (100, 1, 'x')";

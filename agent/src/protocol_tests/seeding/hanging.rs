@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use plans::step::StepKind;
 use plans::wire::Dispatch;
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use super::endings::assert_clean;
-use super::{Database, SeedBench, until};
+use super::{SeedBench, until};
 use crate::error::StepError;
 use crate::migration::context::StepContext;
+use crate::protocol_tests::frozen::FrozenProcess;
 use crate::shard::register::Register;
 use crate::shard::seed;
 use crate::steps;
@@ -19,27 +19,6 @@ use crate::steps;
 const LAST_ATTEMPT: u32 = 6;
 const PROMOTING: &str = "select pid from pg_stat_activity
     where state = 'active' and query like '%pg_promote%' and pid <> pg_backend_pid()";
-
-/// The startup process of a standby, stopped until this is dropped.
-struct StoppedReplay(Pid);
-
-impl StoppedReplay {
-    async fn of(standby: &Database) -> Self {
-        let startup = "select pid from pg_stat_activity where backend_type = 'startup'";
-        let session = standby.session().await;
-        let pid = session.query_one(startup, &[]).await.expect("found").get(0);
-        let pid = Pid::from_raw(pid).expect("a process");
-        kill_process(pid, Signal::STOP).expect("stopped");
-        Self(pid)
-    }
-}
-
-impl Drop for StoppedReplay {
-    fn drop(&mut self) {
-        // The process has ended if the test has failed.
-        let _ = kill_process(self.0, Signal::CONT);
-    }
-}
 
 /// Executes a step until it waits for the promotion, and then ends its session, as a lost connection does.
 async fn interrupted(seed: &SeedBench, step: StepKind, attempt: u32) -> Result<Value, StepError> {
@@ -88,7 +67,7 @@ async fn a_promotion_that_does_not_end_blocks_no_write_of_the_source_and_ends_la
         found.is_some_and(|found| found.id == record.id && found.requested)
     })
     .await;
-    let stopped = StoppedReplay::of(&seed.bench.target).await;
+    let stopped = FrozenProcess::replay_of(&seed.bench.target).await;
     let promoted = interrupted(&seed, StepKind::Promote, 1).await;
     let error = promoted.expect_err("it has not ended");
     assert!(error.failure().is_some(), "{error}");
