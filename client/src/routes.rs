@@ -1,7 +1,7 @@
 //! One version of the map, with an index from keys to shards. The index is built when the version arrives.
 //!
 //! The index of a range map has the bounds in key order. That of a hash map is a table with one entry for each virtual
-//! shard. That of a list map is a hash table. Numeric keys are stored as sorted numbers, so that a lookup among a
+//! shard, and a hash table of its exceptions. That of a list map is a hash table. Numeric keys are stored as sorted numbers, so that a lookup among a
 //! million keys reads little memory. A key without a mapping always causes an error.
 
 use crate::error::RouteError;
@@ -39,6 +39,8 @@ pub struct Routes {
     /// The names of the owners, each once.
     shards: Vec<ShardName>,
     index: Index,
+    /// The single keys of a hash map with an owner of their own.
+    exceptions: HashMap<Key, OwnerNumber>,
 }
 
 /// The index from keys to owners.
@@ -67,7 +69,10 @@ impl Routes {
         let map = map.validated()?;
         let shards = map.shards();
         let index = Index::of(&map, &shards);
+        let exceptions = map.exceptions();
+        let exceptions = exceptions.map(|(key, shard)| (key.clone(), owner_number(shard, &shards)));
         Ok(Self {
+            exceptions: exceptions.collect(),
             map: Arc::new(map),
             shards,
             index,
@@ -99,7 +104,7 @@ impl Routes {
 
     /// Returns the owner of a key that [`Routes::accept`] has converted.
     pub(crate) fn shard_of(&self, key: &Key) -> Result<&ShardName, RouteError> {
-        let owner = match &self.index {
+        let indexed = || match &self.index {
             Index::KeyRanges(pieces) => pieces.owner(key),
             Index::NumberRanges(pieces) => number(key).and_then(|number| pieces.owner(&number)),
             Index::BucketTable(table) => {
@@ -110,7 +115,9 @@ impl Routes {
             Index::ListedKeys(table) => table.get(key).copied(),
             Index::ListedNumbers(sorted) => number(key).and_then(|n| sorted.get(&n).copied()),
         };
-        owner
+        let exception = self.exceptions.get(key).copied();
+        exception
+            .or_else(indexed)
             .and_then(|owner| self.shards.get(usize::try_from(owner.get() - 1).ok()?))
             .ok_or_else(|| RouteError::Unmapped {
                 key: key.clone(),
@@ -122,11 +129,7 @@ impl Routes {
 
 impl Index {
     fn of(map: &ShardMap, shards: &[ShardName]) -> Self {
-        let owner = |shard: &ShardName| {
-            let index = shards.binary_search(shard).unwrap_or(usize::MAX);
-            let number = u32::try_from(index).unwrap_or(u32::MAX);
-            OwnerNumber::MIN.saturating_add(number)
-        };
+        let owner = |shard: &ShardName| owner_number(shard, shards);
         let mappings = || map.mappings.iter().map(|m| (&m.keys, owner(&m.shard)));
         let is_number = matches!(map.key.as_slice(), [only] if number(&only.least()).is_some());
         match map.strategy {
@@ -158,6 +161,13 @@ impl Index {
             ),
         }
     }
+}
+
+/// Returns the number of an owner: its index in `shards`, plus one.
+fn owner_number(shard: &ShardName, shards: &[ShardName]) -> OwnerNumber {
+    let index = shards.binary_search(shard).unwrap_or(usize::MAX);
+    let number = u32::try_from(index).unwrap_or(u32::MAX);
+    OwnerNumber::MIN.saturating_add(number)
 }
 
 /// Returns a numeric key as a number with the same order.

@@ -62,11 +62,15 @@ async fn golden_keys_keep_their_shards() {
             let ranges = json!([{ "from": from, "to": to }]);
             json!({ "keys": { "hash": { "of": 16, "ranges": ranges } }, "shard": shard })
         };
+        // Each third key is on shard b, wherever its virtual shard is.
+        let single: Vec<&Key> = keys.iter().map(|(key, _)| key).step_by(3).collect();
+        let single = json!({ "hash": { "of": 16, "ranges": [], "except": single } });
         let mappings = [
             of(0, 5, "a"),
             of(5, 8, "b"),
             of(8, 12, "a"),
             of(12, 16, "b"),
+            json!({ "keys": single, "shard": "b" }),
         ];
         let map = json!({
             "name": name, "strategy": "hash", "key": [kind], "buckets": 16, "mappings": mappings,
@@ -77,6 +81,7 @@ async fn golden_keys_keep_their_shards() {
             before.contains(&"a".to_owned()) && before.contains(&"b".to_owned()),
             "{kind}"
         );
+        assert!(before.iter().step_by(3).all(|shard| shard == "b"), "{kind}");
         for (version, buckets) in [(2, 32), (3, 4096), (4, 16)] {
             let map = change(&server, &name, buckets).await;
             assert_eq!(

@@ -26,13 +26,13 @@ use std::fmt;
 pub enum KeySet {
     /// Half-open ranges of keys.
     Range(Vec<KeyRange>),
-    /// Virtual shards, to which keys belong by their hash.
+    /// Virtual shards, to which keys belong by their hash, and exceptions.
     Hash(Buckets),
     /// Single keys.
     List(BTreeSet<Key>),
 }
 
-/// Ranges of virtual shards.
+/// Ranges of virtual shards, and single keys that differ from their virtual shard.
 #[derive(
     Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -42,6 +42,10 @@ pub struct Buckets {
     pub of: u32,
     /// The ranges that belong to the set.
     pub ranges: Vec<BucketRange>,
+    /// The exceptions: keys that are in the set although their virtual shard is not, and keys that are not in the set
+    /// although their virtual shard is.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub except: BTreeSet<Key>,
 }
 
 /// The first key of a piece of a set, and the first key after the piece, as bytes in key order. A missing end is
@@ -59,7 +63,25 @@ impl KeySet {
     #[must_use]
     pub fn buckets(of: u32, from: u32, to: u32) -> Self {
         let ranges = vec![BucketRange { from, to }];
-        Self::Hash(Buckets { of, ranges }).normal()
+        let except = BTreeSet::new();
+        Self::Hash(Buckets { of, ranges, except }).normal()
+    }
+
+    /// Creates a set with the whole virtual shard of `key`, one of `of`.
+    #[must_use]
+    pub fn virtual_shard_of(key: &Key, of: u32) -> Self {
+        let bucket = bucket_of(key, of);
+        Self::buckets(of, bucket, bucket + 1)
+    }
+
+    /// Creates a set with single keys of a hash map with `of` virtual shards.
+    #[must_use]
+    pub fn single_keys(of: u32, keys: impl IntoIterator<Item = Key>) -> Self {
+        Self::Hash(Buckets {
+            of,
+            ranges: Vec::new(),
+            except: keys.into_iter().collect(),
+        })
     }
 
     /// Creates a set of single keys.
@@ -68,19 +90,41 @@ impl KeySet {
         Self::List(keys.into_iter().collect())
     }
 
-    /// Returns the smallest set that contains `key`: under a hash map its whole virtual shard, otherwise only `key`.
-    /// `self` determines only the strategy (range, hash, list) of the result, not its keys.
+    /// Returns the set that contains only `key`. `self` determines only the strategy (range, hash, list) of the result,
+    /// not its keys.
     ///
     /// For the last value of a key type the range has no upper end, so it contains only this value.
     #[must_use]
-    pub fn smallest_set_with(&self, key: &Key) -> Option<Self> {
+    pub fn only(&self, key: &Key) -> Self {
         match self {
-            Self::Range(_) => Some(Self::range(Some(key.clone()), key.successor())),
-            Self::Hash(Buckets { of, .. }) => {
-                let bucket = bucket_of(key, *of);
-                Some(Self::buckets(*of, bucket, bucket + 1))
+            Self::Range(_) => Self::range(Some(key.clone()), key.successor()),
+            Self::Hash(Buckets { of, .. }) => Self::single_keys(*of, [key.clone()]),
+            Self::List(_) => Self::list([key.clone()]),
+        }
+    }
+
+    /// Returns the key of a set that contains one key of a hash map and no virtual shard.
+    #[must_use]
+    pub fn exception(&self) -> Option<&Key> {
+        match self {
+            Self::Hash(Buckets { ranges, except, .. })
+                if ranges.is_empty() && except.len() == 1 =>
+            {
+                except.first()
             }
-            Self::List(_) => Some(Self::list([key.clone()])),
+            Self::Range(_) | Self::Hash(_) | Self::List(_) => None,
+        }
+    }
+
+    /// Returns the whole virtual shards of the set, without exceptions. Sets of other strategies stay as they are.
+    #[must_use]
+    pub fn whole_buckets(&self) -> Self {
+        match self {
+            Self::Hash(buckets) => Self::Hash(Buckets {
+                except: BTreeSet::new(),
+                ..buckets.clone()
+            }),
+            Self::Range(_) | Self::List(_) => self.clone(),
         }
     }
 
@@ -89,9 +133,7 @@ impl KeySet {
     pub fn normal(self) -> Self {
         match self {
             Self::Range(ranges) => from_intervals(normal(key_intervals(&ranges))),
-            Self::Hash(Buckets { of, ranges }) => {
-                from_buckets(of, normal(bucket_intervals(&ranges)))
-            }
+            Self::Hash(buckets) => Self::Hash(buckets.normal()),
             Self::List(keys) => Self::List(keys),
         }
     }
@@ -109,12 +151,11 @@ impl KeySet {
                     .collect();
                 Self::Range(accepted?)
             }
-            Self::Hash(buckets) => Self::Hash(buckets),
-            Self::List(keys) => {
-                let accepted: Result<BTreeSet<Key>, KeyError> =
-                    keys.iter().map(|key| accept(types, key)).collect();
-                Self::List(accepted?)
-            }
+            Self::Hash(buckets) => Self::Hash(Buckets {
+                except: accept_all(types, &buckets.except)?,
+                ..buckets
+            }),
+            Self::List(keys) => Self::List(accept_all(types, &keys)?),
         };
         Ok(set.normal())
     }
@@ -124,7 +165,7 @@ impl KeySet {
     pub fn is_empty(&self) -> bool {
         match self {
             Self::Range(ranges) => ranges.iter().all(KeyRange::is_empty),
-            Self::Hash(buckets) => buckets.ranges.iter().all(|range| range.from >= range.to),
+            Self::Hash(buckets) => buckets.is_empty(),
             Self::List(keys) => keys.is_empty(),
         }
     }
@@ -135,12 +176,7 @@ impl KeySet {
     pub fn contains(&self, key: &Key) -> bool {
         match self {
             Self::Range(ranges) => ranges.iter().any(|range| range.contains(key)),
-            Self::Hash(Buckets { of, ranges }) => {
-                let bucket = bucket_of(key, *of);
-                ranges
-                    .iter()
-                    .any(|range| range.from <= bucket && bucket < range.to)
-            }
+            Self::Hash(buckets) => buckets.contains(key),
             Self::List(keys) => keys.contains(key),
         }
     }
@@ -165,11 +201,7 @@ impl KeySet {
             (Self::Range(a), Self::Range(b)) => {
                 from_intervals(common(&key_intervals(a), &key_intervals(b)))
             }
-            (Self::Hash(a), Self::Hash(b)) => {
-                let (a, b) = a.alike(b);
-                let (of, b) = (a.of, bucket_intervals(&b.ranges));
-                from_buckets(of, common(&bucket_intervals(&a.ranges), &b))
-            }
+            (Self::Hash(a), Self::Hash(b)) => Self::Hash(a.intersection(b)),
             (Self::List(a), Self::List(b)) => Self::List(a & b),
             (_, _) => self.empty_set(),
         }
@@ -178,18 +210,40 @@ impl KeySet {
     /// Returns the keys that are in either set. If `other` has another strategy, it is ignored.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
-        match (self, other) {
-            (Self::Range(a), Self::Range(b)) => Self::Range([a.as_slice(), b].concat()).normal(),
-            (Self::Hash(a), Self::Hash(b)) => {
-                let (a, b) = a.alike(b);
-                Self::Hash(Buckets {
-                    of: a.of,
-                    ranges: [a.ranges.as_slice(), &b.ranges].concat(),
-                })
-                .normal()
+        self.clone().union_all([other])
+    }
+
+    /// Returns the keys that are in this set or in any of `others`. Sets of another strategy are ignored.
+    ///
+    /// It sorts once; the time of pairwise unions would grow with the square of the number of sets.
+    #[must_use]
+    pub fn union_all<'a>(self, others: impl IntoIterator<Item = &'a Self>) -> Self {
+        let others = others.into_iter();
+        match self {
+            Self::Range(mut all) => {
+                for other in others {
+                    if let Self::Range(ranges) = other {
+                        all.extend_from_slice(ranges);
+                    }
+                }
+                Self::Range(all).normal()
             }
-            (Self::List(a), Self::List(b)) => Self::List(a | b),
-            (_, _) => self.clone(),
+            Self::Hash(all) => {
+                let others = others.filter_map(|other| match other {
+                    Self::Hash(buckets) => Some(buckets),
+                    Self::Range(_) | Self::List(_) => None,
+                });
+                let others: Vec<&Buckets> = others.collect();
+                Self::Hash(all.union_all(&others))
+            }
+            Self::List(mut all) => {
+                for other in others {
+                    if let Self::List(keys) = other {
+                        all.extend(keys.iter().cloned());
+                    }
+                }
+                Self::List(all)
+            }
         }
     }
 
@@ -200,11 +254,7 @@ impl KeySet {
             (Self::Range(a), Self::Range(b)) => {
                 from_intervals(minus(&key_intervals(a), &key_intervals(b)))
             }
-            (Self::Hash(a), Self::Hash(b)) => {
-                let (a, b) = a.alike(b);
-                let (of, b) = (a.of, bucket_intervals(&b.ranges));
-                from_buckets(of, minus(&bucket_intervals(&a.ranges), &b))
-            }
+            (Self::Hash(a), Self::Hash(b)) => Self::Hash(a.minus(b)),
             (Self::List(a), Self::List(b)) => Self::List(a - b),
             (_, _) => self.clone(),
         }
@@ -215,15 +265,13 @@ impl KeySet {
     pub fn empty_set(&self) -> Self {
         match self {
             Self::Range(_) => Self::Range(Vec::new()),
-            Self::Hash(buckets) => Self::Hash(Buckets {
-                of: buckets.of,
-                ranges: Vec::new(),
-            }),
+            Self::Hash(buckets) => Self::single_keys(buckets.of, []),
             Self::List(_) => Self::List(BTreeSet::new()),
         }
     }
 
-    /// Returns the pieces of the set, each as a separate set: ranges, ranges of virtual shards, single keys.
+    /// Returns the pieces of the set, each as a separate set: ranges, ranges of virtual shards without their exceptions,
+    /// single keys.
     #[must_use]
     pub fn pieces(&self) -> Vec<Self> {
         match self {
@@ -231,10 +279,7 @@ impl KeySet {
                 .iter()
                 .map(|range| Self::Range(vec![range.clone()]))
                 .collect(),
-            Self::Hash(Buckets { of, ranges }) => ranges
-                .iter()
-                .map(|range| Self::buckets(*of, range.from, range.to))
-                .collect(),
+            Self::Hash(buckets) => buckets.pieces().into_iter().map(Self::Hash).collect(),
             Self::List(keys) => keys.iter().map(|key| Self::list([key.clone()])).collect(),
         }
     }
@@ -244,14 +289,7 @@ impl KeySet {
     pub fn spans(&self) -> Vec<Span> {
         match self {
             Self::Range(ranges) => ranges.iter().map(KeyRange::span).collect(),
-            Self::Hash(buckets) => buckets
-                .ranges
-                .iter()
-                .map(|range| {
-                    let end = |bucket: u32| Some(bucket.to_be_bytes().to_vec());
-                    (end(range.from), end(range.to))
-                })
-                .collect(),
+            Self::Hash(buckets) => buckets.spans(),
             Self::List(keys) => keys
                 .iter()
                 .map(|key| {
@@ -296,13 +334,8 @@ fn bucket_intervals(ranges: &[BucketRange]) -> Vec<Interval<u32>> {
     ranges.iter().map(interval).collect()
 }
 
-fn from_buckets(of: u32, intervals: Vec<Interval<u32>>) -> KeySet {
-    let range = |interval: Interval<u32>| BucketRange {
-        from: interval.from.unwrap_or(0),
-        to: interval.to.unwrap_or(of),
-    };
-    let ranges = intervals.into_iter().map(range).collect();
-    KeySet::Hash(Buckets { of, ranges })
+fn accept_all(types: &[KeyType], keys: &BTreeSet<Key>) -> Result<BTreeSet<Key>, KeyError> {
+    keys.iter().map(|key| accept(types, key)).collect()
 }
 
 /// The maximum number of pieces or keys in a text for people.
@@ -310,32 +343,42 @@ const MAX_PIECES_IN_TEXT: usize = 8;
 
 impl fmt::Display for KeySet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (texts, total): (Vec<String>, usize) = match self {
-            Self::Range(ranges) => (first_texts(ranges.iter()), ranges.len()),
-            Self::Hash(buckets) => (first_texts(buckets.ranges.iter()), buckets.ranges.len()),
-            Self::List(keys) => (first_texts(keys.iter()), keys.len()),
-        };
-        if total == 0 {
-            return f.write_str("no keys");
-        }
         match self {
-            Self::Range(_) => {}
-            Self::Hash(_) => f.write_str("buckets ")?,
-            Self::List(_) => f.write_str("keys ")?,
+            _ if self.is_empty() => f.write_str("no keys"),
+            Self::Range(ranges) => f.write_str(&first_texts(ranges)),
+            Self::List(keys) => write!(f, "keys {}", first_texts(keys)),
+            Self::Hash(buckets) => {
+                let (missing, single) = buckets.exceptions();
+                if !buckets.ranges.is_empty() {
+                    write!(f, "buckets {}", first_texts(&buckets.ranges))?;
+                }
+                if !missing.is_empty() {
+                    write!(f, " without keys {}", first_texts(missing))?;
+                }
+                match (buckets.ranges.is_empty(), single.is_empty()) {
+                    (_, true) => Ok(()),
+                    (true, false) => write!(f, "keys {}", first_texts(single)),
+                    (false, false) => write!(f, " and keys {}", first_texts(single)),
+                }
+            }
         }
-        f.write_str(&texts.join(", "))?;
-        if total > texts.len() {
-            write!(f, " and {} more", total - texts.len())?;
-        }
-        Ok(())
     }
 }
 
-fn first_texts(items: impl Iterator<Item = impl fmt::Display>) -> Vec<String> {
-    items
+/// Returns the first items as a list, and the number of the others.
+fn first_texts(
+    items: impl IntoIterator<Item: fmt::Display, IntoIter: ExactSizeIterator>,
+) -> String {
+    let items = items.into_iter();
+    let more = items.len().saturating_sub(MAX_PIECES_IN_TEXT);
+    let first: Vec<String> = items
         .take(MAX_PIECES_IN_TEXT)
         .map(|item| item.to_string())
-        .collect()
+        .collect();
+    match more {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
+    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 mod cell;
 mod change;
 mod coverage;
+mod exceptions;
 mod export;
 mod import;
 mod routers;
@@ -127,9 +128,9 @@ pub enum MapError {
         /// The map.
         map: MapName,
         /// One key set.
-        first: KeySet,
+        first: Box<KeySet>,
         /// The other key set.
-        second: KeySet,
+        second: Box<KeySet>,
     },
     /// A mapping has no keys.
     #[error("map {map}: key set {keys} of shard {shard} is empty")]
@@ -198,24 +199,35 @@ impl ShardMap {
             Strategy::Range => self
                 .mappings
                 .partition_point(|mapping| starts_at_or_before(&mapping.keys, key)),
-            Strategy::Hash => {
-                let bucket = bucket_of(key, self.buckets);
-                self.mappings
-                    .partition_point(|mapping| first_bucket(&mapping.keys) <= bucket)
-            }
+            Strategy::Hash => return self.locate_in_hash(key),
         };
         self.mappings[..after]
             .last()
             .filter(|mapping| mapping.keys.contains(key))
     }
 
+    /// Does the same as [`ShardMap::locate`] for a hash map: looks for an exception, then for the virtual shard.
+    fn locate_in_hash(&self, key: &Key) -> Option<&Mapping> {
+        let end = self
+            .mappings
+            .partition_point(|mapping| mapping.keys.exception().is_some());
+        let (exceptions, ranges) = self.mappings.split_at(end);
+        let found = exceptions.binary_search_by(|mapping| mapping.keys.exception().cmp(&Some(key)));
+        if let Ok(index) = found {
+            return exceptions.get(index);
+        }
+        let bucket = bucket_of(key, self.buckets);
+        let after = ranges.partition_point(|mapping| first_bucket(&mapping.keys) <= bucket);
+        let range = ranges[..after].last();
+        range.filter(|mapping| mapping.keys.contains(key))
+    }
+
     /// Returns all keys that `shard` owns.
     #[must_use]
     pub fn owned_by(&self, shard: &ShardName) -> KeySet {
         let owned = self.mappings.iter().filter(|m| &m.shard == shard);
-        owned.fold(self.empty_key_set(), |all, mapping| {
-            all.union(&mapping.keys)
-        })
+        self.empty_key_set()
+            .union_all(owned.map(|mapping| &mapping.keys))
     }
 
     /// Returns the empty key set of this map's strategy.
@@ -223,7 +235,7 @@ impl ShardMap {
     pub fn empty_key_set(&self) -> KeySet {
         match self.strategy {
             Strategy::Range => KeySet::Range(Vec::new()),
-            Strategy::Hash => KeySet::buckets(self.buckets, 0, 0),
+            Strategy::Hash => KeySet::single_keys(self.buckets, []),
             Strategy::List => KeySet::list([]),
         }
     }
@@ -238,7 +250,8 @@ impl ShardMap {
     }
 
     /// Checks the map and its mappings, and orders them. Each mapping gets one piece. Adjacent ranges of one shard stay
-    /// separate; the keys of a list map are grouped by shard.
+    /// separate; the keys of a list map are grouped by shard. A single key of a hash map takes precedence over its virtual
+    /// shard.
     ///
     /// # Errors
     /// [`MapError`] names the key sets.
@@ -263,6 +276,10 @@ impl ShardMap {
                 shard: mapping.shard.clone(),
                 state: mapping.state,
             }));
+        }
+        if self.strategy == Strategy::Hash {
+            self.mappings = self.with_exceptions_settled(mappings)?;
+            return Ok(self);
         }
         self.mappings = mappings;
         self.check_overlaps()?;
@@ -333,11 +350,8 @@ impl ShardMap {
             let (((_, end), first), ((start, _), second)) = (&pair[0], &pair[1]);
             let apart = matches!((end, start), (Some(end), Some(start)) if end <= start);
             if !apart {
-                return Err(MapError::Overlap {
-                    map: self.name.clone(),
-                    first: self.mappings[*first].keys.clone(),
-                    second: self.mappings[*second].keys.clone(),
-                });
+                let keys = |index: usize| self.mappings[index].keys.clone();
+                return Err(self.overlap_error(keys(*first), keys(*second)));
             }
         }
         Ok(())

@@ -317,8 +317,8 @@ async fn moving_ppm(
     estimates.try_collect().await
 }
 
-/// Returns an estimate of the rows of the table that move, in parts per million: that of the planner, or for keys of a hash
-/// map one from a sample.
+/// Returns an estimate of the rows of the table that move, in parts per million: that of the planner, or for virtual
+/// shards one from a sample.
 async fn estimate_moving_ppm(
     client: &Connected,
     table: &MovingTable,
@@ -331,8 +331,10 @@ async fn estimate_moving_ppm(
         TableKey::Columns(_) | TableKey::Through(_) => {
             let predicate = table.predicate(&task.keys, "");
             match &task.keys {
-                KeySet::Hash(_) => catalog::sampled_ppm(client, table, &predicate).await,
-                KeySet::Range(_) | KeySet::List(_) => {
+                KeySet::Hash(buckets) if !buckets.ranges.is_empty() => {
+                    catalog::sampled_ppm(client, table, &predicate).await
+                }
+                KeySet::Range(_) | KeySet::Hash(_) | KeySet::List(_) => {
                     catalog::selectivity_ppm(client, table, &predicate).await
                 }
             }

@@ -316,10 +316,7 @@ fn ranges(keys: &[Key], random_numbers: &mut Random) -> Vec<KeySet> {
     }
     let ends = keys.first().into_iter().chain(keys.last());
     for key in ends.chain(keys.iter().step_by(7)) {
-        let Some(set) = KeySet::range(None, None).smallest_set_with(key) else {
-            continue;
-        };
-        sets.push(set);
+        sets.push(KeySet::range(None, None).only(key));
     }
     sets
 }
@@ -336,13 +333,15 @@ fn buckets(keys: &[Key], of: u32, random_numbers: &mut Random) -> Vec<KeySet> {
         KeySet::buckets(of, half, of),
         KeySet::buckets(of, 0, half),
         KeySet::buckets(of, of / 5, of / 3),
-        all.smallest_set_with(key).unwrap(),
-        all.minus(&all.smallest_set_with(key).unwrap()),
+        KeySet::virtual_shard_of(key, of),
+        all.only(key),
+        all.minus(&all.only(key)),
         all,
     ];
     if of == 16 {
         let ranges = comb.collect();
-        sets.insert(0, KeySet::Hash(Buckets { of, ranges }));
+        let except = keys.iter().step_by(5).cloned().collect();
+        sets.insert(0, KeySet::Hash(Buckets { of, ranges, except }));
     }
     sets
 }

@@ -11,7 +11,7 @@ use crate::workload::{TenantChoice, TenantMix};
 use pieces::KeyPieces;
 use plans::key_set::KeySet;
 use plans::request::{Cutover, Hold, Measure, Mode, Options as RequestOptions, Request, Tables};
-use plans::shard_map::{KeyColumns, MapSettings, ShardMap};
+use plans::shard_map::{KeyColumns, MapSettings, ShardMap, Strategy};
 use request::RequestSettings;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -128,11 +128,12 @@ impl Scenario {
     fn one_per_virtual_shard(&self, tenants: &[i64]) -> Vec<i64> {
         let none = self.map.empty_key_set();
         let mut known = BTreeSet::new();
-        // True for the first tenant of its virtual shard: `only` returns all keys of the virtual shard of a key.
-        let is_first_of_virtual_shard = |tenant: &&i64| {
-            none.smallest_set_with(&self.shop.key(**tenant))
-                .is_some_and(|keys| known.insert(keys))
+        let place = |key| match self.map.strategy {
+            Strategy::Hash => KeySet::virtual_shard_of(&key, self.map.buckets),
+            Strategy::Range | Strategy::List => none.only(&key),
         };
+        let is_first_of_virtual_shard =
+            |tenant: &&i64| known.insert(place(self.shop.key(**tenant)));
         tenants
             .iter()
             .filter(is_first_of_virtual_shard)

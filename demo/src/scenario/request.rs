@@ -42,10 +42,7 @@ impl RequestSettings {
             MapOperation::Move if task.hot.is_some() => {
                 let owned = map.owned_by(&a);
                 let tenant = (1..=shop.tenants).find(|tenant| owned.contains(&shop.key(*tenant)));
-                let keys = map
-                    .empty_key_set()
-                    .smallest_set_with(&shop.key(tenant.unwrap_or(1)));
-                let keys = keys.unwrap_or_else(|| map.empty_key_set());
+                let keys = map.empty_key_set().only(&shop.key(tenant.unwrap_or(1)));
                 (keys.clone(), self.moves(a, b, &keys))
             }
             MapOperation::Move => {
@@ -54,11 +51,7 @@ impl RequestSettings {
             }
             MapOperation::Isolate => {
                 let key = shop.key(2);
-                let keys = map
-                    .empty_key_set()
-                    .smallest_set_with(&key)
-                    .unwrap_or_else(|| map.empty_key_set());
-                (keys, self.isolate(key, b))
+                (map.empty_key_set().only(&key), self.isolate(key, b))
             }
             MapOperation::Drain => (map.owned_by(&c), self.drain(c)),
             MapOperation::Rebalance => (map.owned_by(&a), self.rebalance(task)),
@@ -71,7 +64,7 @@ impl RequestSettings {
         let moving = others.fold(map.empty_key_set(), |all, keys| all.union(keys));
         let part = |(keys, shard): (&KeySet, &str)| Part {
             shard: shard.into(),
-            keys: Some(selection(keys)),
+            keys: Some(Selection::of(keys)),
             share: None,
         };
         let request = Request::Split(Split {
@@ -103,7 +96,7 @@ impl RequestSettings {
             moves: vec![MoveEntry {
                 source,
                 target,
-                keys: Some(selection(keys)),
+                keys: Some(Selection::of(keys)),
                 mode: None,
             }],
             tables: self.tables,
@@ -148,30 +141,5 @@ impl RequestSettings {
             ignore: Vec::new(),
             options: self.request_options,
         })
-    }
-}
-
-/// Returns the keys in the syntax of a request.
-fn selection(keys: &KeySet) -> Selection {
-    match keys {
-        KeySet::Range(ranges) => match ranges.as_slice() {
-            [only] => Selection {
-                from: only.from.clone(),
-                to: only.to.clone(),
-                ..Selection::default()
-            },
-            several => Selection {
-                ranges: Some(several.to_vec()),
-                ..Selection::default()
-            },
-        },
-        KeySet::Hash(buckets) => Selection {
-            buckets: Some(buckets.ranges.clone()),
-            ..Selection::default()
-        },
-        KeySet::List(keys) => Selection {
-            values: Some(keys.iter().cloned().collect()),
-            ..Selection::default()
-        },
     }
 }

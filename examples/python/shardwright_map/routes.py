@@ -22,7 +22,8 @@ class Routes:
         self.shards: list[str] = sorted({mapping["shard"] for mapping in document["mappings"]})
         self._buckets: int = document.get("buckets", 0)
         self._spans: list[tuple[Any, Any, str]] = []
-        self._listed: dict[keys.Key, str] = {}
+        # Single keys, which come before their virtual shard. Without a shard: the virtual shard lacks the key.
+        self._listed: dict[keys.Key, str | None] = {}
         for mapping in document["mappings"]:
             self._take(mapping["keys"], mapping["shard"])
         self._spans.sort(key=lambda span: span[0])
@@ -34,8 +35,17 @@ class Routes:
             self._listed.update((keys.accept(self.types, key), shard) for key in held)
         elif form == "hash":
             self._spans.extend((span["from"], span["to"], shard) for span in held["ranges"])
+            for key in held.get("except", ()):
+                self._except(keys.accept(self.types, key), held["ranges"], shard)
         else:
             self._spans.extend((*self._ends(span), shard) for span in held)
+
+    def _except(self, key: keys.Key, ranges: list[dict[str, int]], shard: str) -> None:
+        bucket = keys.bucket(key, self._buckets)
+        if any(span["from"] <= bucket < span["to"] for span in ranges):
+            self._listed.setdefault(key, None)
+        else:
+            self._listed[key] = shard
 
     def _ends(self, span: dict[str, Any]) -> tuple[bytes, bytes | None]:
         # The end behind the last key of a type is no value of it.
@@ -46,7 +56,7 @@ class Routes:
     def shard_for(self, key: Any) -> str:
         """The shard that owns the key. Raises `Unmapped`, or `keys.KeyError_` where it is no key of this map."""
         accepted = keys.accept(self.types, key)
-        if self._listed:
+        if accepted in self._listed or (self._listed and not self._spans):
             shard = self._listed.get(accepted)
         else:
             place = keys.bucket(accepted, self._buckets) if self._buckets else keys.ordered(accepted)

@@ -11,6 +11,8 @@ interface Range {
 interface Buckets {
   readonly of: number;
   readonly ranges: readonly { readonly from: number; readonly to: number }[];
+  /** Keys of a virtual shard that the set lacks, and single keys of other virtual shards. */
+  readonly except?: readonly Value[];
 }
 
 export type KeySet =
@@ -48,7 +50,8 @@ export class Routes {
   readonly #buckets: number;
   readonly #ranges: Span<Buffer>[] = [];
   readonly #hashed: Span<number>[] = [];
-  readonly #listed = new Map<string, string>();
+  /** Single keys, which come before their virtual shard. Without a shard: the virtual shard lacks the key. */
+  readonly #listed = new Map<string, string | undefined>();
 
   constructor(document: MapDocument) {
     this.name = document.name;
@@ -65,11 +68,18 @@ export class Routes {
       for (const key of keys.list) this.#listed.set(ordered(accept(this.#types, key)).toString("hex"), shard);
     } else if ("hash" in keys) {
       for (const { from, to } of keys.hash.ranges) this.#hashed.push({ from, to, shard });
+      for (const key of keys.hash.except ?? []) this.#except(accept(this.#types, key), keys.hash, shard);
     } else {
       for (const { from, to } of keys.range) {
         this.#ranges.push({ from: this.#end(from) ?? Buffer.alloc(0), to: this.#end(to), shard });
       }
     }
+  }
+
+  #except(key: ReturnType<typeof accept>, { ranges }: Buckets, shard: string): void {
+    const [place, at] = [ordered(key).toString("hex"), bucket(key, this.#buckets)];
+    if (!ranges.some(({ from, to }) => from <= at && at < to)) this.#listed.set(place, shard);
+    else if (!this.#listed.has(place)) this.#listed.set(place, undefined);
   }
 
   #end(end: Value | readonly Value[] | undefined): Buffer | null {
@@ -81,11 +91,12 @@ export class Routes {
   /** The shard that owns the key. Throws `Unmapped`, or `KeyError` where it is no key of this map. */
   shardFor(key: Value | readonly Value[]): string {
     const accepted = accept(this.#types, key);
-    const shard =
-      this.#listed.get(ordered(accepted).toString("hex")) ??
-      (this.#buckets > 0
+    const place = ordered(accepted).toString("hex");
+    const shard = this.#listed.has(place)
+      ? this.#listed.get(place)
+      : this.#buckets > 0
         ? held(this.#hashed, bucket(accepted, this.#buckets), (one, other) => one - other)
-        : held(this.#ranges, ordered(accepted), Buffer.compare));
+        : held(this.#ranges, ordered(accepted), Buffer.compare);
     if (shard === undefined) {
       throw new Unmapped(`key ${String(key)} is in no mapping of map ${this.name} version ${this.version}`);
     }

@@ -5,6 +5,7 @@ use plans::key::{Key, KeyType};
 use plans::key_set::{BucketRange, Buckets, KeyRange, KeySet};
 use plans::shard_map::Selection;
 use plans::shard_map::Strategy;
+use std::collections::BTreeSet;
 
 /// The properties of a map that are needed to parse its keys.
 #[derive(Debug, Clone)]
@@ -53,6 +54,7 @@ impl KeyShape {
                     from: bucket(from, 0)?,
                     to: bucket(to, self.buckets)?,
                 }],
+                except: BTreeSet::new(),
             })),
             Strategy::List => Err(CliError::Usage(
                 "a list map has no ranges: name each key with --shard-of KEY=SHARD".to_owned(),
@@ -60,14 +62,19 @@ impl KeyShape {
         }
     }
 
-    /// Parses keys as in a request: `{...}` in YAML; `FROM..TO`; or keys of a list map, separated by commas.
+    /// Parses keys as in a request: `{...}` in YAML; `FROM..TO`; or keys of a list map or a hash map, separated by commas.
     pub(super) fn selection(&self, text: &str) -> Result<Selection, CliError> {
         if text.trim_start().starts_with('{') {
             return serde_saphyr::from_str(text)
                 .map_err(|error| CliError::Usage(format!("{text:?} names no keys: {error}")));
         }
         let mut selection = Selection::default();
-        if self.strategy == Strategy::List {
+        let has_single_keys = match self.strategy {
+            Strategy::List => true,
+            Strategy::Hash => !text.contains(".."),
+            Strategy::Range => false,
+        };
+        if has_single_keys {
             let keys: Result<Vec<Key>, CliError> =
                 text.split(',').map(|key| self.key(key.trim())).collect();
             selection.values = Some(keys?);

@@ -172,11 +172,15 @@ fn without_moving_keys(mappings: &[Mapping]) -> Vec<(&Mapping, Option<&KeySet>)>
     mappings.map(|mapping| (mapping, None)).collect()
 }
 
-/// Returns the parts of a bar: one for each mapping, with its moving keys, and one for each gap.
+/// Returns the parts of a bar: one for each mapping, with its moving keys, and one for each gap. An exception of a hash map
+/// is too small to be drawn.
 fn parts(mappings: &[(&Mapping, Option<&KeySet>)], palette: &Palette) -> Vec<BarPart> {
     let scale = BarScale::of(mappings);
     let mut parts: Vec<BarPart> = Vec::with_capacity(mappings.len());
-    for (mapping, moving) in mappings {
+    let drawn = mappings
+        .iter()
+        .filter(|(mapping, _)| mapping.keys.exception().is_none());
+    for (mapping, moving) in drawn {
         let before = parts.last().map_or(0.0, BarPart::end);
         let (x, end) = scale.edges(&mapping.keys, before);
         if x - before > 0.01 {

@@ -93,16 +93,23 @@ impl From<&Mapping> for MapPiece {
 pub(super) fn piece_count(pieces: &[MapPiece]) -> i64 {
     let parts = pieces.iter().map(|piece| match &piece.keys {
         KeySet::Range(ranges) => ranges.len(),
-        KeySet::Hash(buckets) => buckets.ranges.len(),
+        KeySet::Hash(buckets) => {
+            buckets.ranges.len() + usize::from(piece.keys.exception().is_some())
+        }
         KeySet::List(keys) => keys.len(),
     });
     i64::try_from(parts.sum::<usize>()).unwrap_or(i64::MAX)
 }
 
+/// Returns the pieces of a map that is no list map. Each range of virtual shards is whole, and an exception takes
+/// precedence over it. So an exception changes no other piece.
 fn pieces_of(map: &ShardMap) -> Vec<MapPiece> {
     let pieces = map.mappings.iter().flat_map(|mapping| {
-        let parts = mapping.keys.pieces().into_iter();
-        parts.map(|keys| MapPiece {
+        let parts = match mapping.keys.exception() {
+            Some(_) => vec![mapping.keys.clone()],
+            None => mapping.keys.whole_buckets().pieces(),
+        };
+        parts.into_iter().map(|keys| MapPiece {
             keys,
             shard: mapping.shard.clone(),
         })
@@ -146,13 +153,24 @@ fn united_by_shard<'a>(pieces: &'a [MapPiece], none: &KeySet) -> BTreeMap<&'a Sh
     for piece in pieces {
         sets.entry(&piece.shard).or_default().push(&piece.keys);
     }
-    let united = |(shard, parts)| (shard, union_of(parts, none.clone()));
+    let united = |(shard, parts): (_, Vec<&KeySet>)| (shard, none.clone().union_all(parts));
     sets.into_iter().map(united).collect()
 }
 
-/// Returns the mappings of a [`ShardMap`] with these `pieces`. The keys of a list map are grouped by shard, in key
-/// order.
-pub(super) fn mappings_of(strategy: Strategy, pieces: Vec<MapPiece>) -> Vec<Mapping> {
+/// Returns a stored piece as a piece of its map: a listed key of a hash map with `buckets` virtual shards is an exception.
+fn in_map(piece: MapPiece, strategy: Strategy, buckets: u32) -> MapPiece {
+    match (strategy, piece.keys) {
+        (Strategy::Hash, KeySet::List(keys)) => MapPiece {
+            keys: KeySet::single_keys(buckets, keys),
+            shard: piece.shard,
+        },
+        (_, keys) => MapPiece { keys, ..piece },
+    }
+}
+
+/// Returns the mappings of a [`ShardMap`] with `buckets` virtual shards and these `pieces`. The keys of a list map are
+/// grouped by shard, in key order. [`ShardMap::validated`] gives the mappings of a hash map their form.
+pub(super) fn mappings_of(strategy: Strategy, buckets: u32, pieces: Vec<MapPiece>) -> Vec<Mapping> {
     let mapping = |keys, shard| Mapping {
         keys,
         shard,
@@ -160,7 +178,9 @@ pub(super) fn mappings_of(strategy: Strategy, pieces: Vec<MapPiece>) -> Vec<Mapp
     };
     let mut mappings: Vec<Mapping> = match strategy {
         Strategy::Range | Strategy::Hash => {
-            let pieces = pieces.into_iter();
+            let pieces = pieces
+                .into_iter()
+                .map(|piece| in_map(piece, strategy, buckets));
             pieces
                 .map(|piece| mapping(piece.keys, piece.shard))
                 .collect()
@@ -182,13 +202,20 @@ pub(super) fn mappings_of(strategy: Strategy, pieces: Vec<MapPiece>) -> Vec<Mapp
 }
 
 /// Returns the mappings of `map` after `delta`, in the form of [`mappings_of`], or `None` if `delta` does not start
-/// from `map`.
-pub(super) fn mappings_after(map: &ShardMap, delta: MapDelta) -> Option<Vec<Mapping>> {
+/// from `map`. Afterwards the map has `buckets` virtual shards.
+pub(super) fn mappings_after(
+    map: &ShardMap,
+    buckets: u32,
+    delta: MapDelta,
+) -> Option<Vec<Mapping>> {
     if map.strategy != Strategy::List {
         let mut all: BTreeSet<MapPiece> = pieces_of(map).into_iter().collect();
-        let left = delta.removed.iter().all(|piece| all.remove(piece));
-        let entered = delta.added.into_iter().all(|piece| all.insert(piece));
-        return (left && entered).then(|| mappings_of(map.strategy, all.into_iter().collect()));
+        let mut removed = delta.removed.into_iter();
+        let left = removed.all(|piece| all.remove(&in_map(piece, map.strategy, map.buckets)));
+        let mut added = delta.added.into_iter();
+        let entered = added.all(|piece| all.insert(in_map(piece, map.strategy, buckets)));
+        let all = all.into_iter().collect();
+        return (left && entered).then(|| mappings_of(map.strategy, buckets, all));
     }
     list_mappings_after(map, delta)
 }
@@ -224,36 +251,6 @@ fn list_mappings_after(map: &ShardMap, delta: MapDelta) -> Option<Vec<Mapping>> 
     let mut mappings: Vec<Mapping> = owned.map(mapping).collect();
     mappings.sort_by(|a, b| a.keys.cmp(&b.keys));
     Some(mappings)
-}
-
-/// Returns the union of `parts`. It sorts once, however many sets there are.
-fn union_of(parts: Vec<&KeySet>, none: KeySet) -> KeySet {
-    match none {
-        KeySet::Range(mut all) => {
-            for part in parts {
-                if let KeySet::Range(ranges) = part {
-                    all.extend_from_slice(ranges);
-                }
-            }
-            KeySet::Range(all).normal()
-        }
-        KeySet::Hash(mut all) => {
-            for part in parts {
-                if let KeySet::Hash(buckets) = part {
-                    all.ranges.extend_from_slice(&buckets.ranges);
-                }
-            }
-            KeySet::Hash(all).normal()
-        }
-        KeySet::List(mut all) => {
-            for part in parts {
-                if let KeySet::List(keys) = part {
-                    all.extend(keys.iter().cloned());
-                }
-            }
-            KeySet::List(all)
-        }
-    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use crate::fixture::{Database, keys, map, mapping, plan_of, planned_move};
 use orchestrator::store::{MapStore, SettingsRecord, Store, StoreError};
 use plans::id::{MapName, MapVersion, MigrationId};
 use plans::key::{Key, KeyType};
-use plans::key_set::{KeyRange, KeySet};
+use plans::key_set::{KeyRange, KeySet, bucket_of};
 use plans::shard_map::{MapSettings, Mapping, Sequences, ShardMap, Strategy};
 
 contract!(
@@ -13,6 +13,7 @@ contract!(
     a_composite_map_is_read_back,
     list_maps_of_every_key_type_are_read_back,
     a_hash_map_flips_bucket_by_bucket,
+    a_single_key_of_a_hash_map_is_one_piece,
     a_list_map_flips_key_by_key,
     the_next_version_is_made_once,
     keys_that_move_keep_their_owner,
@@ -185,6 +186,57 @@ async fn a_hash_map_flips_bucket_by_bucket(store: &dyn Store) {
     let history = store.history(&first.name).await.unwrap();
     let pieces: Vec<i64> = history.iter().map(|version| version.pieces).collect();
     assert_eq!(pieces, [2, 6, 4]);
+}
+
+/// An exception is one piece, and changes no other one. It ends when its virtual shard's owner has the key again.
+async fn a_single_key_of_a_hash_map_is_one_piece(store: &dyn Store) {
+    register(store, &["a", "b"]).await;
+    let mappings = vec![
+        mapping(KeySet::buckets(16, 0, 12), "a"),
+        mapping(KeySet::buckets(16, 12, 16), "b"),
+    ];
+    let first = version(store, Strategy::Hash, mappings);
+    store.create_map(&first, "op").await.unwrap();
+    let mut of_a = (0..1000).map(Key::Int);
+    let mut next_of_a = || of_a.find(|key| bucket_of(key, 16) < 12).unwrap();
+    let (one, other) = (next_of_a(), next_of_a());
+    let moved = |map: &ShardMap, key: &Key, from: &str, to: &str| {
+        let keys = KeySet::single_keys(map.buckets, [key.clone()]);
+        let next = map.with_moved(&keys, &from.into(), &to.into(), &"m".into());
+        ShardMap {
+            migration: None,
+            ..next.unwrap()
+        }
+    };
+    let mut versions = vec![first];
+    let changes: [&dyn Fn(&ShardMap) -> ShardMap; 4] = [
+        &|map| moved(map, &one, "a", "b"),
+        &|map| moved(map, &other, "a", "b"),
+        &|map| map.with_bucket_count(64).unwrap(),
+        &|map| moved(map, &one, "b", "a"),
+    ];
+    for change in changes {
+        let before = versions.last().unwrap();
+        let mut next = change(before);
+        next.version = before.version.next();
+        store.put_version(&next, "op").await.unwrap();
+        let read = store.map(&next.name).await.unwrap();
+        assert_eq!(read.as_deref(), Some(&next));
+        versions.push(next);
+    }
+    assert_eq!(versions[3].exceptions().count(), 2);
+    assert_eq!(versions[4].exceptions().count(), 1);
+    for map in &versions {
+        let read = store.map_at(&map.name, map.version).await.unwrap();
+        assert_eq!(read.as_ref(), Some(map));
+    }
+    let history = store.history(&versions[0].name).await.unwrap();
+    let changes: Vec<_> = history
+        .iter()
+        .map(|version| (version.added, version.removed))
+        .collect();
+    assert_eq!(changes[..3], [(2, 0), (1, 0), (1, 0)]);
+    assert_eq!(changes[4], (0, 1));
 }
 
 async fn a_list_map_flips_key_by_key(store: &dyn Store) {

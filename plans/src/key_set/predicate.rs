@@ -1,6 +1,6 @@
 //! Compiles a key set to SQL.
 
-use super::{BucketRange, KeyRange, KeySet};
+use super::{BucketRange, Buckets, KeyRange, KeySet};
 use crate::key::{Key, KeyType};
 use crate::sql::quote_literal;
 
@@ -16,16 +16,7 @@ impl KeySet {
                 .iter()
                 .map(|range| range_sql(range, columns))
                 .collect(),
-            Self::Hash(buckets) => {
-                let bucket = bucket_sql(columns, buckets.of);
-                let bucket_range_sql = |range: &BucketRange| {
-                    format!(
-                        "({bucket} operator(pg_catalog.>=) {} and {bucket} operator(pg_catalog.<) {})",
-                        range.from, range.to
-                    )
-                };
-                buckets.ranges.iter().map(bucket_range_sql).collect()
-            }
+            Self::Hash(buckets) => buckets_sql(buckets, columns),
             Self::List(keys) if keys.is_empty() => Vec::new(),
             Self::List(keys) => vec![list_sql(keys.iter(), columns)],
         };
@@ -35,6 +26,27 @@ impl KeySet {
             several => format!("({})", several.join(" or ")),
         }
     }
+}
+
+/// Returns conditions, one of which is true for each row of the set.
+fn buckets_sql(buckets: &Buckets, columns: &[(String, KeyType)]) -> Vec<String> {
+    let bucket = bucket_sql(columns, buckets.of);
+    let range_sql = |range: &BucketRange| {
+        format!(
+            "({bucket} operator(pg_catalog.>=) {} and {bucket} operator(pg_catalog.<) {})",
+            range.from, range.to
+        )
+    };
+    let mut parts: Vec<String> = buckets.ranges.iter().map(range_sql).collect();
+    let (missing, single) = buckets.exceptions();
+    if !missing.is_empty() {
+        let missing = list_sql(missing.into_iter(), columns);
+        parts = vec![format!("(({}) and not {missing})", parts.join(" or "))];
+    }
+    if !single.is_empty() {
+        parts.push(list_sql(single.into_iter(), columns));
+    }
+    parts
 }
 
 /// Returns an SQL expression of type `bigint` for the virtual shard of a row.
@@ -97,7 +109,7 @@ fn comparison_sql(columns: &[(String, KeyType)], operator: &str, key: &Key) -> S
 }
 
 fn list_sql<'a>(keys: impl Iterator<Item = &'a Key>, columns: &[(String, KeyType)]) -> String {
-    // List maps have keys with one column.
+    // List maps and hash maps have keys with one column.
     let Some((column, kind)) = columns.first() else {
         return "(false)".to_owned();
     };

@@ -65,7 +65,8 @@ fn the_predicate_of_an_empty_set_is_false() {
 
 fn sets() -> impl Strategy<Value = KeySet> {
     let ends = proptest::collection::vec((0_u32..16, 0_u32..16), 0..4);
-    let buckets = ends.clone().prop_map(|ends| {
+    let except = proptest::collection::vec(-2_i64..40, 0..6);
+    let buckets = (ends.clone(), except).prop_map(|(ends, except)| {
         let ranges = ends.iter().map(|(from, to)| BucketRange {
             from: *from,
             to: *to,
@@ -73,6 +74,7 @@ fn sets() -> impl Strategy<Value = KeySet> {
         KeySet::Hash(Buckets {
             of: 16,
             ranges: ranges.collect(),
+            except: except.into_iter().map(Key::Int).collect(),
         })
         .normal()
     });
@@ -101,6 +103,12 @@ proptest! {
             prop_assert_eq!(a.minus(&b).contains(&key), in_a && !in_b);
             prop_assert_eq!(a.intersection(&b).contains(&key), in_a && in_b);
         }
+        prop_assert_eq!(a.is_empty(), a == a.empty_set());
+        let pieces = a.pieces();
+        prop_assert_eq!(a.empty_set().union_all(&pieces), a.clone());
+        for (piece, others) in pieces.iter().zip(1..).map(|(piece, n)| (piece, &pieces[n..])) {
+            prop_assert!(others.iter().all(|other| !piece.overlaps(other)));
+        }
         prop_assert_eq!(a.minus(&b).union(&a.intersection(&b)), a.clone());
         prop_assert!(!a.minus(&b).overlaps(&b));
     }
@@ -119,15 +127,32 @@ proptest! {
 }
 
 proptest! {
+    /// Two sets have a common span exactly if they have a common key.
+    #[test]
+    fn spans_overlap_where_sets_do(a in sets(), b in sets()) {
+        prop_assume!(std::mem::discriminant(&a) == std::mem::discriminant(&b));
+        let is_before = |end: &Option<Vec<u8>>, start: &Option<Vec<u8>>| {
+            matches!((end, start), (Some(end), Some(start)) if end <= start)
+        };
+        let own = b.spans();
+        let meets = |(from, to): &Span| {
+            own.iter().any(|(other_from, other_to)| !is_before(to, other_from) && !is_before(other_to, from))
+        };
+        prop_assert_eq!(a.spans().iter().any(meets), a.overlaps(&b));
+    }
+
     /// Virtual shards of another number name the same keys.
     #[test]
     fn virtual_shards_of_a_multiple_have_the_same_keys(
         parts in proptest::collection::vec((0_u32..16, 0_u32..=16), 0..4),
+        single in proptest::collection::vec(any::<i64>(), 0..4),
         doublings in 0_u32..4,
         keys in proptest::collection::vec(any::<i64>(), 1..200),
     ) {
         let empty = KeySet::buckets(16, 0, 0);
         let set = parts.iter().fold(empty, |all, (from, to)| all.union(&KeySet::buckets(16, *from, *to)));
+        let single = KeySet::single_keys(16, single.into_iter().map(Key::Int));
+        let set = set.union(&single).minus(&set.intersection(&single));
         let more = set.with_bucket_count(16 << doublings).unwrap();
         for key in keys {
             prop_assert_eq!(set.contains(&Key::Int(key)), more.contains(&Key::Int(key)));

@@ -175,10 +175,11 @@ impl<'a> BalanceInput<'a> {
             let mut others = (0_u32..).zip(&self.shards);
             !others.any(|(index, other)| index != shard && other.accepts && set.contains(index))
         });
-        let keys = items::union(
-            &self.input.map.empty_key_set(),
-            stranded.map(|(_, keys)| keys),
-        );
+        let keys = self
+            .input
+            .map
+            .empty_key_set()
+            .union_all(stranded.map(|(_, keys)| keys));
         let rules = self.rules_of(&keys);
         let rules = rules
             .iter()
@@ -195,10 +196,11 @@ impl<'a> BalanceInput<'a> {
     ) {
         for computed in &outcome.moves {
             let indices = computed.items.iter().cloned().flatten();
-            let keys = items::union(
-                &self.input.map.empty_key_set(),
-                indices.map(|item| self.keys(item)),
-            );
+            let keys = self
+                .input
+                .map
+                .empty_key_set()
+                .union_all(indices.map(|item| self.keys(item)));
             draft.moves.push(WantedMove {
                 source: self.name(computed.from).clone(),
                 target: self.name(computed.to).clone(),

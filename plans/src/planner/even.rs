@@ -99,10 +99,10 @@ fn draft_of_parts(
     let mut draft = PlanDraft::default();
     for (nth, (part, (from, to))) in split.into.iter().zip(parts).enumerate() {
         let own = &items[*from..*to];
-        let keys = items::union(
-            &input.map.empty_key_set(),
-            own.iter().map(|item| &item.keys),
-        );
+        let keys = input
+            .map
+            .empty_key_set()
+            .union_all(own.iter().map(|item| &item.keys));
         let cost: u64 = own
             .iter()
             .fold(0, |sum, item| sum.saturating_add(item.cost));

@@ -2,10 +2,10 @@
 
 use super::draft::{PlanDraft, PlannerInput, WantedMove};
 use crate::id::ShardName;
-use crate::key::{self, Key};
-use crate::key_set::{KeySet, bucket_of};
+use crate::key::{self, Key, KeyError};
+use crate::key_set::KeySet;
 use crate::request::{Isolate, Merge, Mode, MoveOperation, Split};
-use crate::shard_map::{ShardMap, Strategy};
+use crate::shard_map::{Selection, SelectionError, ShardMap, Strategy};
 use std::collections::BTreeMap;
 
 /// Returns a wanted move that does not wait for another one and keeps the tables of the source.
@@ -54,7 +54,7 @@ pub(super) fn split(split: &Split, input: PlannerInput<'_>) -> PlanDraft {
         let Some(selection) = &part.keys else {
             continue;
         };
-        let keys = match selection.resolve(map) {
+        let keys = match resolve(selection, map, &split.source) {
             Ok(keys) => keys,
             Err(error) => {
                 draft.problems.push(format!("part {}: {error}", part.shard));
@@ -139,7 +139,7 @@ pub(super) fn moves(moves: &MoveOperation, input: PlannerInput<'_>) -> PlanDraft
     for entry in &moves.moves {
         let keys = match &entry.keys {
             None => map.owned_by(&entry.source),
-            Some(selection) => match selection.resolve(map) {
+            Some(selection) => match resolve(selection, map, &entry.source) {
                 Ok(keys) => keys,
                 Err(error) => {
                     draft.problems.push(error.to_string());
@@ -174,7 +174,21 @@ pub(super) fn moves(moves: &MoveOperation, input: PlannerInput<'_>) -> PlanDraft
     draft
 }
 
-/// Drafts the move of one key to a shard of its own. Under a hash map all keys of its virtual shard move.
+/// Returns the keys that a request names. Virtual shards have no exceptions that other shards own, unless the request names
+/// these keys.
+fn resolve(
+    selection: &Selection,
+    map: &ShardMap,
+    source: &ShardName,
+) -> Result<KeySet, SelectionError> {
+    let keys = selection.resolve(map)?;
+    let named = selection.values.as_deref().unwrap_or_default();
+    let named: Result<Vec<Key>, KeyError> =
+        named.iter().map(|key| key::accept(&map.key, key)).collect();
+    Ok(map.without_exceptions_of_others(&keys, source, &named?))
+}
+
+/// Drafts the move of one key to a shard of its own. Under a hash map it becomes an exception of its virtual shard.
 pub(super) fn isolate(isolate: &Isolate, input: PlannerInput<'_>) -> PlanDraft {
     let map = input.map;
     let (first, keys) = match keys_to_isolate(&isolate.key, map) {
@@ -189,13 +203,6 @@ pub(super) fn isolate(isolate: &Isolate, input: PlannerInput<'_>) -> PlanDraft {
     };
     let why = format!("key {} gets a shard of its own", isolate.key);
     let mut draft = PlanDraft::default();
-    if map.strategy == Strategy::Hash {
-        draft.notes.push(format!(
-            "key {first} is in virtual shard {} of {}: the other keys of this virtual shard move too",
-            bucket_of(&first, map.buckets),
-            map.buckets
-        ));
-    }
     let others = map.owned_by(&isolate.target);
     if !others.is_empty() && owner.shard != isolate.target {
         draft.notes.push(format!(
@@ -237,9 +244,8 @@ fn keys_to_isolate(key: &Key, map: &ShardMap) -> Result<(Key, KeySet), String> {
     };
     let first = padded(&accepted);
     if map.strategy != Strategy::Range {
-        // A set with this single key, or with its virtual shard. The empty set determines only the strategy.
-        let keys = map.empty_key_set().smallest_set_with(&first);
-        return Ok((first, keys.unwrap_or_else(|| map.empty_key_set())));
+        let keys = map.empty_key_set().only(&first);
+        return Ok((first, keys));
     }
     let next = accepted
         .successor()

@@ -3,7 +3,7 @@
 use super::draft::PlannerInput;
 use crate::id::ShardName;
 use crate::inspection::ItemLoad;
-use crate::key_set::{Buckets, KeySet};
+use crate::key_set::KeySet;
 use crate::request::Measure;
 
 /// Keys that move together.
@@ -33,7 +33,8 @@ pub(super) fn measured_items(
         cost: item.cost(measure),
         bytes: item.bytes,
     };
-    let measured_keys = union(&owned.empty_set(), load.items.iter().map(|item| &item.keys));
+    let items = load.items.iter().map(|item| &item.keys);
+    let measured_keys = owned.empty_set().union_all(items);
     let mut items: Vec<MeasuredKeys> = if owned.covers(&measured_keys) {
         let all = load.items.iter().filter(|item| !item.keys.is_empty());
         all.map(|item| measured_keys_of(item, item.keys.clone()))
@@ -56,22 +57,4 @@ pub(super) fn measured_items(
         bytes: 0,
     }));
     Ok(items)
-}
-
-/// Returns the union of `sets`. The strategy (range, hash, list) of the empty set `empty` must be that of all `sets`.
-///
-/// The function works in one pass; the time of pairwise unions would grow with the square of the number of sets.
-pub(super) fn union<'a>(empty: &KeySet, sets: impl Iterator<Item = &'a KeySet>) -> KeySet {
-    let mut all = empty.clone();
-    for set in sets {
-        match (&mut all, set) {
-            (KeySet::Range(all), KeySet::Range(more)) => all.extend(more.iter().cloned()),
-            (KeySet::Hash(Buckets { of, ranges }), KeySet::Hash(more)) if *of == more.of => {
-                ranges.extend(more.ranges.iter().copied());
-            }
-            (KeySet::List(all), KeySet::List(more)) => all.extend(more.iter().cloned()),
-            (_, _) => {}
-        }
-    }
-    all.normal()
 }

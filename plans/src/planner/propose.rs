@@ -32,7 +32,8 @@ pub(super) fn relief(keys: &KeySet, shard: &ShardName, input: PlannerInput<'_>) 
     });
     let only = match keys {
         KeySet::List(all) => all.first().filter(|_| all.len() == 1),
-        KeySet::Range(_) | KeySet::Hash(_) => None,
+        KeySet::Hash(_) => keys.exception(),
+        KeySet::Range(_) => None,
     };
     if let Some(key) = only.or(hottest) {
         return format!("isolate the key: `{}`", isolate_command(key, input));
@@ -42,7 +43,7 @@ pub(super) fn relief(keys: &KeySet, shard: &ShardName, input: PlannerInput<'_>) 
             "split {keys} of shard {shard} at a key within it, by a request with `operation: split` that names the parts"
         ),
         KeySet::Hash(_) => format!(
-            "a virtual shard cannot be divided: move {keys} of shard {shard} to a shard of its own, by a request with `operation: move`"
+            "move {keys} of shard {shard} to a shard of their own, or single keys of them, by a request with `operation: move`"
         ),
         KeySet::List(_) => {
             format!("split {keys} of shard {shard} by a request that names the keys")

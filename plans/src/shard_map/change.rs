@@ -5,7 +5,7 @@ use crate::id::{MigrationId, ShardName};
 use crate::key_set::{BucketRange, Buckets, KeySet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 impl ShardMap {
     /// Returns the next version, in which `to` owns `keys` in place of `from`. If only a part of a mapping moves,
@@ -107,7 +107,12 @@ impl ShardMap {
         }
         let mut owned: BTreeMap<&ShardName, Vec<BucketRange>> = BTreeMap::new();
         for mapping in &self.mappings {
-            if let KeySet::Hash(keys) = &mapping.keys {
+            if let Some(key) = mapping.keys.exception() {
+                next.mappings.push(Mapping {
+                    keys: KeySet::single_keys(buckets, [key.clone()]),
+                    ..mapping.clone()
+                });
+            } else if let KeySet::Hash(keys) = &mapping.keys {
                 owned
                     .entry(&mapping.shard)
                     .or_default()
@@ -122,7 +127,9 @@ impl ShardMap {
             return Err(refuse(too_many(buckets, pieces)));
         }
         for (shard, ranges) in owned {
-            let keys = Buckets { of, ranges }.with_count(buckets).ok_or_else(|| {
+            let except = BTreeSet::new();
+            let keys = Buckets { of, ranges, except };
+            let keys = keys.with_count(buckets).ok_or_else(|| {
                 refuse(format!(
                     "with {buckets} virtual shards, some would have keys of shard {shard} and of others, or keys without an owner: move keys first, so that virtual shard b and virtual shard b + {buckets} have the same owner"
                 ))

@@ -8,9 +8,8 @@ impl ShardMap {
     #[must_use]
     pub fn mapped(&self) -> KeySet {
         let mappings = self.mappings.iter();
-        mappings.fold(self.empty_key_set(), |all, mapping| {
-            all.union(&mapping.keys)
-        })
+        self.empty_key_set()
+            .union_all(mappings.map(|mapping| &mapping.keys))
     }
 
     /// Returns the keys that no shard owns. For a range map these are only keys between the first and the last range; a

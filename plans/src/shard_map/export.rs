@@ -4,7 +4,7 @@
 //! spreadsheets, which execute a cell that begins like a formula: see [`super::cell`].
 
 use super::import::header;
-use super::{Mapping, ShardMap, cell};
+use super::{Mapping, ShardMap, Strategy, cell};
 use crate::key::{Key, KeyType};
 use crate::key_set::KeySet;
 use crate::shard_map::Selection;
@@ -32,22 +32,26 @@ pub fn export(map: &ShardMap, form: ExportForm) -> String {
     }
 }
 
-/// Returns one row of values for each piece of a mapping. A missing value is a missing bound.
+/// Returns one row of values for each piece of a mapping. A missing value is a missing bound, or a missing virtual shard in
+/// front of a single key.
 fn rows_of(keys: &KeySet) -> Vec<Vec<Option<Key>>> {
     match keys {
         KeySet::Range(ranges) => ranges
             .iter()
             .map(|range| vec![range.from.clone(), range.to.clone()])
             .collect(),
-        KeySet::Hash(buckets) => buckets
-            .ranges
-            .iter()
-            .map(|range| {
+        KeySet::Hash(buckets) => {
+            let ranges = buckets.ranges.iter().map(|range| {
                 [range.from, range.to]
                     .map(|end| Some(Key::Int(end.into())))
                     .to_vec()
-            })
-            .collect(),
+            });
+            let (_, single) = buckets.exceptions();
+            let single = single
+                .into_iter()
+                .map(|key| vec![None, None, Some(key.clone())]);
+            ranges.chain(single).collect()
+        }
         KeySet::List(keys) => keys.iter().map(|key| vec![Some(key.clone())]).collect(),
     }
 }
@@ -55,7 +59,9 @@ fn rows_of(keys: &KeySet) -> Vec<Vec<Option<Key>>> {
 fn csv(map: &ShardMap) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     // Writing to memory cannot fail.
-    let _ = writer.write_record(header(map));
+    let columns = header(map);
+    let width = columns.len() - 1;
+    let _ = writer.write_record(&columns);
     for Mapping { keys, shard, .. } in &map.mappings {
         for row in rows_of(keys) {
             let texts = row.iter().map(|key| match key {
@@ -64,6 +70,7 @@ fn csv(map: &ShardMap) -> String {
                 // Numbers and times are no formulas, even with a leading minus.
                 Some(key) => key.file_text(),
             });
+            let texts = texts.chain(std::iter::repeat_with(String::new)).take(width);
             let shard = cell::escape_cell(shard.as_str()).into_owned();
             let _ = writer.write_record(texts.chain([shard]));
         }
@@ -82,7 +89,10 @@ fn json(map: &ShardMap) -> String {
         .mappings
         .iter()
         .map(|mapping| ExportEntry {
-            keys: Selection::of(&mapping.keys),
+            keys: match mapping.keys.exception() {
+                Some(_) => Selection::of(&mapping.keys),
+                None => Selection::of(&mapping.keys.whole_buckets()),
+            },
             shard: mapping.shard.as_str(),
         })
         .map(|entry| serde_json::to_string(&entry).unwrap_or_default())
@@ -94,47 +104,68 @@ fn json(map: &ShardMap) -> String {
 }
 
 fn sql(map: &ShardMap) -> String {
-    let table = quote_ident(&format!("shard_map_{}", map.name));
-    let columns = sql_columns(map);
-    let definitions: Vec<String> = columns
-        .iter()
-        .map(|(name, kind)| format!("{} {kind}", quote_ident(name)))
-        .collect();
     let mut out = format!(
-        "-- shard map {:?}, version {}: made anew by each export\nbegin;\ncreate table if not exists {table} ({}, \"shard\" text not null);\ndelete from {table};\n",
+        "-- shard map {:?}, version {}: made anew by each export\nbegin;\n",
         map.name.as_str(),
-        map.version,
-        definitions.join(", ")
+        map.version
     );
-    let rows: Vec<String> = map
+    let (exceptions, mappings): (Vec<&Mapping>, Vec<&Mapping>) = map
         .mappings
         .iter()
-        .flat_map(|mapping| sql_rows(mapping, map))
-        .collect();
-    if !rows.is_empty() {
-        out += &format!("insert into {table} values\n  {};\n", rows.join(",\n  "));
+        .partition(|mapping| mapping.keys.exception().is_some());
+    let name = format!("shard_map_{}", map.name);
+    out += &sql_table(
+        &name,
+        &sql_columns(map),
+        mappings.iter().flat_map(|m| sql_rows(m, map)),
+    );
+    if map.strategy == Strategy::Hash {
+        let rows = exceptions.iter().flat_map(|m| sql_rows(m, map));
+        out += &sql_table(&format!("{name}_keys"), &key_columns(map), rows);
     }
     out += &sql_function(map);
     out += "commit;\n";
     out
 }
 
+/// Returns statements that create a table if it does not exist, and replace its rows.
+fn sql_table(name: &str, columns: &[(String, &str)], rows: impl Iterator<Item = String>) -> String {
+    let table = quote_ident(name);
+    let definitions: Vec<String> = columns
+        .iter()
+        .map(|(name, kind)| format!("{} {kind}", quote_ident(name)))
+        .collect();
+    let mut out = format!(
+        "create table if not exists {table} ({}, \"shard\" text not null);\ndelete from {table};\n",
+        definitions.join(", ")
+    );
+    let rows: Vec<String> = rows.collect();
+    if !rows.is_empty() {
+        out += &format!("insert into {table} values\n  {};\n", rows.join(",\n  "));
+    }
+    out
+}
+
 fn sql_columns(map: &ShardMap) -> Vec<(String, &'static str)> {
-    match map.empty_key_set() {
-        KeySet::Hash(_) => ["bucket_from", "bucket_to"]
+    match map.strategy {
+        Strategy::Hash => ["bucket_from", "bucket_to"]
             .map(|name| (name.to_owned(), "integer not null"))
             .to_vec(),
-        KeySet::List(_) => map
-            .key
-            .iter()
-            .map(|kind| ("key".to_owned(), kind.sql_name()))
-            .collect(),
-        KeySet::Range(_) => ["from", "to"]
+        Strategy::List => key_columns(map),
+        Strategy::Range => ["from", "to"]
             .into_iter()
             .flat_map(|end| numbered_names(end, &map.key))
             .map(|(name, kind)| (name, kind.sql_name()))
             .collect(),
     }
+}
+
+/// Returns the column of single keys.
+fn key_columns(map: &ShardMap) -> Vec<(String, &'static str)> {
+    map.key
+        .iter()
+        .map(|kind| ("key".to_owned(), kind.sql_name()))
+        .collect()
 }
 
 /// Returns one name for each column of the key, with a number if there are several.
@@ -151,9 +182,10 @@ fn numbered_names(name: &str, types: &[KeyType]) -> Vec<(String, KeyType)> {
 
 fn sql_rows(mapping: &Mapping, map: &ShardMap) -> Vec<String> {
     let bucket = [KeyType::Integer];
+    let exception = mapping.keys.exception();
     let types = match &mapping.keys {
-        KeySet::Hash(_) => bucket.as_slice(),
-        KeySet::Range(_) | KeySet::List(_) => &map.key,
+        KeySet::Hash(_) if exception.is_none() => bucket.as_slice(),
+        KeySet::Range(_) | KeySet::Hash(_) | KeySet::List(_) => &map.key,
     };
     let shard = quote_literal(mapping.shard.as_str());
     let literals = |cell: &Option<Key>| -> Vec<String> {
@@ -167,8 +199,11 @@ fn sql_rows(mapping: &Mapping, map: &ShardMap) -> Vec<String> {
             None => vec!["null".to_owned(); types.len()],
         }
     };
-    rows_of(&mapping.keys)
-        .iter()
+    let rows = match exception {
+        Some(key) => vec![vec![Some(key.clone())]],
+        None => rows_of(&mapping.keys),
+    };
+    rows.iter()
         .map(|row| {
             let values: Vec<String> = row.iter().flat_map(literals).collect();
             format!("({}, {shard})", values.join(", "))

@@ -21,6 +21,9 @@ use std::fmt;
 pub enum ImportForm {
     /// CSV with the header `from,to,shard` (range), `bucket_from,bucket_to,shard` (hash) or `key,shard` (list).
     ///
+    /// A hash map with exceptions has the header `bucket_from,bucket_to,key,shard`. Each line has either the numbers of
+    /// virtual shards or a key.
+    ///
     /// An empty bound is unbounded. A composite key is a JSON array, or has the columns `from_1,from_2,to_1,to_2`. An
     /// apostrophe before a text that a spreadsheet would execute as a formula does not belong to the key.
     Csv,
@@ -135,8 +138,8 @@ pub fn import(text: &str, form: ImportForm, shape: &ShardMap) -> Result<Vec<Mapp
 /// Reads mappings from the rows of a query on a directory table.
 ///
 /// The column `shard` contains the shard; without such a column, the last one does. The other columns contain: for a
-/// list map the key; for a hash map the virtual shard, or the first virtual shard and the one after the last; for a
-/// range map the bounds. A null is a missing bound. A composite key is a JSON array for each bound, or has one column
+/// list map the key; for a hash map the virtual shard, or the first virtual shard and the one after the last, or in their
+/// place a single key in a third column; for a range map the bounds. A null is a missing bound. A composite key is a JSON array for each bound, or has one column
 /// for each of its values.
 ///
 /// # Errors
@@ -212,10 +215,26 @@ fn overlap_problems(
     positions: &[InputPosition],
     strategy: Strategy,
 ) -> Vec<ImportProblem> {
-    let mut spans: Vec<(Span, usize)> = Vec::with_capacity(mappings.len());
+    let mut ranges: Vec<(Span, usize)> = Vec::with_capacity(mappings.len());
+    let mut exceptions: Vec<(Span, usize)> = Vec::new();
     for (index, mapping) in mappings.iter().enumerate() {
-        spans.extend(mapping.keys.spans().into_iter().map(|span| (span, index)));
+        let spans = |keys: KeySet| keys.spans().into_iter().map(move |span| (span, index));
+        let whole = mapping.keys.whole_buckets();
+        // A single key takes precedence over its virtual shard, so the two do not overlap.
+        exceptions.extend(spans(mapping.keys.minus(&whole)));
+        ranges.extend(spans(whole));
     }
+    let mut problems = overlaps_among(ranges, mappings, positions, strategy);
+    problems.extend(overlaps_among(exceptions, mappings, positions, strategy));
+    problems
+}
+
+fn overlaps_among(
+    mut spans: Vec<(Span, usize)>,
+    mappings: &[Mapping],
+    positions: &[InputPosition],
+    strategy: Strategy,
+) -> Vec<ImportProblem> {
     spans.sort();
     let mut problems = Vec::new();
     // The greatest end so far, and the entry to which it belongs.

@@ -1,7 +1,7 @@
 //! Writes a map as configuration of poolers and routers. They must read it again when keys change their owner.
 //!
 //! PgBouncer and libpq's service file know only names of databases. The configuration has one name for each shard, one
-//! for each virtual shard of a hash map, and one for each key of a list map. These names do not change when keys move,
+//! for each virtual shard and each exception of a hash map, and one for each key of a list map. These names do not change when keys move,
 //! so an application that uses them needs no map. Ranges have no such names. pgdog itself finds the shard of a key, in
 //! ranges and lists.
 
@@ -127,7 +127,7 @@ fn address<'p>(
     }
 }
 
-/// Returns the entries `MAP.shard.SHARD`, then `MAP.BUCKET` or `MAP.KEY`, each written by `line`. Keys whose name does
+/// Returns the entries `MAP.shard.SHARD`, then `MAP.key.KEY` and `MAP.BUCKET`, or `MAP.KEY`, each written by `line`. Keys whose name does
 /// not fulfil `fits` are left out, because tenants may choose any keys; the second text is the comment about them.
 fn named_entries(
     map: &ShardMap,
@@ -164,7 +164,9 @@ fn stable_names(keys: &KeySet) -> Vec<String> {
         KeySet::Hash(buckets) => {
             let ranges = buckets.ranges.iter();
             let all = ranges.flat_map(|range| range.from..range.to);
-            all.map(|bucket| bucket.to_string()).collect()
+            let (_, single) = buckets.exceptions();
+            let single = single.into_iter().map(|key| format!("key.{}", key.text()));
+            all.map(|bucket| bucket.to_string()).chain(single).collect()
         }
         KeySet::List(keys) => keys.iter().map(Key::text).collect(),
     }

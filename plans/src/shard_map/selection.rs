@@ -5,8 +5,10 @@ use crate::key::{Key, KeyError};
 use crate::key_set::{BucketRange, Buckets, KeyRange, KeySet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
-/// A key set: `from` and `to` (or `ranges`) for a range map, `buckets` for a hash map, `values` for a list map.
+/// A key set: `from` and `to` (or `ranges`) for a range map, `buckets` or `values` or both for a hash map, `values`
+/// for a list map.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Selection {
@@ -25,6 +27,9 @@ pub struct Selection {
     /// Single keys.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub values: Option<Vec<Key>>,
+    /// Keys of the ranges of virtual shards that do not belong to the set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub except: Option<Vec<Key>>,
 }
 
 /// Why a selection does not fit a map.
@@ -64,10 +69,20 @@ impl Selection {
                     ..Self::default()
                 },
             },
-            KeySet::Hash(buckets) => Self {
-                buckets: Some(buckets.ranges.clone()),
-                ..Self::default()
-            },
+            KeySet::Hash(buckets) => {
+                let (missing, single) = buckets.exceptions();
+                let keys = |keys: Vec<&Key>| {
+                    let keys: Vec<Key> = keys.into_iter().cloned().collect();
+                    Some(keys).filter(|keys| !keys.is_empty())
+                };
+                let has_ranges = single.is_empty() || !buckets.ranges.is_empty();
+                Self {
+                    buckets: has_ranges.then(|| buckets.ranges.clone()),
+                    except: keys(missing),
+                    values: keys(single),
+                    ..Self::default()
+                }
+            }
             KeySet::List(keys) => Self {
                 values: Some(keys.iter().cloned().collect()),
                 ..Self::default()
@@ -86,6 +101,9 @@ impl Selection {
             strategy: map.strategy,
             expected,
         };
+        if self.except.is_some() && self.buckets.is_none() {
+            return Err(form_error("`except` only together with `buckets`"));
+        }
         let keys = match (map.strategy, &self.ranges, &self.buckets, &self.values) {
             (Strategy::Range, None, None, None) => KeySet::Range(vec![KeyRange {
                 from: self.from.clone(),
@@ -95,16 +113,38 @@ impl Selection {
                 KeySet::Range(ranges.clone())
             }
             (Strategy::Range, ..) => return Err(form_error("`from` and `to`, or by `ranges`")),
-            (Strategy::Hash, None, Some(ranges), None) if !has_bounds => KeySet::Hash(Buckets {
-                of: map.buckets,
-                ranges: ranges.clone(),
-            }),
-            (Strategy::Hash, ..) => return Err(form_error("`buckets`")),
+            (Strategy::Hash, None, None, None) => {
+                return Err(form_error("`buckets`, `values` or both"));
+            }
+            (Strategy::Hash, None, ranges, values) if !has_bounds => {
+                return self.resolve_hash(map, ranges.as_deref(), values.as_deref());
+            }
+            (Strategy::Hash, ..) => return Err(form_error("`buckets`, `values` or both")),
             (Strategy::List, None, None, Some(values)) if !has_bounds => {
                 KeySet::list(values.iter().cloned())
             }
             (Strategy::List, ..) => return Err(form_error("`values`")),
         };
         Ok(map.accepted(keys)?)
+    }
+
+    /// Returns the virtual shards of `ranges` without the keys of `except`, and `values`.
+    fn resolve_hash(
+        &self,
+        map: &ShardMap,
+        ranges: Option<&[BucketRange]>,
+        values: Option<&[Key]>,
+    ) -> Result<KeySet, SelectionError> {
+        let single = |keys: Option<&[Key]>| {
+            let keys = keys.into_iter().flatten().cloned();
+            map.accepted(KeySet::single_keys(map.buckets, keys))
+        };
+        let ranges = map.accepted(KeySet::Hash(Buckets {
+            of: map.buckets,
+            ranges: ranges.unwrap_or_default().to_vec(),
+            except: BTreeSet::new(),
+        }))?;
+        let ranges = ranges.minus(&single(self.except.as_deref())?);
+        Ok(ranges.union(&single(values)?))
     }
 }

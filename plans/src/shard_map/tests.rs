@@ -1,5 +1,7 @@
 //! Tests of shard maps: which maps are accepted, how they change, and who owns a key.
 
+mod exceptions;
+
 use super::*;
 
 fn keys(from: Option<i64>, to: Option<i64>) -> KeySet {

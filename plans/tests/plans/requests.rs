@@ -157,13 +157,13 @@ fn bad_yaml_is_refused_at_its_place() {
 fn the_message_shows_the_line() {
     let (.., message) = refused("from: 5", "form: 5");
     let expected = "\
-line 8 column 13: unknown field `form`, expected one of from, to, ranges, buckets, values
+line 8 column 13: unknown field `form`, expected one of from, to, ranges, buckets, values, except
   --> <input>:8:13
    |
  6 |     keys: { to: 5 }
  7 |   - shard: b
  8 |     keys: { form: 5 }
-   |             ^ unknown field `form`, expected one of from, to, ranges, buckets, values";
+   |             ^ unknown field `form`, expected one of from, to, ranges, buckets, values, except";
     assert!(message.starts_with(expected), "{message}");
 }
 

@@ -1,8 +1,10 @@
 //! Divides a tally into items: virtual shards, listed keys, or ranges of similar load.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use plans::inspection::{ItemLoad, LoadTask};
 use plans::key::Key;
-use plans::key_set::{Buckets, KeyRange, KeySet};
+use plans::key_set::{BucketRange, Buckets, KeyRange, KeySet, bucket_of};
 use plans::request::Measure;
 
 use super::tally::{KeyCost, LoadTally, rounded};
@@ -32,16 +34,38 @@ fn item_load(keys: KeySet, cost: &KeyCost) -> ItemLoad {
     }
 }
 
+/// Returns an item for each virtual shard without its exceptions, and then one for each single key.
 fn items_by_bucket(owned: &Buckets, tally: &LoadTally) -> Vec<ItemLoad> {
+    let (missing, single) = owned.exceptions();
+    let mut missing_by_bucket: BTreeMap<u32, BTreeSet<Key>> = BTreeMap::new();
+    for key in missing {
+        let bucket = bucket_of(key, owned.of);
+        missing_by_bucket
+            .entry(bucket)
+            .or_default()
+            .insert(key.clone());
+    }
     let buckets = owned.ranges.iter().flat_map(|range| range.from..range.to);
-    buckets
-        .map(|bucket| {
-            let index = usize::try_from(bucket).ok();
-            let cost = index.and_then(|index| tally.buckets.get(index)).copied();
-            let keys = KeySet::buckets(owned.of, bucket, bucket + 1);
-            item_load(keys, &cost.unwrap_or_default())
-        })
-        .collect()
+    let virtual_shards = buckets.map(|bucket| {
+        let index = usize::try_from(bucket).ok();
+        let cost = index.and_then(|index| tally.buckets.get(index)).copied();
+        let range = BucketRange {
+            from: bucket,
+            to: bucket + 1,
+        };
+        let keys = KeySet::Hash(Buckets {
+            of: owned.of,
+            ranges: vec![range],
+            except: missing_by_bucket.remove(&bucket).unwrap_or_default(),
+        });
+        item_load(keys, &cost.unwrap_or_default())
+    });
+    let mut items: Vec<ItemLoad> = virtual_shards.collect();
+    items.extend(single.into_iter().map(|key| {
+        let cost = tally.exceptions.get(key).copied().unwrap_or_default();
+        item_load(KeySet::single_keys(owned.of, [key.clone()]), &cost)
+    }));
+    items
 }
 
 /// Divides each range into items, and begins a new item before the load of the current one exceeds the limit. A single

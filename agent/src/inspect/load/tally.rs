@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use plans::inspection::{KeyLoad, LoadTask};
 use plans::key::Key;
-use plans::key_set::bucket_of;
+use plans::key_set::{KeySet, bucket_of};
 use plans::shard_map::Strategy;
 
 /// The maximum number of entries, for maps that do not list their keys.
@@ -38,6 +38,8 @@ impl KeyCost {
 pub(super) struct LoadTally {
     pub(super) keys: BTreeMap<Key, KeyCost>,
     pub(super) buckets: Vec<KeyCost>,
+    /// The single keys of a hash map that the shard owns without their virtual shard.
+    pub(super) exceptions: BTreeMap<Key, KeyCost>,
     max_keys: usize,
 }
 
@@ -47,8 +49,16 @@ impl LoadTally {
             Strategy::Hash => task.buckets,
             Strategy::Range | Strategy::List => 0,
         };
+        let exceptions = match &task.owned {
+            KeySet::Hash(owned) => owned.exceptions().1,
+            KeySet::Range(_) | KeySet::List(_) => Vec::new(),
+        };
         Self {
             keys: BTreeMap::new(),
+            exceptions: exceptions
+                .into_iter()
+                .map(|key| (key.clone(), KeyCost::default()))
+                .collect(),
             buckets: vec![KeyCost::default(); usize::try_from(buckets).unwrap_or(0)],
             max_keys: match task.strategy {
                 Strategy::List => usize::MAX,
@@ -59,7 +69,9 @@ impl LoadTally {
 
     /// Adds load to a key that the shard owns.
     pub(super) fn add(&mut self, key: Key, cost: &KeyCost) {
-        if let Ok(of) = u32::try_from(self.buckets.len())
+        if let Some(own) = self.exceptions.get_mut(&key) {
+            own.add(cost);
+        } else if let Ok(of) = u32::try_from(self.buckets.len())
             && of > 0
         {
             let bucket = bucket_of(&key, of);

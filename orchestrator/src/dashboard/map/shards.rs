@@ -52,6 +52,7 @@ impl MapShardsView {
                         .iter()
                         .map(|range| range.to - range.from)
                         .sum::<u32>();
+                    sum.keys += usize::from(mapping.keys.exception().is_some());
                 }
                 KeySet::List(keys) => sum.keys += keys.len(),
             }
@@ -86,7 +87,11 @@ impl OwnedKeys {
     fn text(self, of: u32) -> String {
         if of > 0 {
             let percent = f64::from(self.buckets) * 100.0 / f64::from(of);
-            return format!("{} of {of} virtual shards, {percent:.1} %", self.buckets);
+            let virtual_shards = format!("{} of {of} virtual shards, {percent:.1} %", self.buckets);
+            return match self.keys {
+                0 => virtual_shards,
+                keys => format!("{virtual_shards}, and {}", key_count_text(keys)),
+            };
         }
         match self.ranges {
             0 => key_count_text(self.keys),

@@ -112,8 +112,10 @@ struct ExampleInput<'a> {
 }
 
 impl ExampleInput<'_> {
+    /// Returns the first mapping that is no exception of a hash map.
     fn first(&self) -> Option<&Mapping> {
-        self.map.and_then(|map| map.mappings.first())
+        let mut mappings = self.map?.mappings.iter();
+        mappings.find(|mapping| mapping.keys.exception().is_none())
     }
 
     /// Returns a shard that owns keys.

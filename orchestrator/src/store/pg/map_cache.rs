@@ -63,13 +63,14 @@ impl MapVersionCache {
     }
 }
 
-/// Builds the mappings of `version`, which is in force, from the cached version. Returns `None` if the map must be read
+/// Builds the mappings of `version`, which is in force and has `buckets` virtual shards, from the cached version. Returns `None` if the map must be read
 /// as a whole.
 pub(super) async fn mappings_from_cache(
     store: &PgStore,
     session: &mut PgConnection,
     map: &MapName,
     version: i64,
+    buckets: u32,
 ) -> Result<Option<Vec<Mapping>>, StoreError> {
     let Some(((number, at), cached)) = store.map_cache.last(map) else {
         return Ok(None);
@@ -90,7 +91,7 @@ pub(super) async fn mappings_from_cache(
         return Ok(None);
     }
     let delta = mappings::delta_since(session, map, number).await?;
-    Ok(mappings_after(&cached, delta))
+    Ok(mappings_after(&cached, buckets, delta))
 }
 
 /// How much a map has changed since a version.

@@ -213,7 +213,7 @@ async fn end_mappings(
     })
 }
 
-/// Returns each piece of `keys` as a separate set, in JSON.
+/// Returns each piece of `keys` as a separate set, in JSON. An exception of a hash map is a listed key.
 fn json_pieces(keys: &KeySet) -> Vec<serde_json::Value> {
     let none = serde_json::Value::Null;
     match keys {
@@ -221,6 +221,10 @@ fn json_pieces(keys: &KeySet) -> Vec<serde_json::Value> {
             .iter()
             .map(|key| serde_json::json!({ "list": [key] }))
             .collect(),
+        KeySet::Hash(_) if keys.exception().is_some() => {
+            let key = keys.exception();
+            vec![serde_json::json!({ "list": [key] })]
+        }
         KeySet::Range(_) | KeySet::Hash(_) => keys
             .pieces()
             .iter()

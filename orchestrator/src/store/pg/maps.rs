@@ -41,6 +41,10 @@ impl StoredMap {
             .map(name, self.version_mark(), &self.settings)
     }
 
+    fn bucket_count(&self) -> u32 {
+        u32::try_from(self.buckets).unwrap_or_default()
+    }
+
     fn strategy(&self) -> Result<Strategy, StoreError> {
         Strategy::parse(&self.strategy)
             .ok_or_else(|| unknown_word_error("strategy", &self.strategy))
@@ -56,17 +60,24 @@ impl StoredMap {
         let types = types
             .map(|name| KeyType::parse(name).ok_or_else(|| unknown_word_error("key type", name)));
         let key: Result<Vec<KeyType>, StoreError> = types.collect();
-        Ok(ShardMap {
+        let map = ShardMap {
             name: name.clone(),
             strategy: self.strategy()?,
             key: key?,
-            buckets: u32::try_from(self.buckets).unwrap_or_default(),
+            buckets: self.bucket_count(),
             version: MapVersion(self.version),
             incarnation: incarnation.to_owned(),
             migration: self.migration.map(MigrationId),
             settings: self.settings.0,
             mappings,
-        })
+        };
+        match map.strategy {
+            // The exceptions give the virtual shards their final form.
+            Strategy::Hash => map.validated().map_err(|error| StoreError::Unavailable {
+                source: Box::new(error),
+            }),
+            Strategy::Range | Strategy::List => Ok(map),
+        }
     }
 }
 
@@ -374,10 +385,13 @@ pub(super) async fn map_in_force(
     }
     let mark = row.version_mark();
     let strategy = row.strategy()?;
-    let mappings = match map_cache::mappings_from_cache(store, session, name, row.version).await? {
+    let buckets = row.bucket_count();
+    let cached = map_cache::mappings_from_cache(store, session, name, row.version, buckets).await?;
+    let mappings = match cached {
         Some(mappings) => mappings,
         None => mappings_of(
             strategy,
+            buckets,
             mappings::select_pieces(session, name, MappingFilter::All).await?,
         ),
     };
@@ -409,6 +423,7 @@ pub(super) async fn load_map(
     }
     let mappings = mappings_of(
         strategy,
+        row.bucket_count(),
         mappings::select_pieces(session, name, filter).await?,
     );
     row.map(name, &store.incarnation, mappings).map(Some)

@@ -19,7 +19,7 @@ fn map(strategy: Strategy, owned: &[(KeySet, &str)]) -> ShardMap {
         incarnation: String::new(),
         migration: None,
         settings: MapSettings::default(),
-        mappings: mappings_of(strategy, owned.iter().map(piece).collect()),
+        mappings: mappings_of(strategy, 0, owned.iter().map(piece).collect()),
     }
 }
 
@@ -46,7 +46,7 @@ fn applying_a_delta_gives_the_later_map() {
     for maps in [lists, ranges] {
         for (before, after) in [(0, 1), (1, 2), (2, 0), (0, 0)] {
             let (before, after) = (&maps[before], &maps[after]);
-            let found = mappings_after(before, MapDelta::between(before, after));
+            let found = mappings_after(before, 0, MapDelta::between(before, after));
             assert_eq!(found.as_ref(), Some(&after.mappings));
         }
     }
@@ -62,7 +62,7 @@ fn a_delta_of_another_map_is_refused() {
         let other = map(strategy, &[(second, "a")]);
         let none = map(strategy, &[]);
         assert_eq!(
-            mappings_after(&before, MapDelta::between(&other, &none)),
+            mappings_after(&before, 0, MapDelta::between(&other, &none)),
             None
         );
     }

@@ -1,8 +1,10 @@
-//! A hash map of 64 virtual shards gets 4096 under load. A tenant moves alone that had shared its virtual shard with
-//! another one.
+//! A hash map of 64 virtual shards gets 4096 under load, and a tenant moves alone that had shared its virtual shard with
+//! another one. A single key of a virtual shard moves, and returns.
 
 use crate::fleet::Fleet;
 use crate::writers::{Rows, Writers, changing};
+use plans::key::Key;
+use plans::key_set::bucket_of;
 use serde_json::{Value, json};
 
 const SCHEMA: &str = "
@@ -56,6 +58,17 @@ async fn map(fleet: &Fleet) -> Value {
     serde_json::from_str(&shown).unwrap()
 }
 
+const HELD: &str = "options: {hold: until_finish, cutover: approve}\n";
+
+/// Plans and submits a request. Returns the id of its migration.
+async fn apply(fleet: &Fleet, request: &str) -> String {
+    let planned = fleet.plan(request).await;
+    let written = String::from_utf8_lossy(&planned.stderr);
+    assert!(planned.status.success(), "{written}");
+    let plan = fleet.request("").replace("request.yaml", "plan.json");
+    fleet.ok(&["apply", &plan]).await.trim().to_owned()
+}
+
 #[tokio::test]
 async fn a_tenant_moves_alone_after_a_change_of_the_number_of_virtual_shards() {
     let fleet = Fleet::start("buckets", &["a", "b"]).await;
@@ -80,17 +93,12 @@ async fn a_tenant_moves_alone_after_a_change_of_the_number_of_virtual_shards() {
         (&changed["version"], &changed["buckets"]),
         (&json!(2), &json!(4096))
     );
+    let bucket = bucket_of(&Key::Int(moving), 4096);
     let request = format!(
-        "operation: isolate\nmap: shop\nkey: {moving}\ntarget: b\noptions: {{hold: until_finish, cutover: approve}}\n"
+        "operation: move\nmap: shop\nmoves:\n- {{source: a, target: b, keys: {{buckets: [{{from: {bucket}, to: {}}}]}}}}\n{HELD}",
+        bucket + 1
     );
-    let planned = fleet.plan(&request).await;
-    assert!(
-        planned.status.success(),
-        "{}",
-        String::from_utf8_lossy(&planned.stderr)
-    );
-    let plan = fleet.request("").replace("request.yaml", "plan.json");
-    let id = fleet.ok(&["apply", &plan]).await.trim().to_owned();
+    let id = apply(&fleet, &request).await;
     fleet.wait(&id, "waiting").await;
     writers.more(20).await;
     fleet.ok(&["approve", &id, "--yes"]).await;
@@ -117,6 +125,80 @@ async fn a_tenant_moves_alone_after_a_change_of_the_number_of_virtual_shards() {
     assert!(!refused.status.success());
     let text = String::from_utf8_lossy(&refused.stderr);
     assert!(text.contains("of others"), "{text}");
+    let checked = fleet.ok(&["map", "check", "shop"]).await;
+    assert!(checked.contains(" 0 defects"), "{checked}");
+}
+
+/// One virtual shard with 10,001 tenants.
+const ONE_VIRTUAL_SHARD: &str = "
+    create table public.sale (tenant_id bigint not null, id bigint not null, note text, primary key (tenant_id, id));
+    insert into public.sale select g, n, 'seed' from generate_series(1, 10000) g, generate_series(1, 3) n;
+    analyze";
+
+async fn row_count(fleet: &Fleet, shard: &str) -> i64 {
+    let session = fleet.session(shard).await;
+    let read = "select count(*) from public.sale";
+    session.query_one(read, &[]).await.unwrap().get(0)
+}
+
+#[tokio::test]
+async fn one_of_ten_thousand_tenants_of_a_virtual_shard_moves_and_returns() {
+    let fleet = Fleet::start("exception", &["a", "b"]).await;
+    fleet.sql("a", ONE_VIRTUAL_SHARD).await;
+    let ranges = json!([{ "from": 0, "to": 1 }]);
+    fleet
+        .map(json!({
+            "name": "shop", "strategy": "hash", "key": ["bigint"], "buckets": 1,
+            "mappings": [{"keys": {"hash": {"of": 1, "ranges": ranges}}, "shard": "a"}],
+            "settings": {"tables": {"sale": "tenant_id"}},
+        }))
+        .await;
+    let first = map(&fleet).await;
+    let (moving, staying) = (20_000, 20_001);
+    let writers = Writers::start(&fleet, ["a", "b"], &[staying, moving], turn).await;
+    writers.more(20).await;
+    let request = format!("operation: isolate\nmap: shop\nkey: {moving}\ntarget: b\n{HELD}");
+    let id = apply(&fleet, &request).await;
+    fleet.wait(&id, "waiting").await;
+    fleet.ok(&["approve", &id, "--yes"]).await;
+    fleet.wait(&id, "flipped").await;
+    writers.more(20).await;
+    fleet.ok(&["rollback", &id, "--yes"]).await;
+    fleet.wait(&id, "rolled_back").await;
+    writers.more(20).await;
+    fleet.ok(&["approve", &id, "--yes"]).await;
+    fleet.wait(&id, "flipped").await;
+    writers.more(TRANSACTIONS).await;
+    fleet.ok(&["finish", &id, "--yes"]).await;
+    fleet.wait(&id, "completed").await;
+    let expected = writers.end().await;
+    let of_tenant = |tenant: i64| i64::try_from(expected[&tenant].len()).unwrap();
+    assert_eq!(row_count(&fleet, "b").await, of_tenant(moving));
+    assert_eq!(row_count(&fleet, "a").await, 30_000 + of_tenant(staying));
+    assert_eq!(found(&fleet, "b", moving).await, expected[&moving]);
+    assert_eq!(found(&fleet, "a", staying).await, expected[&staying]);
+    let exception = &map(&fleet).await["mappings"][0];
+    let single = json!({"hash": {"of": 1, "ranges": [], "except": [moving]}});
+    assert_eq!(
+        (&exception["keys"], &exception["shard"]),
+        (&single, &json!("b"))
+    );
+    let checked = fleet.ok(&["map", "check", "shop"]).await;
+    assert!(checked.contains(" 0 defects"), "{checked}");
+
+    // Back to its virtual shard, offline: the map has no exception any more.
+    let request = format!(
+        "operation: move\nmap: shop\nmoves:\n- {{source: b, target: a, keys: {{values: [{moving}]}}}}\noptions: {{mode: offline}}\n"
+    );
+    let id = apply(&fleet, &request).await;
+    fleet.wait(&id, "waiting").await;
+    fleet.ok(&["approve", &id, "--yes"]).await;
+    fleet.wait(&id, "flipped").await;
+    fleet.ok(&["finish", &id, "--yes"]).await;
+    fleet.wait(&id, "completed").await;
+    assert_eq!(row_count(&fleet, "b").await, 0);
+    assert_eq!(found(&fleet, "a", moving).await, expected[&moving]);
+    assert_eq!(map(&fleet).await["mappings"], first["mappings"]);
     let checked = fleet.ok(&["map", "check", "shop"]).await;
     assert!(checked.contains(" 0 defects"), "{checked}");
 }

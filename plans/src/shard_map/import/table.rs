@@ -19,6 +19,8 @@ enum KeyColumnIndexes {
     Bucket(usize),
     /// The first virtual shard, and the one after the last.
     Buckets(usize, usize),
+    /// The same, or in a row without numbers of virtual shards a single key.
+    BucketsOrKey(usize, usize, usize),
     /// The bounds of a range. A composite key may have one column for each of its values.
     Bounds { from: Vec<usize>, to: Vec<usize> },
 }
@@ -88,10 +90,14 @@ fn columns_differ(found: usize, expected: usize) -> String {
     format!("{found} value(s), but there are {expected} column(s)")
 }
 
+/// The columns of a hash map with exceptions.
+const HASH_COLUMNS_WITH_KEY: [&str; 4] = ["bucket_from", "bucket_to", "key", "shard"];
+
 /// Returns the names of the columns that an export of such a map has.
 pub(in crate::shard_map) fn header(shape: &ShardMap) -> Vec<&'static str> {
     match shape.strategy {
         Strategy::Range => vec!["from", "to", "shard"],
+        Strategy::Hash if shape.exceptions().next().is_some() => HASH_COLUMNS_WITH_KEY.to_vec(),
         Strategy::Hash => vec!["bucket_from", "bucket_to", "shard"],
         Strategy::List => vec!["key", "shard"],
     }
@@ -117,11 +123,12 @@ fn layout_by_names(columns: &[String], shape: &ShardMap) -> Result<TableLayout, 
             .collect::<Option<Vec<_>>>()
             .filter(|_| names.len() == columns.len())
     };
-    let found = find(&plain_columns).or_else(|| {
-        let numbered_columns =
-            Some(&numbered_columns).filter(|_| shape.strategy == Strategy::Range);
-        numbered_columns.and_then(|numbered_columns| find(numbered_columns))
-    });
+    let other_columns = match shape.strategy {
+        Strategy::Range => numbered_columns,
+        Strategy::Hash => HASH_COLUMNS_WITH_KEY.map(str::to_owned).to_vec(),
+        Strategy::List => Vec::new(),
+    };
+    let found = find(&plain_columns).or_else(|| find(&other_columns));
     let layout = found
         .as_deref()
         .and_then(|positions| layout_of_columns(positions, shape));
@@ -160,6 +167,7 @@ fn layout_of_columns(positions: &[usize], shape: &ShardMap) -> Option<TableLayou
         (Strategy::List, [key]) => KeyColumnIndexes::Key(*key),
         (Strategy::Hash, [bucket]) => KeyColumnIndexes::Bucket(*bucket),
         (Strategy::Hash, [from, to]) => KeyColumnIndexes::Buckets(*from, *to),
+        (Strategy::Hash, [from, to, key]) => KeyColumnIndexes::BucketsOrKey(*from, *to, *key),
         (Strategy::Range, bounds) if bounds.len() == 2 || bounds.len() == 2 * shape.key.len() => {
             let (from, to) = bounds.split_at(bounds.len() / 2);
             KeyColumnIndexes::Bounds {
@@ -182,16 +190,24 @@ fn entry<'a>(
 ) -> Result<(KeySet, ShardName), String> {
     let shard = cell(layout.shard).ok_or("the name of the shard is null")?;
     let keys = match &layout.keys {
-        KeyColumnIndexes::Key(index) => {
-            let text = cell(*index).ok_or("the key is null")?;
-            let kind = shape.key.first().copied().unwrap_or(KeyType::Text);
-            KeySet::list([read_key(kind, text)?])
-        }
+        KeyColumnIndexes::Key(index) => KeySet::list([single_key(cell(*index), shape)?]),
         KeyColumnIndexes::Bucket(index) => {
             let bucket = bucket(cell(*index), shape)?;
             KeySet::buckets(shape.buckets, bucket, bucket.saturating_add(1))
         }
-        KeyColumnIndexes::Buckets(from, to) => {
+        KeyColumnIndexes::BucketsOrKey(from, to, key)
+            if [from, to]
+                .iter()
+                .all(|end| cell(**end).is_none_or(str::is_empty)) =>
+        {
+            KeySet::single_keys(shape.buckets, [single_key(cell(*key), shape)?])
+        }
+        KeyColumnIndexes::BucketsOrKey(_, _, key)
+            if cell(*key).is_some_and(|key| !key.is_empty()) =>
+        {
+            return Err("a row has either virtual shards or a key".to_owned());
+        }
+        KeyColumnIndexes::Buckets(from, to) | KeyColumnIndexes::BucketsOrKey(from, to, _) => {
             let (from, to) = (bucket(cell(*from), shape)?, bucket(cell(*to), shape)?);
             if from >= to {
                 return Err(format!("[{from}, {to}) is no range of virtual shards"));
@@ -214,6 +230,12 @@ fn entry<'a>(
     };
     let keys = shape.accepted(keys).map_err(|error| error.to_string())?;
     Ok((keys, shard.trim().into()))
+}
+
+fn single_key(cell: Option<&str>, shape: &ShardMap) -> Result<Key, String> {
+    let text = cell.ok_or("the key is null")?;
+    let kind = shape.key.first().copied().unwrap_or(KeyType::Text);
+    read_key(kind, text)
 }
 
 fn bucket(cell: Option<&str>, shape: &ShardMap) -> Result<u32, String> {
