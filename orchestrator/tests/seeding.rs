@@ -133,6 +133,7 @@ impl Stage {
                 server: server(task.shard.name.as_str()),
                 flushed: 1000,
                 objects: Vec::new(),
+                figures: None,
                 similar: Vec::new(),
                 moves: self.rows(task.shard.name.as_str()),
                 released_keys: Vec::new(),

@@ -8,8 +8,8 @@ use connect::Connected;
 use plans::fleet::ShardRef;
 use plans::id::{MapName, MigrationId};
 use plans::inspection::inventory::{
-    About, Inventory, InventoryTask, Object, ObjectKind, ObjectOwner, ObservedMove, ReleasedKeys,
-    ReleasedMove, Similar,
+    About, DatabaseFigures, Inventory, InventoryTask, Object, ObjectKind, ObjectOwner,
+    ObservedMove, ReleasedKeys, ReleasedMove, Similar,
 };
 use plans::key_set::KeySet;
 use plans::names::{
@@ -34,6 +34,7 @@ pub(super) async fn run(task: &InventoryTask) -> Result<Inventory, StepError> {
     let action = format!("shard {shard}: listing the objects of Shardwright");
     let server = identity::read(&client).await.at(&action)?;
     let flushed = flushed_bytes(&client).await.at(&action)?;
+    let figures = figures(&client).await.at(&action)?;
     // The value of a sequence is not part of a snapshot; everything else is read in one.
     client
         .batch_execute("begin isolation level repeatable read read only")
@@ -44,6 +45,7 @@ pub(super) async fn run(task: &InventoryTask) -> Result<Inventory, StepError> {
         shard: task.shard.name.clone(),
         server,
         flushed,
+        figures: Some(figures),
         objects,
         similar,
         moves: Vec::new(),
@@ -57,6 +59,17 @@ pub(super) async fn run(task: &InventoryTask) -> Result<Inventory, StepError> {
     }
     let _ = client.batch_execute("rollback").await;
     Ok(inventory)
+}
+
+/// Returns the version and the size of the database.
+async fn figures(client: &Connected) -> Result<DatabaseFigures, tokio_postgres::Error> {
+    let sql = "select pg_catalog.split_part(pg_catalog.current_setting('server_version'), ' ', 1),
+                      pg_catalog.pg_database_size(pg_catalog.current_database())";
+    let row = client.query_one(sql, &[]).await?;
+    Ok(DatabaseFigures {
+        version: row.get(0),
+        bytes: u64::try_from(row.get::<_, i64>(1)).unwrap_or_default(),
+    })
 }
 
 /// Returns the position up to which the server has flushed its log, in bytes; on a standby, up to which it has replayed

@@ -11,6 +11,8 @@ use crate::store::{NewShard, ShardRecord};
 use clap::{Args, Subcommand};
 use plans::fleet::DEFAULT_CAPACITY;
 use plans::id::ShardName;
+use plans::inspection::inventory::DatabaseFigures;
+use plans::render::bytes;
 
 /// Shards.
 #[derive(Debug, Subcommand)]
@@ -228,6 +230,10 @@ fn reached_text(shard: &ShardRecord, probes: &[ShardProbe]) -> String {
     }
 }
 
+fn size_text(figures: &DatabaseFigures) -> String {
+    bytes(i64::try_from(figures.bytes).unwrap_or(i64::MAX))
+}
+
 /// Returns a suffix that names a shard that is registered as a standby.
 fn role_text(shard: &ShardRecord) -> &'static str {
     match shard.is_standby() {
@@ -242,9 +248,13 @@ fn list_text(shards: &[ShardRecord], probes: &[ShardProbe]) -> TextTable {
         let labels: Vec<_> = labels
             .map(|(label, value)| format!("{label}={value}"))
             .collect();
+        let probe = probes.iter().find(|probe| probe.shard == shard.name);
+        let figures = probe.and_then(|probe| probe.figures.as_ref());
         vec![
             shard.name.to_string(),
             shard.number.to_string(),
+            or_dash(figures.map(|figures| &figures.version)),
+            or_dash(figures.map(size_text).as_ref()),
             shard.capacity.to_string(),
             or_dash(shard.space.as_ref()),
             or_dash(Some(&labels.join(",")).filter(|text| !text.is_empty())),
@@ -256,7 +266,8 @@ fn list_text(shards: &[ShardRecord], probes: &[ShardProbe]) -> TextTable {
         ]
     };
     let head = [
-        "NAME", "NUMBER", "CAPACITY", "SPACE", "LABELS", "REACHED", "DSN", "ADDED",
+        "NAME", "NUMBER", "VERSION", "SIZE", "CAPACITY", "SPACE", "LABELS", "REACHED", "DSN",
+        "ADDED",
     ];
     TextTable::new(&head, shards.iter().map(row).collect()).wide(1)
 }

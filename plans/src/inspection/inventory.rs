@@ -9,6 +9,7 @@ use crate::id::{MapName, MigrationId, ShardName};
 use crate::identity::DatabaseIdentity;
 use crate::key_set::KeySet;
 use crate::table::MovingTable;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -46,6 +47,9 @@ pub struct Inventory {
     pub server: DatabaseIdentity,
     /// The position up to which the log is flushed, in bytes. On one timeline it never decreases.
     pub flushed: u64,
+    /// The version and the size of the database. An agent of an earlier version does not report it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub figures: Option<DatabaseFigures>,
     /// The objects of Shardwright.
     pub objects: Vec<Object>,
     /// Objects with similar names that are not Shardwright's.
@@ -58,6 +62,15 @@ pub struct Inventory {
     /// The moves in which the shard released keys.
     #[serde(rename = "given")]
     pub released_moves: Vec<ReleasedMove>,
+}
+
+/// The version and the size of a shard's database.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DatabaseFigures {
+    /// The version of PostgreSQL, for example `17.2`.
+    pub version: String,
+    /// The size of the database on disk, in bytes.
+    pub bytes: u64,
 }
 
 /// The kind of an object of Shardwright.

@@ -6,7 +6,7 @@ use super::super::ControlError;
 use crate::store::ShardRecord;
 use chrono::{DateTime, TimeDelta, Utc};
 use plans::id::{MigrationId, ShardName};
-use plans::inspection::inventory::Inventory;
+use plans::inspection::inventory::{DatabaseFigures, Inventory};
 use plans::inspection::reconcile::{Contradiction, KnownMove};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,6 +35,9 @@ pub struct ShardProbe {
     pub observed_at: Option<DateTime<Utc>>,
     /// Why the last probe failed, if it did.
     pub failure: Option<String>,
+    /// The version and the size of the database, as of the last probe that succeeded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub figures: Option<DatabaseFigures>,
 }
 
 /// The state of the probes of one shard.
@@ -220,6 +223,10 @@ impl FleetWatch {
             shard: shard.clone(),
             observed_at: state.observed_at,
             failure: state.failure.clone(),
+            figures: state
+                .inventory
+                .as_ref()
+                .and_then(|found| found.figures.clone()),
         };
         FleetReport {
             shards: all.iter().map(probe).collect(),

@@ -70,6 +70,7 @@ fn shard(name: &str, rows: Vec<ObservedMove>) -> Inventory {
         },
         flushed: 1000,
         objects: Vec::new(),
+        figures: None,
         similar: Vec::new(),
         moves: rows,
         released_keys: Vec::new(),

@@ -29,6 +29,7 @@ fn inventory(shard: &str, role: &str, flipped: Option<i64>, register: i64) -> In
             object(ObjectKind::Slot, "shardwright_x_fwd"),
             object(ObjectKind::Register, "own_x"),
         ],
+        figures: None,
         similar: Vec::new(),
         moves: vec![ObservedMove {
             migration: id.clone(),
