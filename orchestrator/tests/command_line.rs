@@ -33,6 +33,7 @@ async fn every_command_speaks_json_and_ends_with_a_code() {
         ("map list -o json", 0),
         ("map history other -o json", 0),
         ("agent list -o json", 0),
+        ("version -o json", 0),
         ("list -o json", 0),
         ("migration show mnothing -o json", 3),
         ("shard remove c --yes", 7),

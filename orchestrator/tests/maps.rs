@@ -1,6 +1,6 @@
 //! Maps over the command line: strategies, files, changes by hand, settings, shards, requests from flags.
 
-use crate::fixture::{Server, refused, said, told};
+use crate::fixture::{Server, program, refused, said, told};
 use serde_json::{Value, json};
 
 const UUID: &str = "5f2a9d3e-5b1c-4b8e-9a0d-1234567890ab";
@@ -332,4 +332,44 @@ async fn requests_are_built_from_flags() {
         (&seen["threshold_percent"], &seen["watch_seconds"]),
         (&json!(20), &json!(30))
     );
+}
+
+#[tokio::test]
+async fn a_map_without_a_migration_is_removed_and_its_name_is_free() {
+    let server = Server::start().await;
+    told(&server, &["map", "create", "stray", "--range", "..=a"]).await;
+    let dry = ["map", "remove", "stray", "--dry-run"];
+    let output = program(&server.url).args(dry).output().await.unwrap();
+    assert!(output.status.success());
+    let remove = ["map", "remove", "stray", "--yes"];
+    let output = program(&server.url).args(remove).output().await.unwrap();
+    let written = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{written}");
+    let (code, _) = refused(&server, &["map", "show", "stray"]).await;
+    assert_eq!(code, 3);
+    let create = [
+        "map",
+        "create",
+        "stray",
+        "--strategy",
+        "hash",
+        "--shards",
+        "a,b",
+    ];
+    let map = told(&server, &create).await;
+    assert_eq!(
+        (&map["version"], &map["strategy"]),
+        (&json!(3), &json!("hash"))
+    );
+    assert_eq!(server.json("/api/v1/maps/stray").await["version"], 3);
+
+    let agent = server.agent("x", "1");
+    let request = "operation: move\nmap: tenants\nmoves:\n- {source: a, target: b}\ntables: {orders: tenant_id}\n";
+    let operation = server.submit(&agent, request).await;
+    let id = operation["id"].as_str().unwrap();
+    for option in ["--dry-run", "--yes"] {
+        let (code, text) = refused(&server, &["map", "remove", "tenants", option]).await;
+        assert_eq!(code, 7, "{text}");
+        assert!(text.contains(id), "{text}");
+    }
 }

@@ -1,8 +1,9 @@
 //! Shard maps: create them, read them with an ETag, and follow them with server-sent events.
 
 use super::extract::{Path, Query};
+use super::migrations::CommandReason;
 use super::stream::{MapFeed, feed_map};
-use super::{ApiError, actor, json, map_text};
+use super::{ApiError, actor, json, json_or_default, map_text};
 use crate::controller::Controller;
 use crate::store::{MapVersionRecord, SettingsRecord};
 use axum::Json;
@@ -66,6 +67,20 @@ pub(super) async fn show(
     ]);
     let body = Body::from_stream(map_text::pieces(marked));
     Ok((response_headers, body).into_response())
+}
+
+/// Removes a map that has no migration.
+pub(super) async fn remove(
+    State(controller): State<Controller>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<(), ApiError> {
+    let parameters: CommandReason = json_or_default(&body)?;
+    let reason = parameters.reason.as_deref();
+    Ok(controller
+        .remove_map(&MapName(name), actor(&headers), reason)
+        .await?)
 }
 
 /// Returns every version of a map, without mappings.

@@ -59,6 +59,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "map remove",
+        &[
+            "shardwright map remove old --dry-run",
+            "shardwright map remove old --yes",
+        ],
+    ),
+    (
         "map create",
         &[
             "shardwright map create tenants --range ..=a --table orders=tenant_id",
@@ -242,6 +249,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         "hook test",
         &["shardwright hook test freeze --hooks hooks.yaml --phase before_cutover"],
     ),
+    ("version", &["shardwright version -o json"]),
     ("completions", &["shardwright completions bash"]),
     ("man", &["shardwright man --out /usr/local/share/man/man1"]),
     (

@@ -40,6 +40,7 @@ mod shard;
 mod token;
 mod top;
 mod verify;
+mod version;
 mod wait;
 mod watch;
 
@@ -122,6 +123,8 @@ enum CliCommand {
     /// Hooks that a controller calls: list, test.
     #[command(subcommand)]
     Hook(hook::HookCommand),
+    /// Show the version of this program and that of the controller.
+    Version(version::Version),
     /// Print completions for a shell.
     Completions(pages::Completions),
     /// Write man pages, one for each command.
@@ -183,6 +186,7 @@ impl Cli {
             CliCommand::Cleanup(cleanup) => cleanup.run(&client()?).await,
             CliCommand::Reconcile(reconcile) => reconcile.run(&client()?).await,
             CliCommand::Hook(verb) => verb.run().await,
+            CliCommand::Version(version) => version.run(client()).await,
             CliCommand::Completions(completions) => Ok(completions.print()),
             CliCommand::Man(man) => man.write(),
             CliCommand::Context(context) => context.run(&self.options),

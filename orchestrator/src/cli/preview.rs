@@ -8,6 +8,7 @@ use crate::controller::{
     ControlError, MapEdit, NewMap, ShardChange, check_new_shard, check_shard_change, settings_after,
 };
 use crate::store::{NewShard, ShardRecord, StoreError};
+use crate::view::OperationView;
 use plans::id::{MapName, ShardName};
 use plans::plan::{Plan, PlannedMove};
 use plans::shard_map::{MapSettings, ShardMap};
@@ -77,6 +78,24 @@ pub(super) async fn shard_removal(client: &Client, name: &str) -> Result<(), Cli
         Some(map) => Err(ControlError::from(StoreError::ShardInUse {
             shard: shard.name,
             map: map.name,
+        })
+        .into()),
+    }
+}
+
+/// The number of operations among which a dry run looks for one of the map. The controller looks among all.
+const MAX_OPERATIONS: u32 = 1000;
+
+/// Checks the removal of a map.
+pub(super) async fn map_removal(client: &Client, name: &MapName) -> Result<(), CliError> {
+    let path = "/api/v1/operations";
+    let (operations, _) = client.newest::<OperationView>(path, MAX_OPERATIONS).await?;
+    let mut of_map = operations.into_iter().rev().filter(|o| &o.map == name);
+    match of_map.next() {
+        None => Ok(()),
+        Some(first) => Err(ControlError::from(StoreError::MapMoved {
+            map: name.clone(),
+            migration: first.id,
         })
         .into()),
     }

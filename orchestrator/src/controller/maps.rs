@@ -160,7 +160,7 @@ pub(super) fn audit_object(map: &MapName) -> String {
 }
 
 impl Controller {
-    /// Creates version 1 of a map.
+    /// Creates the first version of a map.
     ///
     /// # Errors
     /// An unknown shard, keys with two owners, an empty key set, contradictory settings, or a name that exists already.
@@ -172,12 +172,30 @@ impl Controller {
             .store
             .incarnation()
             .clone_into(&mut map.incarnation);
-        self.inner.store.create_map(&map, actor).await?;
+        map.version = self.inner.store.create_map(&map, actor).await?;
         let data = json!({ "strategy": map.strategy, "mappings": map.mappings.len() });
         self.audit(actor, "map.created", audit_object(&map.name), data)
             .await?;
         self.announce();
         Ok(map)
+    }
+
+    /// Removes a map that has no migration.
+    ///
+    /// # Errors
+    /// The map does not exist, or has moved keys.
+    pub async fn remove_map(
+        &self,
+        name: &MapName,
+        actor: &str,
+        reason: Option<&str>,
+    ) -> Result<(), ControlError> {
+        self.inner.store.remove_map(name, actor).await?;
+        let data = json!({ "reason": reason });
+        self.audit(actor, "map.removed", audit_object(name), data)
+            .await?;
+        self.announce();
+        Ok(())
     }
 
     /// Returns a copy of a map in which the mappings with moving keys are marked.

@@ -203,8 +203,10 @@ pub trait ShardStore: Send + Sync + std::fmt::Debug {
 
 /// The shard maps: their versions and their settings.
 pub trait MapStore: Send + Sync + std::fmt::Debug {
-    /// Creates version 1 of a map and revision 1 of its settings in one transaction. The shards of the map must exist.
-    fn create_map<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> StoreFuture<'a, ()>;
+    /// Creates the first version of a map and of its settings in one transaction. The shards of the map must exist.
+    ///
+    /// Returns the number of the version: 1, or the number after the last one of a removed map of this name.
+    fn create_map<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> StoreFuture<'a, MapVersion>;
 
     /// Writes the next version of a map without a migration, for example to join adjacent ranges or to map new keys.
     ///
@@ -243,4 +245,8 @@ pub trait MapStore: Send + Sync + std::fmt::Debug {
 
     /// Returns every revision of a map's settings, newest first. The first one is in force.
     fn settings<'a>(&'a self, name: &'a MapName) -> StoreFuture<'a, Vec<SettingsRecord>>;
+
+    /// Removes a map: its last version has no mappings. Fails with [`StoreError::MapMoved`] if a migration of the map
+    /// exists, also if it has ended: then shards have evidence about versions of the map.
+    fn remove_map<'a>(&'a self, name: &'a MapName, by: &'a str) -> StoreFuture<'a, ()>;
 }

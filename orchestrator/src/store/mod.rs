@@ -92,6 +92,14 @@ pub enum StoreError {
         /// The migration.
         migration: MigrationId,
     },
+    /// The map cannot be removed: it has a migration.
+    #[error("map {map} has migrations, the first is {migration}")]
+    MapMoved {
+        /// The map.
+        map: MapName,
+        /// The first migration of the map.
+        migration: MigrationId,
+    },
     /// Another migration moves some of these keys (I8).
     #[error("migration {migration} is moving some of these keys")]
     KeysMoving {

@@ -161,8 +161,9 @@ async fn write_fleet(store: &dyn Store, method: &str) -> Result<(), StoreError> 
                 name: "other".into(),
                 ..map
             };
-            store.create_map(&other, "op").await
+            store.create_map(&other, "op").await.map(drop)
         }
+        "remove_map" => store.remove_map(&"other".into(), "op").await,
         "put_version" => {
             let (low, high) = (keys(None, Some(3)), keys(Some(3), None));
             let next = ShardMap {

@@ -16,6 +16,7 @@ contract!(
     a_single_key_of_a_hash_map_is_one_piece,
     a_list_map_flips_key_by_key,
     the_next_version_is_made_once,
+    a_removed_map_leaves_its_name_and_its_numbers,
     keys_that_move_keep_their_owner,
     settings_follow_one_another,
 );
@@ -252,6 +253,42 @@ async fn a_list_map_flips_key_by_key(store: &dyn Store) {
         .map(|version| (version.pieces, version.added, version.removed))
         .collect();
     assert_eq!(counts, [(505, 505, 0), (505, 2, 2), (505, 10, 10)]);
+}
+
+/// The next map of the name may divide keys in another way. No version of the removed map is read as one of it.
+async fn a_removed_map_leaves_its_name_and_its_numbers(store: &dyn Store) {
+    register(store, &["a", "b"]).await;
+    let first = ShardMap {
+        mappings: vec![mapping(keys(None, None), "a")],
+        ..map(store.incarnation())
+    };
+    let name = &first.name;
+    assert_eq!(store.create_map(&first, "op").await.unwrap(), MapVersion(1));
+    store.remove_map(name, "op").await.unwrap();
+    assert_eq!(store.map(name).await.unwrap(), None);
+    assert_eq!(store.map_at(name, MapVersion(1)).await.unwrap(), None);
+    assert!(store.maps().await.unwrap().is_empty());
+    let again = store.remove_map(name, "op").await.unwrap_err();
+    assert_eq!(again.to_string(), "there is no map tenants");
+    store.remove_shard(&"a".into()).await.unwrap();
+
+    let listed = KeySet::list([Key::Int(1), Key::Int(2)]);
+    let mut second = version(store, Strategy::List, vec![mapping(listed, "b")]);
+    second.name = name.clone();
+    assert_eq!(
+        store.create_map(&second, "op").await.unwrap(),
+        MapVersion(3)
+    );
+    let exists = store.create_map(&second, "op").await.unwrap_err();
+    assert_eq!(exists.to_string(), "map tenants exists already");
+    second.version = MapVersion(3);
+    assert_eq!(store.map(name).await.unwrap().as_deref(), Some(&second));
+    let read = store.map_at(name, MapVersion(3)).await.unwrap();
+    assert_eq!(read, Some(second));
+    assert_eq!(store.map_at(name, MapVersion(1)).await.unwrap(), None);
+    let history = store.history(name).await.unwrap();
+    assert_eq!(history.len(), 1);
+    assert_eq!((history[0].pieces, history[0].added), (2, 2));
 }
 
 async fn the_next_version_is_made_once(store: &dyn Store) {

@@ -1,5 +1,6 @@
 //! The routes of maps: versions, settings, owners of keys, measurements and checks.
 
+use crate::api::migrations::CommandReason;
 use crate::api::openapi::{DescribedRoutes, RouteDoc};
 use crate::api::{LocatedKey, inspections, maps};
 use crate::controller::{
@@ -58,6 +59,11 @@ fn of_versions(all: DescribedRoutes) -> DescribedRoutes {
         "/api/v1/maps/{name}",
         maps::show,
         RouteDoc::of("The map in force; its ETag is the version").answers::<ShardMap>(),
+    )
+    .delete(
+        "/api/v1/maps/{name}",
+        maps::remove,
+        RouteDoc::of("Remove a map that has no migration").may_take::<CommandReason>(),
     )
     .post(
         versions,

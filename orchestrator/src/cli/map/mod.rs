@@ -13,7 +13,7 @@ pub(super) use create::tables;
 pub(super) use import::new_mapping;
 
 use super::client::Client;
-use super::consent::DryRun;
+use super::consent::{Consent, DryRun};
 use super::error::CliError;
 use super::keys::KeyShape;
 use super::output::Output;
@@ -46,6 +46,16 @@ pub(super) enum Map {
     List {
         #[command(flatten)]
         output: Output,
+    },
+    /// Remove a map that has no migration.
+    Remove {
+        /// The map.
+        name: String,
+        /// The reason, for the audit trail.
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+        #[command(flatten)]
+        consent: Consent,
     },
     /// List every version.
     History {
@@ -131,6 +141,25 @@ impl Map {
                     .post(&format!("/api/v1/maps/{name}/versions"), body)
                     .await?;
                 output.print(&map, text::map)
+            }
+            Self::Remove {
+                name,
+                reason,
+                consent,
+            } => {
+                let map = fetch(client, &name).await?;
+                let what = format!(
+                    "Removes map {name}, version {}; the rows of its keys stay on the shards.",
+                    map.version
+                );
+                if consent.dry().is_dry() {
+                    preview::map_removal(client, &map.name).await?;
+                }
+                if consent.is_confirmed(&what, &name)? {
+                    let path = format!("/api/v1/maps/{name}");
+                    client.delete(&path, reason.as_deref()).await?;
+                }
+                Ok(0)
             }
             Self::Buckets(buckets) => buckets.run(client).await,
             Self::Assign(assign) => assign.run(client).await,

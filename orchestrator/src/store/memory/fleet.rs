@@ -23,9 +23,10 @@ impl MemoryState {
     }
 
     pub(super) fn at_version(&self, name: &MapName, version: MapVersion) -> Option<ShardMap> {
-        let history = self.maps.get(name)?;
+        let history = self.maps.get(name).filter(|history| !history.is_removed)?;
         let mut versions = history.versions.iter();
-        let (map, _) = versions.find(|(map, _)| map.version == version)?;
+        let (map, _) =
+            versions.find(|(map, _)| map.version == version && version >= history.first_version)?;
         Some(ShardMap {
             settings: history.settings.last()?.settings.clone(),
             ..map.clone()
@@ -117,19 +118,53 @@ impl MemoryState {
         Ok(())
     }
 
-    pub(super) fn create_map(&mut self, map: &ShardMap, by: &str) -> Result<(), StoreError> {
-        if self.maps.contains_key(&map.name) {
+    pub(super) fn create_map(
+        &mut self,
+        map: &ShardMap,
+        by: &str,
+    ) -> Result<MapVersion, StoreError> {
+        if self.map_in_force(&map.name).is_some() {
             return Err(exists_error("map", map.name.as_str()));
         }
+        let removed = self.maps.get(&map.name);
+        let last = removed.and_then(|history| Some(history.versions.last()?.0.version));
+        let map = &ShardMap {
+            version: last.map_or(MapVersion(1), MapVersion::next),
+            ..map.clone()
+        };
         self.add_version(map, None, by)?;
         let history = self.maps.entry(map.name.clone()).or_default();
+        history.is_removed = false;
+        history.first_version = map.version;
+        let revisions = history.settings.last().map_or(0, |last| last.revision);
         history.settings.push(SettingsRecord {
             map: map.name.clone(),
-            revision: 1,
+            revision: revisions + 1,
             settings: map.settings.clone(),
             by: by.to_owned(),
             created_at: Utc::now(),
         });
+        Ok(map.version)
+    }
+
+    pub(super) fn remove_map(&mut self, name: &MapName, by: &str) -> Result<(), StoreError> {
+        let map = self.map_in_force(name);
+        let map = map.ok_or_else(|| missing_error("map", name.as_str()))?;
+        let mut migrations = self.migrations.values().map(|s| &s.migration);
+        if let Some(first) = migrations.find(|m| &m.plan.map == name) {
+            return Err(StoreError::MapMoved {
+                map: name.clone(),
+                migration: first.id.clone(),
+            });
+        }
+        let empty = ShardMap {
+            version: map.version.next(),
+            mappings: Vec::new(),
+            ..map
+        };
+        self.add_version(&empty, None, by)?;
+        let history = self.maps.entry(name.clone()).or_default();
+        history.is_removed = true;
         Ok(())
     }
 
@@ -273,8 +308,12 @@ impl ShardStore for MemoryStore {
 }
 
 impl MapStore for MemoryStore {
-    fn create_map<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> StoreFuture<'a, ()> {
+    fn create_map<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> StoreFuture<'a, MapVersion> {
         self.write(|state| state.create_map(map, by))
+    }
+
+    fn remove_map<'a>(&'a self, name: &'a MapName, by: &'a str) -> StoreFuture<'a, ()> {
+        self.write(|state| state.remove_map(name, by))
     }
 
     fn put_version<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> StoreFuture<'a, ()> {
@@ -307,9 +346,16 @@ impl MapStore for MemoryStore {
 
     fn history<'a>(&'a self, name: &'a MapName) -> StoreFuture<'a, Vec<MapVersionRecord>> {
         self.run(|state| {
-            let history = state.maps.get(name).into_iter();
-            let versions = history.flat_map(|history| &history.versions);
-            Ok(versions.map(|(_, record)| record.clone()).collect())
+            let history = state.maps.get(name).filter(|history| !history.is_removed);
+            let versions = history.into_iter().flat_map(|history| {
+                let is_own = |record: &&MapVersionRecord| record.version >= history.first_version;
+                history
+                    .versions
+                    .iter()
+                    .map(|(_, record)| record)
+                    .filter(is_own)
+            });
+            Ok(versions.cloned().collect())
         })
     }
 

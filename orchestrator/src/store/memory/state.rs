@@ -10,7 +10,7 @@ use crate::store::{
 };
 use chrono::{DateTime, Utc};
 use plans::fleet::StandbySlot;
-use plans::id::{AgentName, InstanceId, MapName, MigrationId, ShardName};
+use plans::id::{AgentName, InstanceId, MapName, MapVersion, MigrationId, ShardName};
 use plans::inspection::inventory::ObservedServer;
 use plans::key_set::KeySet;
 use plans::shard_map::ShardMap;
@@ -47,6 +47,9 @@ pub(super) struct MemoryState {
 #[derive(Debug, Default)]
 pub(super) struct MapHistory {
     pub(super) versions: Vec<(ShardMap, MapVersionRecord)>,
+    /// The first version of the map. Those before it belong to a removed map of this name.
+    pub(super) first_version: MapVersion,
+    pub(super) is_removed: bool,
     pub(super) settings: Vec<SettingsRecord>,
 }
 

@@ -3,7 +3,7 @@
 use super::PgStore;
 use super::map_cache;
 use super::mappings::{self, MappingFilter};
-use super::rows::{exists_error, missing_error, unknown_word_error};
+use super::rows::{missing_error, unknown_word_error};
 use super::settings::insert_settings;
 use crate::store::pieces::{AllowedOwners, MapDelta, mappings_of, piece_count};
 use crate::store::{MapStore, MapVersionRecord, SettingsRecord, StoreError, StoreFuture};
@@ -93,35 +93,6 @@ struct StoredVersion {
 }
 
 impl PgStore {
-    async fn insert_map(&self, map: &ShardMap, by: &str) -> Result<(), StoreError> {
-        let mut transaction = self.begin().await?;
-        let key_types: Vec<&str> = map.key.iter().map(|kind| kind.sql_name()).collect();
-        let inserted = sqlx::query(
-            "insert into map (name, strategy, key_types, buckets) values ($1, $2, $3, $4) \
-             on conflict do nothing",
-        )
-        .bind(map.name.as_str())
-        .bind(map.strategy.name())
-        .bind(key_types)
-        .bind(i32::try_from(map.buckets).unwrap_or(i32::MAX))
-        .execute(&mut *transaction)
-        .await?;
-        if inserted.rows_affected() == 0 {
-            return Err(exists_error("map", map.name.as_str()));
-        }
-        let settings = SettingsRecord {
-            map: map.name.clone(),
-            revision: 1,
-            settings: map.settings.clone(),
-            by: by.to_owned(),
-            created_at: Utc::now(),
-        };
-        insert_settings(&mut transaction, &settings).await?;
-        let version = NewVersion::without_migration(map, by);
-        insert_version(&mut transaction, &version, &MapDelta::first(map)).await?;
-        Ok(transaction.commit().await?)
-    }
-
     async fn insert_next_version(
         &self,
         map: &ShardMap,
@@ -162,9 +133,10 @@ impl PgStore {
     }
 
     async fn select_maps(&self) -> Result<Vec<Arc<ShardMap>>, StoreError> {
-        let names: Vec<(String,)> = sqlx::query_as("select name from map order by name")
-            .fetch_all(&self.pool)
-            .await?;
+        let names: Vec<(String,)> =
+            sqlx::query_as("select name from map where removed_at is null order by name")
+                .fetch_all(&self.pool)
+                .await?;
         let mut maps = Vec::with_capacity(names.len());
         for (name,) in names {
             maps.extend(self.select_map(&MapName(name)).await?);
@@ -203,8 +175,9 @@ impl PgStore {
 
     async fn select_history(&self, name: &MapName) -> Result<Vec<MapVersionRecord>, StoreError> {
         let rows: Vec<StoredVersion> = sqlx::query_as(
-            "select version, created_at, created_by, migration, pieces, added, removed \
-             from map_version where map = $1 order by version",
+            "select v.version, v.created_at, v.created_by, v.migration, v.pieces, v.added, v.removed \
+             from map_version v join map m on m.name = v.map and v.version >= m.first_version \
+             where v.map = $1 and m.removed_at is null order by v.version",
         )
         .bind(name.as_str())
         .fetch_all(&self.pool)
@@ -237,8 +210,12 @@ impl PgStore {
 }
 
 impl MapStore for PgStore {
-    fn create_map<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> StoreFuture<'a, ()> {
+    fn create_map<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> StoreFuture<'a, MapVersion> {
         Box::pin(self.insert_map(map, by))
+    }
+
+    fn remove_map<'a>(&'a self, name: &'a MapName, by: &'a str) -> StoreFuture<'a, ()> {
+        Box::pin(self.retire_map(name, by))
     }
 
     fn put_version<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> StoreFuture<'a, ()> {
@@ -362,7 +339,7 @@ pub(super) async fn version_in_force(
     name: &MapName,
 ) -> Result<MapVersion, StoreError> {
     let (version,): (Option<i64>,) =
-        sqlx::query_as("select max(version) from map_version where map = $1")
+        sqlx::query_as("select max(v.version) from map_version v join map m on m.name = v.map and m.removed_at is null where v.map = $1")
             .bind(name.as_str())
             .fetch_one(session)
             .await?;
@@ -439,7 +416,8 @@ async fn version_row(
     let row: Option<StoredMap> = sqlx::query_as(
         "select m.strategy, m.key_types, v.buckets, v.version, v.created_at, v.migration, s.settings \
          from map m join map_version v on v.map = m.name join map_settings s on s.map = m.name \
-         where m.name = $1 and v.version <= coalesce($2, v.version) \
+         where m.name = $1 and m.removed_at is null \
+             and v.version between m.first_version and coalesce($2, v.version) \
          order by v.version desc, s.revision desc limit 1",
     )
     .bind(name.as_str())
@@ -458,7 +436,7 @@ pub(super) struct NewVersion<'a> {
 }
 
 impl<'a> NewVersion<'a> {
-    fn without_migration(map: &'a ShardMap, by: &'a str) -> Self {
+    pub(super) fn without_migration(map: &'a ShardMap, by: &'a str) -> Self {
         Self {
             map: &map.name,
             version: map.version,

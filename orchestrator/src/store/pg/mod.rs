@@ -12,6 +12,7 @@ mod hooks;
 mod keyed_commands;
 mod leader;
 mod map_cache;
+mod map_names;
 mod mappings;
 mod maps;
 mod migrations;

@@ -143,17 +143,16 @@ async fn row_count(fleet: &Fleet, shard: &str) -> i64 {
 
 #[tokio::test]
 async fn one_of_ten_thousand_tenants_of_a_virtual_shard_moves_and_returns() {
-    let fleet = Fleet::start("exception", &["a", "b"]).await;
+    let fleet = Fleet::start("exception", &["a", "b", "c"]).await;
     fleet.sql("a", ONE_VIRTUAL_SHARD).await;
     let ranges = json!([{ "from": 0, "to": 1 }]);
     fleet
         .map(json!({
             "name": "shop", "strategy": "hash", "key": ["bigint"], "buckets": 1,
-            "mappings": [{"keys": {"hash": {"of": 1, "ranges": ranges}}, "shard": "a"}],
+            "mappings": [{"keys": {"hash": {"of": 1, "ranges": &ranges}}, "shard": "a"}],
             "settings": {"tables": {"sale": "tenant_id"}},
         }))
         .await;
-    let first = map(&fleet).await;
     let (moving, staying) = (20_000, 20_001);
     let writers = Writers::start(&fleet, ["a", "b"], &[staying, moving], turn).await;
     writers.more(20).await;
@@ -186,19 +185,29 @@ async fn one_of_ten_thousand_tenants_of_a_virtual_shard_moves_and_returns() {
     let checked = fleet.ok(&["map", "check", "shop"]).await;
     assert!(checked.contains(" 0 defects"), "{checked}");
 
-    // Back to its virtual shard, offline: the map has no exception any more.
-    let request = format!(
-        "operation: move\nmap: shop\nmoves:\n- {{source: b, target: a, keys: {{values: [{moving}]}}}}\noptions: {{mode: offline}}\n"
-    );
-    let id = apply(&fleet, &request).await;
-    fleet.wait(&id, "waiting").await;
-    fleet.ok(&["approve", &id, "--yes"]).await;
-    fleet.wait(&id, "flipped").await;
-    fleet.ok(&["finish", &id, "--yes"]).await;
-    fleet.wait(&id, "completed").await;
+    // The virtual shard moves without its exception, which then returns to it: the map has no exception any more.
+    let virtual_shard = "{source: a, target: c, keys: {buckets: [{from: 0, to: 1}]}}".to_owned();
+    let single = format!("{{source: b, target: c, keys: {{values: [{moving}]}}}}");
+    for (entry, mode) in [(virtual_shard, "online"), (single, "offline")] {
+        let request =
+            format!("operation: move\nmap: shop\nmoves:\n- {entry}\noptions: {{mode: {mode}}}\n");
+        let id = apply(&fleet, &request).await;
+        fleet.wait(&id, "waiting").await;
+        fleet.ok(&["approve", &id, "--yes"]).await;
+        fleet.wait(&id, "flipped").await;
+        fleet.ok(&["finish", &id, "--yes"]).await;
+        fleet.wait(&id, "completed").await;
+        assert_eq!(row_count(&fleet, "a").await, 0);
+    }
     assert_eq!(row_count(&fleet, "b").await, 0);
-    assert_eq!(found(&fleet, "a", moving).await, expected[&moving]);
-    assert_eq!(map(&fleet).await["mappings"], first["mappings"]);
+    for tenant in [moving, staying] {
+        assert_eq!(found(&fleet, "c", tenant).await, expected[&tenant]);
+    }
+    let of_tenants = of_tenant(moving) + of_tenant(staying);
+    assert_eq!(row_count(&fleet, "c").await, 30_000 + of_tenants);
+    let mappings =
+        json!([{ "keys": {"hash": {"of": 1, "ranges": ranges}}, "shard": "c", "state": "active" }]);
+    assert_eq!(map(&fleet).await["mappings"], mappings);
     let checked = fleet.ok(&["map", "check", "shop"]).await;
     assert!(checked.contains(" 0 defects"), "{checked}");
 }
