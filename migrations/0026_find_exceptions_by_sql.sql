@@ -3,6 +3,9 @@
 comment on column shardwright.mapping.span is
     'the keys as bytes in key order; the virtual shards as numbers; or a key of a hash map, behind the number of its virtual shard';
 
+comment on view shardwright.shard_map is
+    'the version in force of every map; a row with a key takes precedence over one with virtual shards; state tells whether some of the keys are being moved';
+
 create or replace function shardwright.span_of_key(map text, key text[]) returns shardwright.key_span
     language plpgsql stable parallel safe set search_path = pg_catalog
     as $$

@@ -347,6 +347,11 @@ async fn a_map_without_a_migration_is_removed_and_its_name_is_free() {
     assert!(output.status.success(), "{written}");
     let (code, _) = refused(&server, &["map", "show", "stray"]).await;
     assert_eq!(code, 3);
+    let pool = server.database.pool().await;
+    let asked = sqlx::query("select shardwright.shard_for('stray', '1')");
+    let error = asked.fetch_one(&pool).await.unwrap_err();
+    let state = error.as_database_error().and_then(|error| error.code());
+    assert_eq!(state.as_deref(), Some("42704"));
     let create = [
         "map",
         "create",
@@ -361,6 +366,22 @@ async fn a_map_without_a_migration_is_removed_and_its_name_is_free() {
         (&map["version"], &map["strategy"]),
         (&json!(3), &json!("hash"))
     );
+    assert_eq!(server.json("/api/v1/maps/stray").await["version"], 3);
+    let versions: Vec<(i64,)> = sqlx::query_as(
+        "select distinct version from shardwright.shard_map_history where map = 'stray'",
+    )
+    .fetch_all(&pool)
+    .await
+    .unwrap();
+    assert_eq!(versions, [(3,)]);
+    pool.close().await;
+
+    // A single key of a virtual shard with an owner: its rows would stay.
+    let single = json!({"hash": {"of": map["buckets"], "ranges": [], "except": [7]}});
+    let assign = json!({"edit": "assign", "mappings": [{"keys": single, "shard": "b"}]});
+    let answer = server.post("/api/v1/maps/stray/versions", &assign).await;
+    assert_eq!(answer.status(), 422);
+    assert!(answer.text().await.unwrap().contains("owns keys 7 already"));
     assert_eq!(server.json("/api/v1/maps/stray").await["version"], 3);
 
     let agent = server.agent("x", "1");

@@ -237,7 +237,7 @@ impl From<StoreError> for ApiError {
                 conflict("shard.in_use").hint("every version of a map keeps its shards")
             }
             StoreError::MapMoved { .. } => conflict("map.in_use")
-                .hint("shards keep evidence of the versions of a map that has moved keys, so such a map stays"),
+                .hint("shards keep evidence of a map with migrations, so such a map stays, also after they have ended"),
             StoreError::KeysMoving { migration } => conflict("keys.moving").hint(format!(
                 "wait until {migration} ends, or abort it: shardwright show {migration}"
             )),

@@ -110,6 +110,7 @@ impl MapEdit {
             Self::Buckets { buckets } => map.with_bucket_count(buckets)?,
             Self::Assign { mappings } => {
                 check_shards(&mappings, known)?;
+                check_unmapped(map, &mappings)?;
                 let mut next = map.clone();
                 next.mappings
                     .extend(mappings.into_iter().map(active_mapping));
@@ -118,6 +119,23 @@ impl MapEdit {
         };
         Ok(next.joined())
     }
+}
+
+/// Fails for a single key of a hash map whose virtual shard has an owner: as an exception it would get another owner, and its
+/// rows would stay. Other sets with an owner overlap a mapping, which the map itself refuses.
+fn check_unmapped(map: &ShardMap, mappings: &[NewMapping]) -> Result<(), ControlError> {
+    let mapped = map.mapped();
+    for NewMapping { keys, .. } in mappings {
+        let keys = map.accepted(keys.clone())?;
+        let single = keys.minus(&keys.whole_buckets());
+        if single.overlaps(&mapped) {
+            let owned = single.intersection(&mapped);
+            return Err(invalid_error(&format!(
+                "a shard owns {owned} already: move the keys"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Returns the settings of a map after a change. The fields of `change` replace the fields of the settings; a null

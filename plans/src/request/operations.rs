@@ -138,7 +138,7 @@ pub struct MoveEntry {
 pub struct Isolate {
     /// The shard map.
     pub map: MapName,
-    /// The tenant's key. In a hash map its whole virtual shard moves.
+    /// The tenant's key. In a hash map it becomes an exception of its virtual shard.
     pub key: Key,
     /// The shard that receives the key.
     #[serde(alias = "to", alias = "into")]

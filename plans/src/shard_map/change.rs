@@ -122,8 +122,9 @@ impl ShardMap {
         let of = self.buckets;
         let factor = usize::try_from(buckets / of.max(1)).unwrap_or(usize::MAX);
         // Pieces at the ends can join, so at most half of them disappear. A whole map stays one piece.
-        let pieces = self.mappings.len().saturating_mul(factor) / 2;
-        if self.mappings.len() > 1 && pieces > MAX_MAPPINGS {
+        let ranges = self.mappings.len() - self.exceptions().count();
+        let pieces = ranges.saturating_mul(factor) / 2;
+        if ranges > 1 && pieces > MAX_MAPPINGS {
             return Err(refuse(too_many(buckets, pieces)));
         }
         for (shard, ranges) in owned {

@@ -149,7 +149,7 @@ impl Map {
             } => {
                 let map = fetch(client, &name).await?;
                 let what = format!(
-                    "Removes map {name}, version {}; the rows of its keys stay on the shards.",
+                    "Removes map {name}, version {}; the rows of its keys stay on the shards, and applications that read it keep this version.",
                     map.version
                 );
                 if consent.dry().is_dry() {
