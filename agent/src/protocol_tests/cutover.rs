@@ -165,8 +165,7 @@ async fn start_of(bench: &Bench) -> Lsn {
         .get(0)
 }
 
-/// A drain to a position loses writes unless the server writes its log in the same moment, which it does every ten
-/// seconds here. So the control may need a second try.
+/// A drain to a position loses writes unless the server writes its log in the same moment. The WAL writer is stopped here.
 #[tokio::test]
 pub(super) async fn a_marker_comes_after_every_acknowledged_commit_and_a_position_does_not() {
     let bench = Bench::slow_log("position", ITEM).await;

@@ -18,6 +18,8 @@ impl PgStore {
     ) -> Result<MapVersion, StoreError> {
         let mut transaction = self.begin().await?;
         let key_types: Vec<&str> = map.key.iter().map(|kind| kind.sql_name()).collect();
+        // The next statement must see the last version of a map that another transaction is removing.
+        lock_map(&mut transaction, &map.name).await?;
         // The versions and the settings of a removed map stay, under their numbers.
         let inserted: Option<(i64, i64)> = sqlx::query_as(
             "insert into map (name, strategy, key_types, buckets) values ($1, $2, $3, $4) \

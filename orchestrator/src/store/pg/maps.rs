@@ -338,11 +338,13 @@ pub(super) async fn version_in_force(
     session: &mut PgConnection,
     name: &MapName,
 ) -> Result<MapVersion, StoreError> {
-    let (version,): (Option<i64>,) =
-        sqlx::query_as("select max(v.version) from map_version v join map m on m.name = v.map and m.removed_at is null where v.map = $1")
-            .bind(name.as_str())
-            .fetch_one(session)
-            .await?;
+    let (version,): (Option<i64>,) = sqlx::query_as(
+        "select max(v.version) from map_version v \
+             join map m on m.name = v.map and m.removed_at is null where v.map = $1",
+    )
+    .bind(name.as_str())
+    .fetch_one(session)
+    .await?;
     let version = version.ok_or_else(|| missing_error("map", name.as_str()))?;
     Ok(MapVersion(version))
 }

@@ -6,6 +6,7 @@ comment on column shardwright.mapping.span is
 comment on view shardwright.shard_map is
     'the version in force of every map; a row with a key takes precedence over one with virtual shards; state tells whether some of the keys are being moved';
 
+-- A removed map is no map.
 create or replace function shardwright.span_of_key(map text, key text[]) returns shardwright.key_span
     language plpgsql stable parallel safe set search_path = pg_catalog
     as $$
@@ -13,7 +14,7 @@ declare
     about shardwright.map;
     at bytea;
 begin
-    select * into about from shardwright.map m where m.name = span_of_key.map;
+    select * into about from shardwright.map m where m.name = span_of_key.map and m.removed_at is null;
     if not found then
         raise exception 'there is no map %', span_of_key.map using errcode = 'undefined_object';
     end if;
