@@ -169,6 +169,7 @@ fn part(inspection: &Inspection, broken: &str) -> Result<Inspected, Failure> {
         });
     }
     let seen = match &task.subject {
+        CheckSubject::WholeTables => SubjectResult::WholeTables { tables: Vec::new() },
         CheckSubject::Rows { table } => SubjectResult::Rows(StrayRows {
             table: table.to_string(),
             unmapped: u64::from(task.shard.name == ShardName::from("a")),

@@ -225,6 +225,8 @@ fn write_tables(out: &mut String, planned: &PlannedMove) -> std::fmt::Result {
         let key = match &table.key {
             TableKey::Columns(_) => format!("key {}", table.key_names().join(", ")),
             TableKey::Through(through) => format!("through {}", through.parent),
+            TableKey::Schema(_) => "schema".to_owned(),
+            TableKey::Group(group) => format!("group {group}"),
             TableKey::Reference => "reference".to_owned(),
         };
         let amount = match planned.estimate.of(&table.table) {

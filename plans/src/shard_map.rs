@@ -19,7 +19,7 @@ pub use import::{
 pub use routers::{Router, RouterError, ShardAddress, route};
 pub use rules::{Effect, PlacementRule, RuleViolation};
 pub use selection::{Selection, SelectionError};
-pub use settings::{KeyColumns, MapSettings, Sequences, SettingsError, ThroughRef};
+pub use settings::{KeyColumns, KeyedBy, MapSettings, Sequences, SettingsError, ThroughRef};
 
 use crate::id::{MapName, MapVersion, MigrationId, ShardName};
 use crate::key::{Key, KeyError, KeyType};

@@ -21,6 +21,9 @@ pub struct SurveyTask {
     pub settings: MapSettings,
     /// The moving keys, for the estimates.
     pub keys: crate::key_set::KeySet,
+    /// For a map with `keyed_by: schema`: all keys that shards own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mapped: Option<crate::key_set::KeySet>,
     /// The types of the key columns.
     pub key: Vec<crate::key::KeyType>,
     /// Whether the application continues to write to the moving keys.

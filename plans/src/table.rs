@@ -5,7 +5,7 @@ mod format;
 mod lookup;
 mod name;
 
-use crate::key::KeyType;
+use crate::key::{Key, KeyType};
 use crate::key_set::KeySet;
 use crate::sql::quote_ident;
 use schemars::JsonSchema;
@@ -25,6 +25,10 @@ pub enum TableKey {
     Columns(Vec<KeyColumn>),
     /// Each row belongs to the shard of the row to which it refers. Such tables move only offline.
     Through(Box<ThroughTable>),
+    /// The schema of the table is the key of all of its rows.
+    Schema(String),
+    /// The group to which the map assigns the table is the key of all of its rows.
+    Group(String),
     /// A reference table: every shard has the same rows, and a new shard receives all of them.
     Reference,
 }
@@ -71,6 +75,9 @@ impl TableKey {
                     .map(|column| (qualified(row, &column.name), column.kind))
                     .collect();
                 keys.predicate(&columns)
+            }
+            Self::Schema(name) | Self::Group(name) => {
+                format!("({})", keys.contains(&Key::Text(name.clone())))
             }
             Self::Reference => "(true)".to_owned(),
             Self::Through(through) => {
@@ -178,9 +185,14 @@ impl MovingTable {
     pub fn predicate(&self, keys: &KeySet, row: &str) -> String {
         match (&self.key, row) {
             (TableKey::Through(_), "") => self.key.predicate(keys, &self.table.sql()),
-            (TableKey::Columns(_) | TableKey::Through(_) | TableKey::Reference, row) => {
-                self.key.predicate(keys, row)
-            }
+            (
+                TableKey::Columns(_)
+                | TableKey::Through(_)
+                | TableKey::Schema(_)
+                | TableKey::Group(_)
+                | TableKey::Reference,
+                row,
+            ) => self.key.predicate(keys, row),
         }
     }
 
@@ -196,10 +208,31 @@ impl MovingTable {
         matches!(self.key, TableKey::Reference)
     }
 
-    /// Returns whether the row contains the key, so that its writes can be captured and guarded by the predicate alone.
+    /// Returns whether the row itself shows the key, or the name of the table does, so that its writes can be captured and
+    /// guarded by the predicate alone.
     #[must_use]
     pub fn has_key(&self) -> bool {
-        matches!(self.key, TableKey::Columns(_))
+        match self.key {
+            TableKey::Columns(_) | TableKey::Schema(_) | TableKey::Group(_) => true,
+            TableKey::Through(_) | TableKey::Reference => false,
+        }
+    }
+
+    /// Returns the key of all rows, if the table has one as a whole.
+    #[must_use]
+    pub fn whole_key(&self) -> Option<Key> {
+        match &self.key {
+            TableKey::Schema(name) | TableKey::Group(name) => Some(Key::Text(name.clone())),
+            TableKey::Columns(_) | TableKey::Through(_) | TableKey::Reference => None,
+        }
+    }
+
+    /// Returns whether rows of the table can have one of `keys`: always if columns have the key, otherwise if it is the key
+    /// of the whole table.
+    #[must_use]
+    pub fn may_have_rows_of(&self, keys: &KeySet) -> bool {
+        let whole = self.whole_key();
+        self.has_key() && !keys.is_empty() && whole.is_none_or(|key| keys.contains(&key))
     }
 
     /// Returns the columns of the shard key, for people; empty if there are none.
@@ -207,7 +240,10 @@ impl MovingTable {
     pub fn key_names(&self) -> Vec<&str> {
         match &self.key {
             TableKey::Columns(columns) => columns.iter().map(|c| c.name.as_str()).collect(),
-            TableKey::Through(_) | TableKey::Reference => Vec::new(),
+            TableKey::Through(_)
+            | TableKey::Schema(_)
+            | TableKey::Group(_)
+            | TableKey::Reference => Vec::new(),
         }
     }
 }

@@ -37,7 +37,10 @@ pub(super) async fn run(task: &CheckTask) -> Result<CheckTaskResult, StepError> 
     }
     let tables = keyed_tables(&client, task).await?;
     match &task.subject {
-        CheckSubject::Rows { .. } | CheckSubject::Reference | CheckSubject::Present { .. } => {
+        CheckSubject::Rows { .. }
+        | CheckSubject::WholeTables
+        | CheckSubject::Reference
+        | CheckSubject::Present { .. } => {
             let references = &task.settings.reference;
             begin_reading(&client, &task.shard, &tables, references).await?;
         }
@@ -47,6 +50,9 @@ pub(super) async fn run(task: &CheckTask) -> Result<CheckTaskResult, StepError> 
         CheckSubject::Rows { table } => {
             SubjectResult::Rows(count_misplaced_rows(&client, task, &tables, table).await?)
         }
+        CheckSubject::WholeTables => SubjectResult::WholeTables {
+            tables: count_misplaced_whole_tables(&client, task, &tables).await?,
+        },
         CheckSubject::Schema => SubjectResult::Schema {
             tables: read_schema(&client, task).await?,
         },
@@ -91,7 +97,14 @@ async fn keyed_tables(client: &Connected, task: &CheckTask) -> Result<Vec<Moving
     let shard = task.shard.name.as_str();
     let existing = catalog::tables(client).await?;
     let foreign_keys = catalog::foreign_keys(client).await?;
-    let (keyed, unkeyed) = keys::resolve(&task.settings, &task.key, &foreign_keys);
+    let keys_of_map = task.mapped.union(&task.moving_keys);
+    let tables_of_map = keys::TablesOfMap {
+        settings: &task.settings,
+        types: &task.key,
+        existing: &existing,
+        keys: &keys_of_map,
+    };
+    let (keyed, unkeyed) = keys::resolve(tables_of_map, &foreign_keys);
     if let Some(unkeyed_table) = unkeyed
         .into_iter()
         .find(|unkeyed_table| existing.contains_key(&unkeyed_table.table))
@@ -136,7 +149,9 @@ async fn count_misplaced_rows(
         TableKey::Through(through) => {
             format!("not ({})", keys::keyless_row_condition(through, "t"))
         }
-        TableKey::Columns(_) | TableKey::Reference => "true".to_owned(),
+        TableKey::Columns(_) | TableKey::Schema(_) | TableKey::Group(_) | TableKey::Reference => {
+            "true".to_owned()
+        }
     };
     let misplaced_rows = format!(
         "select t.*, ({}) is true as shardwright_mapped from {} t where ({owned_predicate}) is not true and {key_condition}",
@@ -176,6 +191,32 @@ async fn count_misplaced_rows(
         stray_rows.orphans = row_count(client.query_one(&sql, &[]).await.at(&action)?.get(0));
     }
     Ok(stray_rows)
+}
+
+/// Counts the rows of schemas or groups that the shard does not own. Tables without such rows are not in the result.
+async fn count_misplaced_whole_tables(
+    client: &Connected,
+    task: &CheckTask,
+    tables: &[MovingTable],
+) -> Result<Vec<StrayRows>, StepError> {
+    let owned = task.owned.union(&task.moving_keys);
+    let is_misplaced = |table: &&MovingTable| {
+        let key = table.whole_key();
+        key.is_some_and(|key| !owned.contains(&key))
+    };
+    let mut misplaced = Vec::new();
+    for table in tables.iter().filter(is_misplaced) {
+        let rows = count_misplaced_rows(client, task, tables, &table.table).await?;
+        if rows
+            != (StrayRows {
+                table: rows.table.clone(),
+                ..StrayRows::default()
+            })
+        {
+            misplaced.push(rows);
+        }
+    }
+    Ok(misplaced)
 }
 
 async fn sample_keys(
@@ -331,10 +372,7 @@ async fn find_broken_guards(
     let Some(keys) = released_keys_check::read_keys(client, &task.map).await? else {
         return Ok(broken_guards);
     };
-    for table in tables
-        .iter()
-        .filter(|table| table.has_key() && !keys.is_empty())
-    {
+    for table in tables.iter().filter(|table| table.may_have_rows_of(&keys)) {
         let problems = released_keys_check::find_problems(client, &task.map, &keys, table).await?;
         if !problems.is_empty() {
             broken_guards.push(ObservedGuard {

@@ -57,6 +57,7 @@ fn survey_task_for(task: &DoctorTask, map: &MapTables) -> SurveyTask {
     {
         let listed = &other_map.settings;
         let names = listed.tables.keys().chain(listed.through.keys());
+        let names = names.chain(listed.groups.values().flatten());
         let names = names.chain(&listed.reference).chain(&listed.ignore);
         settings.ignore.extend(names.cloned());
     }
@@ -65,7 +66,11 @@ fn survey_task_for(task: &DoctorTask, map: &MapTables) -> SurveyTask {
         source: task.shard.clone(),
         target: task.shard.clone(),
         settings,
-        keys: KeySet::range(None, None),
+        keys: match &map.mapped {
+            Some(schemas) => schemas.clone(),
+            None => KeySet::range(None, None),
+        },
+        mapped: map.mapped.clone(),
         key: map.key.clone(),
         mode: task.mode,
         seed: plans::request::Seed::Copy,

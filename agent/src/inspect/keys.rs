@@ -1,14 +1,15 @@
-//! Determines how each table of a map has the shard key: by its own columns, or by a parent row. Uses the settings of
-//! the map and the foreign keys.
+//! Determines how each table of a map has the shard key: by its own columns, by a parent row, or as a whole by its schema
+//! or group. Uses the settings of the map, the catalog and the foreign keys.
 
 use std::collections::BTreeMap;
 
-use plans::key::KeyType;
-use plans::shard_map::{MapSettings, ThroughRef};
-use plans::sql::quote_ident;
+use plans::key::{Key, KeyType};
+use plans::key_set::KeySet;
+use plans::shard_map::{KeyedBy, MapSettings, ThroughRef};
+use plans::sql::{quote_ident, quote_literal};
 use plans::table::{KeyColumn, TableKey, TableName, ThroughTable};
 
-use crate::postgres::catalog::ForeignKey;
+use crate::postgres::catalog::{ForeignKey, TableFacts};
 
 /// A table for which the relation to the shard key is unknown.
 #[derive(Debug)]
@@ -18,14 +19,62 @@ pub(super) struct UnkeyedTable {
     pub(super) remedy: String,
 }
 
+/// The tables of a map on one shard.
+#[derive(Clone, Copy)]
+pub(super) struct TablesOfMap<'a> {
+    pub(super) settings: &'a MapSettings,
+    pub(super) types: &'a [KeyType],
+    /// The tables that the shard has.
+    pub(super) existing: &'a BTreeMap<TableName, TableFacts>,
+    /// The keys of interest. Of the schemas and groups only these count.
+    pub(super) keys: &'a KeySet,
+}
+
+impl TablesOfMap<'_> {
+    /// Returns the whole tables of the schemas and groups.
+    fn whole_tables(&self) -> Vec<(TableName, TableKey)> {
+        let settings = self.settings;
+        let is_wanted = |name: &String| self.keys.contains(&Key::Text(name.clone()));
+        match settings.keyed_by {
+            KeyedBy::Column => Vec::new(),
+            KeyedBy::Schema => {
+                let tops = self
+                    .existing
+                    .values()
+                    .filter(|facts| facts.partition_of.is_none());
+                let names = tops.map(|facts| &facts.table);
+                let named = settings.reference_tables();
+                let ignored = settings.ignored_tables();
+                names
+                    .filter(|name| is_wanted(&name.schema))
+                    .filter(|name| !named.contains(name) && !ignored.contains(name))
+                    .map(|name| (name.clone(), TableKey::Schema(name.schema.clone())))
+                    .collect()
+            }
+            KeyedBy::Group => {
+                let groups = settings.groups.iter().filter(|(group, _)| is_wanted(group));
+                let tables = groups.flat_map(|(group, tables)| {
+                    let key = TableKey::Group(group.clone());
+                    tables
+                        .iter()
+                        .map(move |name| (TableName::parse(name), key.clone()))
+                });
+                tables.collect()
+            }
+        }
+    }
+}
+
 /// Returns the sharded tables and their dependent tables, parents before children, and the tables whose relation to the
 /// key is unknown.
 pub(super) fn resolve(
-    settings: &MapSettings,
-    types: &[KeyType],
+    map: TablesOfMap<'_>,
     foreign_keys: &[ForeignKey],
 ) -> (Vec<(TableName, TableKey)>, Vec<UnkeyedTable>) {
-    let (mut keyed, mut unkeyed) = (Vec::new(), Vec::new());
+    let TablesOfMap {
+        settings, types, ..
+    } = map;
+    let (mut keyed, mut unkeyed) = (map.whole_tables(), Vec::new());
     for (name, columns) in &settings.tables {
         let table = TableName::parse(name);
         if columns.0.len() == types.len() {
@@ -137,6 +186,9 @@ fn key_expressions_at(key: &TableKey, row: &str, depth: usize) -> Vec<String> {
             .iter()
             .map(|column| format!("{row}.{}", quote_ident(&column.name)))
             .collect(),
+        TableKey::Schema(name) | TableKey::Group(name) => {
+            vec![format!("{}::pg_catalog.text", quote_literal(name))]
+        }
         // A reference table has no shard key.
         TableKey::Reference => Vec::new(),
         TableKey::Through(through) => {

@@ -8,13 +8,16 @@ mod items;
 mod sample;
 mod tally;
 mod watch;
+mod whole;
 
+use connect::Connected;
 use plans::failure::StepCode;
 use plans::fleet::ShardRef;
 use plans::inspection::sweep::Swept;
 use plans::inspection::{Load, LoadTask};
 use plans::key::{Key, accept};
 use plans::request::Measure;
+use plans::shard_map::MapSettings;
 use plans::table::{KeyColumn, MovingTable, TableKey, TableName};
 use tokio_postgres::Row;
 
@@ -22,6 +25,7 @@ use crate::error::StepError;
 use crate::shard::epoch;
 use crate::shard::user_code::CodeProver;
 use tally::LoadTally;
+use whole::WholeTables;
 
 /// Drops the publications that ended load inspections have left.
 pub(super) async fn drop_abandoned_publications(
@@ -69,6 +73,9 @@ impl ShardedTable {
 /// If the shard cannot be read, or the operator's query fails or returns other columns.
 pub(super) async fn run(task: &LoadTask) -> Result<Load, StepError> {
     let client = super::session(&task.shard, "load").await?;
+    if let Some(settings) = &task.whole {
+        return measure_whole_tables(&client, task, settings).await;
+    }
     let tables = sharded_tables(task)?;
     let mut tally = LoadTally::new(task);
     let to_moving = |table: &ShardedTable| {
@@ -99,6 +106,33 @@ pub(super) async fn run(task: &LoadTask) -> Result<Load, StepError> {
     load.hottest = tally.hottest_keys(task.watch_seconds > 0, task.hottest);
     load.items = items::divide_into_items(task, &tally);
     Ok(load)
+}
+
+/// Measures the schemas or groups of tables that the shard owns.
+async fn measure_whole_tables(
+    client: &Connected,
+    task: &LoadTask,
+    settings: &MapSettings,
+) -> Result<Load, StepError> {
+    let tables = WholeTables::read(client, task, settings).await?;
+    let mut tally = LoadTally::new(task);
+    tables.count_rows(&mut tally);
+    if let Measure::Query(query) = &task.by {
+        let prover = CodeProver::open(&super::shard(&task.shard)?).await?;
+        sample::add_query_weights(client, task, query, &prover, &tables.bare(), &mut tally).await?;
+    }
+    let watched_ms = match task.watch_seconds {
+        0 => 0,
+        _ => tables.count_writes(client, task, &mut tally).await?,
+    };
+    Ok(Load {
+        shard: task.shard.name.clone(),
+        hottest: tally.hottest_keys(task.watch_seconds > 0, task.hottest),
+        items: items::divide_into_items(task, &tally),
+        watched_ms,
+        sampled: true,
+        findings: Vec::new(),
+    })
 }
 
 fn sharded_tables(task: &LoadTask) -> Result<Vec<ShardedTable>, StepError> {

@@ -15,6 +15,7 @@ use connect::Connected;
 use plans::failure::StepCode;
 use plans::fleet::ShardRef;
 use plans::inspection::check::{Repair, RepairResult, RepairTask};
+use plans::key_set::KeySet;
 use plans::shard_map::Sequences;
 use plans::sql::quote_literal;
 use plans::table::{MovingTable, TableName};
@@ -73,15 +74,23 @@ fn changed_since_check(subject: impl std::fmt::Display) -> StepError {
     )
 }
 
-/// Returns the map's tables on a shard, parents before children, without their columns.
+/// Returns the map's tables on a shard, parents before children, without their columns. Of tables that have a key as a
+/// whole, only those with one of `keys`.
 async fn read_sharded_tables(
     client: &Connected,
     task: &RepairTask,
+    keys: &KeySet,
 ) -> Result<Vec<MovingTable>, StepError> {
     let shard = client.name();
     let foreign_keys = catalog::foreign_keys(client).await?;
     let existing = catalog::tables(client).await?;
-    let (keyed, unkeyed) = keys::resolve(&task.settings, &task.key, &foreign_keys);
+    let tables_of_map = keys::TablesOfMap {
+        settings: &task.settings,
+        types: &task.key,
+        existing: &existing,
+        keys,
+    };
+    let (keyed, unkeyed) = keys::resolve(tables_of_map, &foreign_keys);
     if let Some(unkeyed_table) = unkeyed.into_iter().next() {
         return Err(StepError::refused(
             StepCode::RepairUntied,
@@ -117,10 +126,10 @@ async fn recreate_guard(task: &RepairTask, name: &TableName) -> Result<RepairRes
     let Some(keys) = released_keys_check::read_keys(&client, &task.map).await? else {
         return Ok(report("no keys were released, so no guard is needed"));
     };
-    let tables = read_sharded_tables(&client, task).await?;
+    let tables = read_sharded_tables(&client, task, &keys).await?;
     let Some(table) = tables
         .iter()
-        .find(|table| &table.table == name && table.has_key())
+        .find(|table| &table.table == name && table.may_have_rows_of(&keys))
     else {
         return Err(changed_since_check(format_args!(
             "shard {shard}, table {name}"

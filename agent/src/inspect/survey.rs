@@ -71,10 +71,13 @@ pub(crate) async fn run(task: &SurveyTask) -> Result<Survey, StepError> {
     let foreign_keys = catalog::foreign_keys(&shards.source).await?;
     let mut listed = list_moving_tables(&shards.source, task, &foreign_keys, &mut findings).await?;
     let state = target::find_state(&shards.target, &listed.moving, task, &mut findings).await?;
+    let moving = listed.moving.clone();
     // The dump of the schema takes as long as the checks, so both run concurrently.
     let schema = async {
         match state {
-            TargetState::New if task.trial => Some(trial::schema(task, versions[1]).await),
+            TargetState::New if task.trial => {
+                Some(trial::schema(task, &moving, &shards.target).await)
+            }
             TargetState::New | TargetState::Live | TargetState::Standby => None,
         }
     };
@@ -139,8 +142,11 @@ async fn check_move(
     let SurveySessions { source, target } = shards;
     if state == TargetState::New {
         tables::add_reference_tables(source, task, listed, findings).await?;
+        if !task.settings.keyed_by.is_column() {
+            target::omit_existing_reference_tables(shards, task, listed, findings).await?;
+        }
         expressions::check(source, listed, findings).await?;
-        schema::check(source, findings).await?;
+        schema::check(source, task, &listed.moving, findings).await?;
         foreign_keys::check_copied_references(&listed.moving, &foreign_keys, task, findings);
     }
     check_references(source, listed, foreign_keys, task, findings).await?;
@@ -224,7 +230,14 @@ async fn list_moving_tables(
     findings: &mut Findings,
 ) -> Result<ListedTables, StepError> {
     let shard = task.source.name.as_str();
-    let (mut keyed_tables, unkeyed_tables) = keys::resolve(&task.settings, &task.key, foreign_keys);
+    let existing = catalog::tables(client).await?;
+    let tables_of_map = keys::TablesOfMap {
+        settings: &task.settings,
+        types: &task.key,
+        existing: &existing,
+        keys: &task.keys,
+    };
+    let (mut keyed_tables, unkeyed_tables) = keys::resolve(tables_of_map, foreign_keys);
     for unkeyed_table in unkeyed_tables {
         findings.add_refusal(
             "key.untied",
@@ -235,7 +248,8 @@ async fn list_moving_tables(
     }
     queries::remove_unusable_tables(client, &mut keyed_tables, findings).await?;
     let mut listed =
-        tables::list_moving_tables(client, task, keyed_tables, foreign_keys, findings).await?;
+        tables::list_moving_tables(client, task, existing, keyed_tables, foreign_keys, findings)
+            .await?;
     let unreadable_tables = queries::unreadable_tables(client, &listed.moving).await?;
     listed.unreadable.extend(unreadable_tables);
     check_user_code(client, &mut listed, findings).await?;
@@ -327,7 +341,7 @@ async fn estimate_moving_ppm(
 ) -> Result<i64, StepError> {
     match &table.key {
         _ if listed.unreadable.contains(&table.table) => Ok(0),
-        TableKey::Reference => Ok(1_000_000),
+        TableKey::Schema(_) | TableKey::Group(_) | TableKey::Reference => Ok(1_000_000),
         TableKey::Columns(_) | TableKey::Through(_) => {
             let predicate = table.predicate(&task.keys, "");
             match &task.keys {

@@ -22,7 +22,7 @@ use plans::step::create_target::TargetCreated;
 use plans::step::open_capture::CaptureOpened;
 use plans::step::promote::Promoted;
 use plans::step::set_read_only::ReadOnly;
-use plans::table::MovingTable;
+use plans::table::{MovingTable, TableKey};
 use plans::throttle::Hours;
 use plans::wire::Dispatch;
 use serde::de::DeserializeOwned;
@@ -32,6 +32,7 @@ use super::session::MigrationSession;
 use crate::controller::Controller;
 use crate::error::{StepError, WithIntent};
 use crate::postgres::replication::SystemIdentity;
+use crate::schema::scope::SchemaScope;
 use crate::shard::database::Shard;
 use crate::shard::epoch::{self, EpochToken};
 use crate::shard::sidecar_schema;
@@ -278,6 +279,22 @@ impl StepContext {
             "update shardwright.move set about = {} where migration = {}",
             quote_literal(&serde_json::json!(about).to_string()),
             quote_literal(dispatch.migration.as_str())
+        )
+    }
+
+    /// Returns whether schemas move with all of their tables.
+    pub(crate) fn moves_schemas(&self) -> bool {
+        let mut planned = self.planned_tables.iter();
+        planned.any(|table| matches!(table.key, TableKey::Schema(_)))
+    }
+
+    /// Returns which part of the schema belongs to the move of whole tables; `None` for other moves.
+    pub(crate) fn schema_scope(&self) -> Option<SchemaScope> {
+        let dispatch = &self.dispatch;
+        SchemaScope::of(
+            &self.planned_tables,
+            &dispatch.reference_tables,
+            &dispatch.ignored_tables,
         )
     }
 

@@ -202,6 +202,19 @@ pub(crate) struct DumpSource<'a> {
     /// A session of that database, in a transaction with its own snapshot and an empty search path.
     pub(crate) client: &'a Connected,
     pub(crate) shard: &'a str,
+    /// Schemas that are left out.
+    pub(crate) left_schemas: &'a [String],
+}
+
+/// The number of schemas in one pattern of pg_dump, which executes a query for each pattern.
+const SCHEMAS_IN_PATTERN: usize = 50;
+
+/// Returns the pattern of pg_dump that only these schemas match.
+fn schema_pattern(schemas: &[String]) -> String {
+    let quoted = schemas
+        .iter()
+        .map(|name| format!("\"{}\"", name.replace('"', "\"\"")));
+    quoted.collect::<Vec<_>>().join("|")
 }
 
 /// Reads the schema of a database, without the GRANTs, by the pg_dump in `tools`.
@@ -425,6 +438,10 @@ async fn read_archive(
     let file = TemporaryFile(
         std::env::temp_dir().join(format!("shardwright-{}.dump", uuid::Uuid::new_v4())),
     );
+    let left_schemas = dumped
+        .left_schemas
+        .chunks(SCHEMAS_IN_PATTERN)
+        .map(schema_pattern);
     let mut command = Command::new(tools.path("pg_dump"));
     command
         .args([
@@ -435,6 +452,7 @@ async fn read_archive(
             "--no-subscriptions",
         ])
         .arg(format!("--exclude-schema={SCHEMA}"))
+        .args(left_schemas.map(|pattern| format!("--exclude-schema={pattern}")))
         .arg(format!("--snapshot={snapshot}"))
         .arg("--file")
         .arg(&file.0)

@@ -87,6 +87,7 @@ async fn dumped(shard: &Shard, tools: &Binaries, target: u32) -> DumpedSchema {
     let client = shard.session().await;
     let dsn = shard.dsn();
     let dumped = DumpSource {
+        left_schemas: &[],
         dsn: &dsn,
         client: &client,
         shard: "s",
@@ -117,7 +118,7 @@ fn assert_equal(ours: &DumpedSchema, theirs: &DumpedSchema) {
 
 /// Checks that the comparison finds no difference. The copy may be the work of pg_dump or of the writer.
 async fn assert_same(source: &Connected, target: &Connected) {
-    let compared = compare(source, target).await.expect("the same");
+    let compared = compare(source, target, None).await.expect("the same");
     assert!(compared.objects > 300, "{compared:?}");
     let left_out = compared.left_out.join(", ");
     assert!(left_out.contains("publication everything"), "{left_out}");

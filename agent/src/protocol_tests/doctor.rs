@@ -126,6 +126,7 @@ impl Plant {
         DoctorTask {
             shard: reference("a", 1, dsn),
             maps: vec![MapTables {
+                mapped: None,
                 map: MapName::from("orders"),
                 settings: read(self.settings),
                 key: vec![self.key],
@@ -271,6 +272,7 @@ async fn tables_of_another_map_on_the_shard_are_that_maps() {
     let (found, _) = codes(&examine(task.clone()).await.findings);
     assert_eq!(found, BTreeSet::from(["table.unlisted".to_owned()]));
     task.maps.push(MapTables {
+        mapped: None,
         map: MapName::from("others"),
         settings: read(r#"{"tables": {"other": "id"}}"#),
         key: vec![KeyType::Bigint],

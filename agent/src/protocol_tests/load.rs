@@ -29,6 +29,7 @@ fn task(database: &Database, owned: KeySet) -> LoadTask {
         KeySet::List(_) => (Strategy::List, 0),
     };
     LoadTask {
+        whole: None,
         map: MapName::from("orders"),
         shard: reference(database),
         strategy,

@@ -155,7 +155,7 @@ const PLANTS: [(&str, &str); 36] = [
 ];
 
 async fn named(source: &Connected, target: &Connected) -> String {
-    match compare(source, target).await {
+    match compare(source, target, None).await {
         Err(StepError::Failed(failure)) => {
             assert_eq!(failure.code, "schema.different");
             failure.message
@@ -181,7 +181,7 @@ async fn every_difference_of_a_schema_is_named_with_both_definitions() {
         "create table public.theirs (id int primary key); create index on public.theirs (id)";
     target.batch_execute(besides).await.expect("theirs");
     bench.guard(&bench.source, 0).await;
-    let compared = compare(&source, &target).await;
+    let compared = compare(&source, &target, None).await;
     let compared = compared.expect("the same");
     assert!(compared.objects > 80, "{compared:?}");
     // In the meantime, the cutover of another migration has divided the values of the source's sequences.
@@ -192,7 +192,7 @@ async fn every_difference_of_a_schema_is_named_with_both_definitions() {
         source.batch_execute(shared_out).await.expect("shared out");
         let before = shared_out.replace("64", "1");
         target.batch_execute(&before).await.expect("as before");
-        let compared = compare(&source, &target).await;
+        let compared = compare(&source, &target, None).await;
         compared.expect("the same");
     }
     for (plant, name) in PLANTS {
@@ -226,7 +226,7 @@ async fn a_schema_is_the_same_on_a_newer_server() {
     let written = schema::write(&source, 18).await.expect("written");
     let migration = plans::id::MigrationId::from("newer");
     restore(&target, &written, &ALL, &migration).await;
-    let compared = compare(&source, &target).await.expect("the same");
+    let compared = compare(&source, &target, None).await.expect("the same");
     assert!(
         compared
             .left_out

@@ -42,6 +42,7 @@ pub(super) fn task(source: &str, target: &str, listed: &[(&str, &str)]) -> Surve
     };
     let columns = |names: &str| KeyColumns(names.split(',').map(str::to_owned).collect());
     SurveyTask {
+        mapped: None,
         map: MapName::from("orders"),
         source: shard("a", 1, source),
         target: shard("b", 2, target),

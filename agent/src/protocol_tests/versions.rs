@@ -231,6 +231,7 @@ async fn grants_that_an_older_target_does_not_know_are_left_out() {
     if let Ok(tools) = Binaries::for_dump(18) {
         let dsn = source.dsn();
         let dumped = DumpSource {
+            left_schemas: &[],
             dsn: &dsn,
             client: &here,
             shard: "s",

@@ -37,6 +37,7 @@ async fn the_doctor_of_many_tables() {
     let task = DoctorTask {
         shard: task.source,
         maps: vec![MapTables {
+            mapped: None,
             map: task.map,
             settings: task.settings,
             key: task.key,

@@ -14,6 +14,7 @@ use plans::step::build_indexes::SchemaCompared;
 use tokio_postgres::types::ToSql;
 
 use super::read_major_version;
+use super::scope::CreatedNames;
 use crate::error::{StepError, WithIntent};
 use crate::shard::sequences::STRIDE;
 
@@ -36,23 +37,29 @@ struct ObjectDefinition {
     text: String,
 }
 
-/// Compares every object of the source's schema with the target's.
+/// Compares every object of the source's schema with the target's; with `created` only objects of these names, and what
+/// belongs to them.
 ///
 /// # Errors
 /// Returns `schema.different`, with the objects and both definitions.
 pub(crate) async fn compare(
     source: &Connected,
     target: &Connected,
+    created: Option<&CreatedNames>,
 ) -> Result<SchemaCompared, StepError> {
     let source_version = read_major_version(source).await?;
     let target_version = read_major_version(target).await?;
     // Different versions print the same view, rule or SQL body differently.
     let compares_bodies = source_version == target_version;
     let compares_maintain = source_version.min(target_version) >= FIRST_WITH_MAINTAIN;
-    let (source_objects, target_objects) = tokio::try_join!(
+    let (mut source_objects, mut target_objects) = tokio::try_join!(
         read_definitions(source, compares_bodies, compares_maintain),
         read_definitions(target, compares_bodies, compares_maintain),
     )?;
+    if let Some(created) = created {
+        retain_created(&mut source_objects, created);
+        retain_created(&mut target_objects, created);
+    }
     let differences = describe_differences(&source_objects, &target_objects);
     if !differences.is_empty() {
         return Err(difference_error(target.name(), &differences));
@@ -90,6 +97,29 @@ async fn read_definitions(
         ((row.get(0), row.get(1)), definition)
     });
     Ok(definitions.collect())
+}
+
+/// Retains the objects with these names, their parts, and privileges, comments and labels of both.
+fn retain_created(objects: &mut BTreeMap<ObjectName, ObjectDefinition>, created: &CreatedNames) {
+    let is_of_created = |name: &str, definition: &ObjectDefinition| {
+        created.contains(name)
+            || definition
+                .parent
+                .as_ref()
+                .is_some_and(|parent| created.contains(parent))
+    };
+    let parts = objects
+        .iter()
+        .filter(|((_, name), definition)| is_of_created(name, definition));
+    let names: BTreeSet<String> = parts.map(|((_, name), _)| name.clone()).collect();
+    objects.retain(|(kind, name), definition| {
+        if !["privileges", "comment", "security label"].contains(&kind.as_str()) {
+            return is_of_created(name, definition);
+        }
+        // The name begins with the kind of the object, in one or more words.
+        let mut ends = name.match_indices(' ').map(|(index, _)| &name[index + 1..]);
+        ends.any(|end| names.contains(end))
+    });
 }
 
 /// Describes the objects of the source that are not created on a target.

@@ -13,16 +13,19 @@ mod kind;
 mod order;
 pub(crate) mod partition_entries;
 mod reader;
+pub(crate) mod scope;
 
 use cluster::Binaries;
 use connect::Connected;
 use plans::failure::StepCode;
+use plans::id::MigrationId;
 
 use crate::error::{StepError, WithIntent};
 use crate::postgres::pg_dump::{self, DumpSource, DumpedSchema, RestoreSection, SchemaEntry};
 use crate::shard::database::Shard;
 use kind::SchemaObjectKind;
 use reader::{SchemaGraph, SchemaObject, SchemaPrivileges};
+use scope::{CreatedNames, SchemaScope};
 
 /// Reads the schema of a shard for a target of major version `target`, with the statements that refresh its
 /// materialized views.
@@ -30,26 +33,76 @@ use reader::{SchemaGraph, SchemaObject, SchemaPrivileges};
 /// # Errors
 /// Returns the errors of [`dump()`] or of [`write()`].
 pub(crate) async fn read(shard: &Shard, target: u32) -> Result<DumpedSchema, StepError> {
-    let (session, name) = (shard.session("schema").await?, &shard.name);
-    let tools = Binaries::for_dump(read_major_version(&session).await?);
+    let session = shard.session("schema").await?;
+    read_without(shard, &session, target, &[]).await
+}
+
+/// The schema that a move creates on a target.
+pub(crate) struct MovedSchema {
+    pub(crate) schema: DumpedSchema,
+    /// The names of the objects that it creates; `None` if it is the whole schema of the source.
+    pub(crate) created: Option<CreatedNames>,
+}
+
+/// Reads what a move creates on `target`: the schema of the source, or the part of it that belongs to whole tables
+/// (`scope`). Objects that `migration` has created there already are included.
+///
+/// # Errors
+/// As [`read`]; `schema.apart` if a moving table needs an object that does not move.
+pub(crate) async fn read_for_move(
+    source: &Shard,
+    target: &Connected,
+    scope: Option<&SchemaScope>,
+    migration: Option<&MigrationId>,
+) -> Result<MovedSchema, StepError> {
+    let version = read_major_version(target).await?;
+    let Some(scope) = scope else {
+        let schema = read(source, version).await?;
+        return Ok(MovedSchema {
+            schema,
+            created: None,
+        });
+    };
+    let session = source.session("schema").await?;
+    let left = scope.left_schemas(&session).await?;
+    let mut schema = read_without(source, &session, version, &left).await?;
+    let created = scope
+        .restrict(&mut schema, &session, target, migration)
+        .await?;
+    Ok(MovedSchema {
+        schema,
+        created: Some(created),
+    })
+}
+
+/// Reads the schema, in which the objects of the schemas `left` may be missing.
+async fn read_without(
+    shard: &Shard,
+    session: &Connected,
+    target: u32,
+    left: &[String],
+) -> Result<DumpedSchema, StepError> {
+    let name = &shard.name;
+    let tools = Binaries::for_dump(read_major_version(session).await?);
     let schema = async {
         match tools {
             Ok(tools) => {
                 let dumped = DumpSource {
                     dsn: &shard.dsn,
-                    client: &session,
+                    client: session,
                     shard: name,
+                    left_schemas: left,
                 };
                 dump(dumped, &tools, target).await
             }
-            Err(_) => write(&session, target).await,
+            Err(_) => write(session, target).await,
         }
     };
     // The session is idle while pg_dump runs, so it can run the other two queries.
     let (mut schema, keys, refreshes) = tokio::try_join!(
         schema,
-        foreign_keys::read_validated(&session),
-        refreshes(&session)
+        foreign_keys::read_validated(session),
+        refreshes(session)
     )?;
     foreign_keys::validate_later(&mut schema.entries, keys);
     schema.entries.extend(refreshes);

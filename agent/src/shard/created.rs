@@ -72,6 +72,19 @@ pub(crate) async fn tables(
     Ok(rows.iter().map(table).collect())
 }
 
+/// Returns the names of the existing objects that the migration created, as the server identifies them.
+pub(crate) async fn names(
+    client: &Connected,
+    migration: &MigrationId,
+) -> Result<BTreeSet<String>, tokio_postgres::Error> {
+    if !is_recorded(client, migration).await? {
+        return Ok(BTreeSet::new());
+    }
+    let sql = format!("select s.identity from ({STANDING}) s");
+    let rows = client.query(&sql, &[&migration.0]).await?;
+    Ok(rows.iter().map(|row| row.get(0)).collect())
+}
+
 /// Returns whether the migration created the existing table with this name in SQL.
 pub(crate) async fn has_created(
     client: &Connected,

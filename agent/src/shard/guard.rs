@@ -112,7 +112,7 @@ pub(crate) fn triggers_sql(
     let row_foreign = format!("{SCHEMA}.{}()", migration.foreign_function());
     let mut sql = match &table.key {
         _ if is_covered_by_earlier_leaf(tables, index) => String::new(),
-        TableKey::Columns(_) => row_triggers(
+        TableKey::Columns(_) | TableKey::Schema(_) | TableKey::Group(_) => row_triggers(
             table,
             name,
             &migration.guard_function(),
@@ -148,7 +148,9 @@ pub(crate) fn triggers_sql(
 /// Returns the events for which a table has guard triggers.
 fn events_on(table: &MovingTable) -> &'static [&'static str] {
     match table.key {
-        TableKey::Columns(_) | TableKey::Through(_) => &["insert", "update", "delete", "truncate"],
+        TableKey::Columns(_) | TableKey::Through(_) | TableKey::Schema(_) | TableKey::Group(_) => {
+            &["insert", "update", "delete", "truncate"]
+        }
         TableKey::Reference => &["truncate"],
     }
 }

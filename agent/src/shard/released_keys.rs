@@ -94,7 +94,9 @@ impl ReleasedKeys<'_> {
         let role = guard::session_user(client).await.at(&what)?;
         let mut sql = function_sql(self.map);
         for (index, table) in self.tables.iter().enumerate() {
-            if table.has_key() && !guard::is_covered_by_earlier_leaf(self.tables, index) {
+            if table.may_have_rows_of(&refused)
+                && !guard::is_covered_by_earlier_leaf(self.tables, index)
+            {
                 sql.push_str("; ");
                 sql.push_str(&self.triggers_sql(table, &refused, &role));
             }
@@ -274,7 +276,7 @@ impl ReleasedKeys<'_> {
             }
             let mut sql = if is_covered {
                 String::new()
-            } else if refused.is_empty() || !table.has_key() {
+            } else if !table.may_have_rows_of(refused) {
                 self.drop_sql(table)
             } else {
                 self.triggers_sql(table, refused, &role)

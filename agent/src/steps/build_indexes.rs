@@ -148,12 +148,20 @@ async fn compare_schemas(context: &StepContext) -> Result<Option<SchemaCompared>
         target.name
     );
     let is_created = created::is_recorded(&target_session, &context.dispatch.migration).await;
-    if !is_created.at(what)? {
+    if !is_created.at(&what)? {
         return Ok(None);
     }
     context.report_message("comparing the schemas");
     let source_session = source.session("compare").await?;
-    let compared = compare(&source_session, &target_session).await?;
+    let created = match context.schema_scope() {
+        Some(_) => Some(
+            created::names(&target_session, &context.dispatch.migration)
+                .await
+                .at(&what)?,
+        ),
+        None => None,
+    };
+    let compared = compare(&source_session, &target_session, created.as_ref()).await?;
     context.report_message(format!(
         "schemas compared: {} objects, none differs",
         compared.objects

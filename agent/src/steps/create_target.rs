@@ -297,8 +297,12 @@ async fn create_tables(context: &StepContext, session: &Connected) -> Result<usi
     let shard = session.name();
     context.report_message("reading the source's schema");
     let source = &context.source()?;
-    let version = schema::read_major_version(session).await?;
-    let schema = schema::read(source, version).await?;
+    let scope = context.schema_scope();
+    if scope.is_some() {
+        lock_shared_objects(session).await?;
+    }
+    let moved = schema::read_for_move(source, session, scope.as_ref(), None).await?;
+    let schema = moved.schema;
     context.report_message("creating tables, register and guards on the target");
     epoch::begin(session, &context.token()).await?;
     store_schema(session, context, &schema).await?;
@@ -314,6 +318,18 @@ async fn create_tables(context: &StepContext, session: &Connected) -> Result<usi
     .await?;
     released_keys.reclaim(session).await?;
     Ok(schema.entries.len())
+}
+
+/// Waits until no other migration creates objects on the shard. Two moves of whole tables to one shard could otherwise
+/// create the same shared object. The lock ends with the session.
+async fn lock_shared_objects(session: &Connected) -> Result<(), StepError> {
+    let lock =
+        "select pg_catalog.pg_advisory_lock(pg_catalog.hashtextextended('shardwright:create', 0))";
+    let locked = session.batch_execute(lock).await;
+    locked.at(format_args!(
+        "shard {}: waiting until no other migration creates objects",
+        session.name()
+    ))
 }
 
 /// Stores the statements of the schema, so that later steps execute them.
@@ -366,8 +382,10 @@ pub(super) async fn store_later_statements_again(context: &StepContext) -> Resul
     if row.get::<_, bool>(0) {
         return Ok(());
     }
-    let version = schema::read_major_version(&session).await?;
-    let mut schema = schema::read(&source, version).await?;
+    let migration = Some(&context.dispatch.migration);
+    let scope = context.schema_scope();
+    let moved = schema::read_for_move(&source, &session, scope.as_ref(), migration).await?;
+    let mut schema = moved.schema;
     // The agent has created adopted partitions with their indexes.
     let existing = existing_parts::labels(&session).await?;
     schema

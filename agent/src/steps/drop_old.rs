@@ -73,7 +73,9 @@ async fn remove_rows(
     if tables.is_empty() {
         return Ok(Dropped::default());
     }
-    if !context.dispatch.source_keeps_keys
+    // A table that has a key as a whole has no rows of other keys.
+    let has_only_moved_rows = tables.iter().all(|table| table.whole_key().is_some());
+    if (has_only_moved_rows || !context.dispatch.source_keeps_keys)
         && let Some(dropped) = try_to_empty_tables(context, &deletion, session, &tables).await?
     {
         return Ok(dropped);

@@ -82,6 +82,7 @@ pub(super) fn survey_task(context: &StepContext, settings: MapSettings) -> Surve
         target: dispatch.target.clone(),
         settings,
         keys: dispatch.keys.clone(),
+        mapped: None,
         key: dispatch.key.clone(),
         mode: dispatch.mode,
         seed: dispatch.options.seed,

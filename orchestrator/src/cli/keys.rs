@@ -3,9 +3,8 @@
 use super::error::CliError;
 use plans::key::{Key, KeyType};
 use plans::key_set::{BucketRange, Buckets, KeyRange, KeySet};
-use plans::shard_map::Selection;
-use plans::shard_map::Strategy;
-use std::collections::BTreeSet;
+use plans::shard_map::{KeyedBy, Selection, Strategy};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The properties of a map that are needed to parse its keys.
 #[derive(Debug, Clone)]
@@ -169,6 +168,41 @@ pub(super) fn key_type(name: &str) -> Result<KeyType, String> {
 /// Parses the name of a strategy.
 pub(super) fn strategy(name: &str) -> Result<Strategy, String> {
     Strategy::parse(name).ok_or_else(|| format!("{name:?} is not one of range, hash, list"))
+}
+
+/// How a new map divides its keys, and what they stand for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct MapKind {
+    pub(super) strategy: Strategy,
+    pub(super) keyed_by: KeyedBy,
+}
+
+/// Parses the kind of a map: a strategy, or `schema` or `group` for a list of schemas or of groups of tables.
+pub(super) fn map_kind(name: &str) -> Result<MapKind, String> {
+    let listed = |keyed_by| MapKind {
+        strategy: Strategy::List,
+        keyed_by,
+    };
+    match name {
+        "schema" => Ok(listed(KeyedBy::Schema)),
+        "group" => Ok(listed(KeyedBy::Group)),
+        other => Strategy::parse(other)
+            .map(|strategy| MapKind {
+                strategy,
+                keyed_by: KeyedBy::Column,
+            })
+            .ok_or_else(|| format!("{name:?} is not one of range, hash, list, schema, group")),
+    }
+}
+
+/// Returns the groups of `GROUP=TABLE,TABLE`, each with all of its tables.
+pub(super) fn groups(pairs: &[(String, String)]) -> BTreeMap<String, Vec<String>> {
+    let mut groups: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (group, tables) in pairs {
+        let tables = tables.split(',').map(|table| table.trim().to_owned());
+        groups.entry(group.clone()).or_default().extend(tables);
+    }
+    groups
 }
 
 #[cfg(test)]

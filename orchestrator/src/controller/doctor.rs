@@ -260,6 +260,7 @@ fn map_tables(map: &ShardMap, settings: &MapSettings) -> MapTables {
         map: map.name.clone(),
         settings: settings.clone(),
         key: map.key.clone(),
+        mapped: map.mapped_schemas(),
     }
 }
 

@@ -158,6 +158,15 @@ pub(crate) fn settings_after(map: &ShardMap, change: &Value) -> Result<MapSettin
     }
     let mut settings: MapSettings = serde_json::from_value(merged)
         .map_err(|error| invalid_error(&format!("the settings cannot be read: {error}")))?;
+    let (before, after) = (map.settings.keyed_by, settings.keyed_by);
+    if before != after {
+        return Err(invalid_error(&format!(
+            "map {} was created with `keyed_by: {}`, which cannot change to {}: create another map",
+            map.name,
+            before.name(),
+            after.name()
+        )));
+    }
     settings.remove_from_other_lists(|list| change.contains_key(list));
     checked_settings(settings, map)
 }
@@ -367,30 +376,7 @@ fn active_mapping(new: NewMapping) -> Mapping {
 }
 
 /// Checks settings for contradictions, and returns them with the keys of rules in the form that the map uses.
-fn checked_settings(
-    mut settings: MapSettings,
-    map: &ShardMap,
-) -> Result<MapSettings, ControlError> {
-    let problems = settings.problems();
-    if !problems.is_empty() {
-        return Err(invalid_error(&problems.join("; ")));
-    }
-    let columns = |columns: &plans::shard_map::KeyColumns| columns.0.len();
-    let mut tables = settings.tables.iter();
-    if let Some((table, found)) = tables.find(|(_, found)| columns(found) != map.key.len()) {
-        let (named, needed) = (columns(found), map.key.len());
-        return Err(invalid_error(&format!(
-            "table {table} has {named} key column(s) in the settings, but the key of map {} has {needed}",
-            map.name
-        )));
-    }
-    for rule in &mut settings.rules {
-        let keys = rule
-            .keys
-            .take()
-            .map(|keys| map.accepted(keys))
-            .transpose()?;
-        rule.keys = keys;
-    }
-    Ok(settings)
+fn checked_settings(settings: MapSettings, map: &ShardMap) -> Result<MapSettings, ControlError> {
+    let accepted = settings.accepted(map);
+    accepted.map_err(|error| invalid_error(&error.problems.join("; ")))
 }

@@ -229,6 +229,7 @@ impl Controller {
             target: shard_ref(shards, scope.target)?,
             settings,
             keys: scope.keys.clone(),
+            mapped: map.mapped_schemas(),
             key: map.key.clone(),
             mode: scope.mode,
             seed: scope.seed,
@@ -254,7 +255,7 @@ impl Controller {
         settings: &MapSettings,
         query: LoadQuery<'_>,
     ) -> Result<Load, ControlError> {
-        if settings.tables.is_empty() {
+        if settings.tables.is_empty() && settings.keyed_by.is_column() {
             return Err(ControlError::NoTables {
                 map: map.name.clone(),
             });
@@ -267,6 +268,7 @@ impl Controller {
             buckets: map.buckets,
             key: map.key.clone(),
             tables: settings.tables.clone(),
+            whole: (!settings.keyed_by.is_column()).then(|| settings.clone()),
             owned: map.owned_by(shard),
             by: query.by.clone(),
             watch_seconds: query.watch_seconds,

@@ -44,6 +44,8 @@ mod retired_partitions;
 mod rewritten;
 #[allow(dead_code, reason = "the suite of disturbed splits uses more of it")]
 mod run;
+#[path = "operations/schemas.rs"]
+mod schemas;
 #[path = "operations/types.rs"]
 mod types;
 #[path = "operations/virtual_shards.rs"]

@@ -6,6 +6,7 @@ use crate::fleet::ShardRef;
 use crate::id::{MapName, ShardName};
 use crate::identity::DatabaseIdentity;
 use crate::key::KeyType;
+use crate::key_set::KeySet;
 use crate::request::Mode;
 use crate::shard_map::MapSettings;
 use schemars::JsonSchema;
@@ -33,6 +34,9 @@ pub struct MapTables {
     pub settings: MapSettings,
     /// The types of the key columns.
     pub key: Vec<KeyType>,
+    /// For a map with `keyed_by: schema`: all keys that shards own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mapped: Option<KeySet>,
 }
 
 /// The result for a shard.

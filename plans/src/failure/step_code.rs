@@ -219,6 +219,8 @@ step_codes! {
         "A replication session failed.";
     RollbackImpossible = "rollback.impossible", NEVER,
         "A rollback is impossible. The message has the reason.";
+    SchemaApart = "schema.apart", NEVER,
+        "A moving table needs an object that does not move with it.";
     SchemaArchive = "schema.archive", NEVER,
         "The agent cannot parse the schema that pg_dump wrote.",
         hint: "install pg_dump of the major version of the server (15 to 18); or create the schema on the target and plan with `schema: existing`";

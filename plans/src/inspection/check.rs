@@ -72,6 +72,8 @@ pub enum CheckSubject {
         /// The table.
         table: TableName,
     },
+    /// Rows of schemas or groups of tables that the shard does not own.
+    WholeTables,
     /// The definitions of all tables of the map.
     Schema,
     /// The rows of the reference tables.
@@ -91,6 +93,7 @@ impl fmt::Display for CheckSubject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Rows { table } => write!(f, "rows of {table}"),
+            Self::WholeTables => f.write_str("rows of schemas and groups"),
             Self::Schema => f.write_str("definitions of the tables"),
             Self::Reference => f.write_str("rows of the reference tables"),
             Self::Guards => f.write_str("guards"),
@@ -116,6 +119,11 @@ pub struct CheckTaskResult {
 pub enum SubjectResult {
     /// The result for [`CheckSubject::Rows`].
     Rows(StrayRows),
+    /// The result for [`CheckSubject::WholeTables`].
+    WholeTables {
+        /// The tables with rows that the shard does not own.
+        tables: Vec<StrayRows>,
+    },
     /// The result for [`CheckSubject::Schema`].
     Schema {
         /// Every table that the map lists.
@@ -141,6 +149,21 @@ pub enum SubjectResult {
         /// Those keys of which any table has rows.
         keys: Vec<KeyRows>,
     },
+}
+
+impl SubjectResult {
+    /// Returns the rows that do not belong to their shard, by table.
+    pub(crate) fn stray_rows(&self) -> &[StrayRows] {
+        match self {
+            Self::Rows(rows) => std::slice::from_ref(rows),
+            Self::WholeTables { tables } => tables,
+            Self::Schema { .. }
+            | Self::Reference { .. }
+            | Self::Guards { .. }
+            | Self::Sequences { .. }
+            | Self::Present { .. } => &[],
+        }
+    }
 }
 
 /// Rows of a table that do not belong to the shard.

@@ -6,7 +6,7 @@ use crate::id::{MapName, ShardName};
 use crate::key::{Key, KeyType};
 use crate::key_set::KeySet;
 use crate::request::Measure;
-use crate::shard_map::{KeyColumns, Strategy};
+use crate::shard_map::{KeyColumns, MapSettings, Strategy};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -26,6 +26,9 @@ pub struct LoadTask {
     pub key: Vec<KeyType>,
     /// The sharded tables and their key columns.
     pub tables: BTreeMap<String, KeyColumns>,
+    /// The settings of the map, if its keys stand for schemas or groups of tables.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole: Option<MapSettings>,
     /// The keys that the shard owns. Only these are measured.
     pub owned: KeySet,
     /// The measure of the items' weights. Rows and bytes are always measured.

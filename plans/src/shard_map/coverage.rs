@@ -1,6 +1,6 @@
 //! Which keys a map assigns to shards, and which it does not.
 
-use super::ShardMap;
+use super::{KeyedBy, ShardMap};
 use crate::key_set::{Buckets, KeySet};
 
 impl ShardMap {
@@ -10,6 +10,12 @@ impl ShardMap {
         let mappings = self.mappings.iter();
         self.empty_key_set()
             .union_all(mappings.map(|mapping| &mapping.keys))
+    }
+
+    /// Returns the schemas that shards own; `None` if the keys of the map stand for something else.
+    #[must_use]
+    pub fn mapped_schemas(&self) -> Option<KeySet> {
+        (self.settings.keyed_by == KeyedBy::Schema).then(|| self.mapped())
     }
 
     /// Returns the keys that no shard owns. For a range map these are only keys between the first and the last range; a

@@ -1,8 +1,9 @@
-//! The settings of a map: its tables, its rules, and how shards share sequences.
+//! The settings of a map: what a key stands for, its tables, its rules, and how shards share sequences.
 
 use super::ShardMap;
 use super::rules::PlacementRule;
 use crate::id::MapName;
+use crate::key::KeyType;
 use crate::table::{MovingTable, TableKey, TableName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -12,6 +13,12 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MapSettings {
+    /// What one key stands for. It never changes.
+    #[serde(skip_serializing_if = "KeyedBy::is_column")]
+    pub keyed_by: KeyedBy,
+    /// The groups of whole tables (`keyed_by: group`), each with its tables.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub groups: BTreeMap<String, Vec<String>>,
     /// Sharded tables (`schema.name`, or a name without schema in `public`) and their key columns.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub tables: BTreeMap<String, KeyColumns>,
@@ -54,6 +61,14 @@ impl MapSettings {
                     };
                     settings.through.insert(name, reference);
                 }
+                TableKey::Schema(_) => settings.keyed_by = KeyedBy::Schema,
+                TableKey::Group(group) => {
+                    settings.keyed_by = KeyedBy::Group;
+                    let tables = settings.groups.entry(group.clone()).or_default();
+                    if !tables.contains(&name) {
+                        tables.push(name);
+                    }
+                }
                 TableKey::Reference if settings.reference.contains(&name) => {}
                 TableKey::Reference => settings.reference.push(name),
             }
@@ -62,8 +77,9 @@ impl MapSettings {
     }
 
     /// Returns the lists of tables, with their names.
-    fn lists(&self) -> [(&'static str, Vec<&String>); 4] {
+    fn lists(&self) -> [(&'static str, Vec<&String>); 5] {
         [
+            ("groups", self.groups.values().flatten().collect()),
             ("tables", self.tables.keys().collect()),
             ("through", self.through.keys().collect()),
             ("reference", self.reference.iter().collect()),
@@ -97,7 +113,8 @@ impl MapSettings {
     /// list is new. New lists `reference` and `ignore` remove nothing, so that they never make a sharded table
     /// unsharded.
     pub fn remove_from_other_lists(&mut self, is_new: impl Fn(&str) -> bool) {
-        let is_new_and_sharded = |list: &str| is_new(list) && ["tables", "through"].contains(&list);
+        let is_new_and_sharded =
+            |list: &str| is_new(list) && ["groups", "tables", "through"].contains(&list);
         let new_lists = self
             .lists()
             .into_iter()
@@ -106,6 +123,9 @@ impl MapSettings {
         let tables: BTreeSet<TableName> = tables.map(|table| TableName::parse(table)).collect();
         let stays =
             |list: &str, table: &str| is_new(list) || !tables.contains(&TableName::parse(table));
+        for tables in self.groups.values_mut() {
+            tables.retain(|table| stays("groups", table));
+        }
         self.tables.retain(|table, _| stays("tables", table));
         self.through.retain(|table, _| stays("through", table));
         self.reference.retain(|table| stays("reference", table));
@@ -148,6 +168,7 @@ impl MapSettings {
                 ));
             }
         }
+        problems.extend(self.problems_of_whole_tables());
         let mut names = BTreeSet::new();
         for rule in &self.rules {
             if !names.insert(&rule.name) {
@@ -155,6 +176,30 @@ impl MapSettings {
             }
         }
         problems
+    }
+}
+
+impl MapSettings {
+    /// Returns the lists that do not fit what a key stands for.
+    fn problems_of_whole_tables(&self) -> Vec<String> {
+        let name = self.keyed_by.name();
+        let lists = [
+            (
+                "groups",
+                !self.groups.is_empty(),
+                self.keyed_by == KeyedBy::Group,
+            ),
+            ("tables", !self.tables.is_empty(), self.keyed_by.is_column()),
+            (
+                "through",
+                !self.through.is_empty(),
+                self.keyed_by.is_column(),
+            ),
+        ];
+        let wrong = lists.into_iter().filter(|(_, used, fits)| *used && !fits);
+        wrong
+            .map(|(list, ..)| format!("a map with `keyed_by: {name}` has no list `{list}`"))
+            .collect()
     }
 }
 
@@ -177,6 +222,12 @@ impl MapSettings {
     /// [`SettingsError`] with every contradiction, and everything that does not fit the map.
     pub fn accepted(mut self, map: &ShardMap) -> Result<Self, SettingsError> {
         let mut problems = self.problems();
+        if !self.keyed_by.is_column() && map.key != [KeyType::Text] {
+            problems.push(format!(
+                "with `keyed_by: {}` the key of the map has the type text",
+                self.keyed_by.name()
+            ));
+        }
         for (table, columns) in &self.tables {
             if columns.0.len() != map.key.len() {
                 problems.push(format!(
@@ -275,6 +326,37 @@ pub struct ThroughRef {
     /// Pairs of a column of this table and a column of the parent. Without a value the foreign key determines them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub columns: BTreeMap<String, String>,
+}
+
+/// What one key of a map stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum KeyedBy {
+    /// The rows that have it in their key columns.
+    #[default]
+    Column,
+    /// The schema of this name, with all of its tables.
+    Schema,
+    /// The group of tables of this name.
+    Group,
+}
+
+impl KeyedBy {
+    /// Returns whether columns of the rows have the key.
+    #[must_use]
+    pub fn is_column(&self) -> bool {
+        *self == Self::Column
+    }
+
+    /// Returns the name in settings and messages.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Column => "column",
+            Self::Schema => "schema",
+            Self::Group => "group",
+        }
+    }
 }
 
 /// How shards avoid issuing the same values from sequences with the same name.

@@ -139,6 +139,7 @@ mod tests {
 
     fn task(items: u32) -> LoadTask {
         LoadTask {
+            whole: None,
             map: MapName::from("m"),
             shard: ShardRef {
                 name: ShardName::from("a"),

@@ -34,8 +34,8 @@ pub(super) async fn run(
     let stray_session = super::super::shard(shard)?;
     let stray_session = stray_session.replica_session("mend").await?;
     let owner_session = super::super::session_to_change(owner, "mend").await?;
-    let tables = read_sharded_tables(&stray_session, task).await?;
     let key_set = key_set_of(keys);
+    let tables = read_sharded_tables(&stray_session, task, &key_set).await?;
     let action = format!(
         "shard {}: deleting rows whose keys shard {} owns",
         shard.name, owner.name

@@ -154,7 +154,16 @@ impl CrossingReference<'_> {
                         })
                     })
             }
-            (TableKey::Columns(_) | TableKey::Through(_) | TableKey::Reference, _) => false,
+            (TableKey::Schema(from), TableKey::Schema(to))
+            | (TableKey::Group(from), TableKey::Group(to)) => from == to,
+            (
+                TableKey::Columns(_)
+                | TableKey::Through(_)
+                | TableKey::Schema(_)
+                | TableKey::Group(_)
+                | TableKey::Reference,
+                _,
+            ) => false,
         }
     }
 

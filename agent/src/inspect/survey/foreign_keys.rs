@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use plans::survey::SurveyTask;
 use plans::table::{MovingTable, TableKey, TableName};
 
+use super::tables::has_listed;
 use super::target::list_names;
 use crate::inspect::findings::Findings;
 use crate::postgres::catalog::ForeignKey;
@@ -37,7 +38,7 @@ pub(super) fn check(
     findings: &mut Findings,
 ) {
     let (sharded, copied) = (sharded_by_name(moving), task.settings.reference_tables());
-    let is_listed = |name: &TableName| task.again || task.settings.has_listed(name);
+    let is_listed = |name: &TableName| task.again || has_listed(task, name);
     // If such a table cannot move, another finding reports this.
     let settings = &task.settings;
     let listed_sharded = settings.tables.keys().chain(settings.through.keys());
@@ -62,7 +63,15 @@ pub(super) fn check(
     for ((other, is_reference_table), keys) in other_tables {
         let object = format!("shard {}, table {other}", task.source.name);
         let list = suggested_list(other, foreign_keys, &sharded);
-        let list = list.unwrap_or_else(|| format!("list {other} as sharded"));
+        let list = match list {
+            _ if !settings.keyed_by.is_column() => {
+                format!(
+                    "move {other} in the same move, list it under `reference` if every shard has the same rows"
+                )
+            }
+            Some(list) => list,
+            None => format!("list {other} as sharded"),
+        };
         let (code, problem) = if is_reference_table {
             (
                 "foreign_key.reference",

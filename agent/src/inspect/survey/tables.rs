@@ -4,6 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use connect::Connected;
+use plans::key::Key;
+use plans::key_set::KeySet;
+use plans::shard_map::KeyedBy;
 use plans::sql::quote_ident;
 use plans::survey::SurveyTask;
 use plans::table::{CopyBy, Format, MovingTable, TableKey, TableName, ThroughTable};
@@ -13,6 +16,7 @@ use super::super::keys::join_condition;
 use super::foreign_keys::{self, TableKeysByName};
 use super::identity::KeySource;
 use super::table::TableCheck;
+use super::target::list_names;
 use crate::error::{StepError, WithIntent};
 use crate::inspect::findings::Findings;
 use crate::postgres::catalog::{self, ForeignKey, TableFacts};
@@ -38,9 +42,9 @@ struct TableDefinitions {
 impl TableDefinitions {
     async fn read<'a>(
         client: &Connected,
+        all_tables: BTreeMap<TableName, TableFacts>,
         listed: impl Iterator<Item = &'a TableName>,
     ) -> Result<Self, StepError> {
-        let all_tables = catalog::tables(client).await?;
         let mut names = BTreeSet::new();
         for facts in listed.filter_map(|table| all_tables.get(table)) {
             names.insert(&facts.table);
@@ -77,17 +81,20 @@ impl TableDefinitions {
 pub(super) async fn list_moving_tables(
     client: &Connected,
     task: &SurveyTask,
+    all_tables: BTreeMap<TableName, TableFacts>,
     keyed_tables: Vec<(TableName, TableKey)>,
     foreign_keys: &[ForeignKey],
     findings: &mut Findings,
 ) -> Result<ListedTables, StepError> {
     let shard = task.source.name.as_str();
-    let read = TableDefinitions::read(client, keyed_tables.iter().map(|(table, _)| table)).await?;
+    let names = keyed_tables.iter().map(|(table, _)| table);
+    let read = TableDefinitions::read(client, all_tables, names).await?;
     let sharded = keyed_tables
         .iter()
         .map(|(table, key)| (table, key))
         .collect();
     check_listing(&read.all_tables, foreign_keys, &sharded, task, findings);
+    refuse_empty_keys(&keyed_tables, task, findings);
     let mut listed = ListedTables {
         moving: Vec::new(),
         unreadable: BTreeSet::new(),
@@ -130,6 +137,10 @@ fn check_leaves(
     let check_key = |check: &TableCheck<'_>, findings: &mut Findings| match key {
         TableKey::Columns(columns) => check.check_key_columns(columns, findings),
         TableKey::Through(through) => check.check_parent_columns(through, task.mode, findings),
+        TableKey::Schema(_) | TableKey::Group(_) => {
+            check.check_identity(KeySource::Columns(&[]), findings);
+            true
+        }
         TableKey::Reference => {
             check.check_identity(KeySource::Reference, findings);
             true
@@ -164,7 +175,8 @@ pub(super) async fn add_reference_tables(
     let shard = task.source.name.as_str();
     let names = task.settings.reference.iter();
     let names: Vec<TableName> = names.map(|name| TableName::parse(name)).collect();
-    let read = TableDefinitions::read(client, names.iter()).await?;
+    let all_tables = catalog::tables(client).await?;
+    let read = TableDefinitions::read(client, all_tables, names.iter()).await?;
     for table in names {
         let Some(facts) = read.all_tables.get(&table) else {
             add_missing(&table, "reference", shard, findings);
@@ -208,6 +220,71 @@ fn add_missing(table: &TableName, list: &str, shard: &str, findings: &mut Findin
     );
 }
 
+/// Returns whether a list of the map contains the table, or the map has its schema.
+pub(super) fn has_listed(task: &SurveyTask, table: &TableName) -> bool {
+    let is_mapped = |schemas: &KeySet| schemas.contains(&Key::Text(table.schema.clone()));
+    task.settings.has_listed(table) || task.mapped.as_ref().is_some_and(is_mapped)
+}
+
+/// Refuses each schema with tables about which the map says nothing.
+fn refuse_unmapped_schemas(tables: &[&TableName], task: &SurveyTask, findings: &mut Findings) {
+    let schemas: BTreeSet<&str> = tables.iter().map(|table| table.schema.as_str()).collect();
+    for schema in schemas {
+        let names: Vec<&TableName> = tables
+            .iter()
+            .copied()
+            .filter(|table| table.schema == schema)
+            .collect();
+        let shard = &task.source.name;
+        findings.add_refusal(
+            "table.unlisted",
+            format!("shard {shard}, schema {schema}"),
+            format!(
+                "no shard owns the schema, and no list has its tables: {}",
+                list_names(&names)
+            ),
+            format!(
+                "if a shard owns it, `map assign {} --shard-of {schema}={shard}`; list its tables under `reference` if every shard \
+                 has the same rows, or under `ignore` if their rows stay",
+                task.map
+            ),
+        );
+    }
+}
+
+/// Refuses moving schemas and groups without a table.
+fn refuse_empty_keys(
+    keyed_tables: &[(TableName, TableKey)],
+    task: &SurveyTask,
+    findings: &mut Findings,
+) {
+    let (KeySet::List(keys), KeyedBy::Schema | KeyedBy::Group) =
+        (&task.keys, task.settings.keyed_by)
+    else {
+        return;
+    };
+    let whole = |(table, key): &(TableName, TableKey)| {
+        MovingTable::bare(table.clone(), key.clone()).whole_key()
+    };
+    let found: BTreeSet<Key> = keyed_tables.iter().filter_map(whole).collect();
+    let kind = task.settings.keyed_by.name();
+    for key in keys.iter().filter(|key| !found.contains(key)) {
+        findings.add_refusal(
+            "table.missing",
+            format!("shard {}, {kind} {key}", task.source.name),
+            format!("the {kind} has no tables there"),
+            match task.settings.keyed_by {
+                KeyedBy::Group => {
+                    format!("list its tables under `groups`, or leave {key} out of the request")
+                }
+                KeyedBy::Schema | KeyedBy::Column => {
+                    format!("create its tables, or leave {key} out of the request")
+                }
+            },
+        );
+    }
+}
+
 /// Refuses each table that no list of the map contains, and proposes the list that its foreign keys indicate.
 fn check_listing(
     all_tables: &BTreeMap<TableName, TableFacts>,
@@ -223,8 +300,13 @@ fn check_listing(
     let tables = all_tables
         .values()
         .filter(|facts| facts.partition_of.is_none());
-    let tables = tables.map(|facts| &facts.table);
-    for table in tables.filter(|table| !task.settings.has_listed(table)) {
+    let mut tables: Vec<&TableName> = tables.map(|facts| &facts.table).collect();
+    tables.retain(|table| !has_listed(task, table));
+    if task.settings.keyed_by == KeyedBy::Schema {
+        refuse_unmapped_schemas(&tables, task, findings);
+        return;
+    }
+    for table in tables {
         let list = foreign_keys::suggested_list(table, foreign_keys, sharded);
         findings.add_refusal(
             "table.unlisted",

@@ -21,7 +21,7 @@ use crate::shard::{sequences, user_code};
 const MAX_NAMED: usize = 10;
 
 /// Determines the state of the target: new if it has none of the tables, live if it has all. Refuses a target that has
-/// only some of them.
+/// only some of them. For a move of whole tables the reference tables do not count: the target may own other keys.
 pub(super) async fn find_state(
     client: &Connected,
     moving: &[MovingTable],
@@ -30,8 +30,10 @@ pub(super) async fn find_state(
 ) -> Result<TargetState, StepError> {
     let shard = task.target.name.as_str();
     let existing = catalog::tables(client).await?;
-    let names = task.settings.reference.iter();
-    let mut wanted: BTreeSet<TableName> = names.map(|name| TableName::parse(name)).collect();
+    let mut wanted: BTreeSet<TableName> = BTreeSet::new();
+    if task.settings.keyed_by.is_column() {
+        wanted.extend(task.settings.reference_tables());
+    }
     wanted.extend(moving.iter().map(|table| table.table.clone()));
     wanted.extend(moving.iter().map(|table| table.top().clone()));
     let (present, missing): (Vec<_>, Vec<_>) = wanted
@@ -174,7 +176,7 @@ async fn refuse_present_keys(
 
 /// Reports reference tables whose rows differ: moved rows would reference other rows. A difference does not prevent the
 /// move.
-async fn compare_reference_tables(
+pub(super) async fn compare_reference_tables(
     shards: &SurveySessions,
     task: &SurveyTask,
     findings: &mut Findings,
@@ -210,6 +212,20 @@ async fn compare_reference_tables(
         }
     }
     Ok(())
+}
+
+/// Removes the reference tables that the target has already from the tables that are copied, and compares their rows.
+pub(super) async fn omit_existing_reference_tables(
+    shards: &SurveySessions,
+    task: &SurveyTask,
+    listed: &mut ListedTables,
+    findings: &mut Findings,
+) -> Result<(), StepError> {
+    let existing = catalog::tables(&shards.target).await?;
+    listed
+        .moving
+        .retain(|table| !table.is_reference() || !existing.contains_key(table.top()));
+    compare_reference_tables(shards, task, findings).await
 }
 
 async fn report_sequences(

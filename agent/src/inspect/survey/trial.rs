@@ -27,12 +27,11 @@ use plans::table::MovingTable;
 
 use crate::error::{StepError, WithIntent};
 use crate::inspect::findings::Findings;
-use crate::postgres::pg_dump::{
-    DumpedSchema, RestoreSection, SchemaEntry, restore_all, restore_possible,
-};
-use crate::schema;
+use crate::postgres::pg_dump::{RestoreSection, SchemaEntry, restore_all, restore_possible};
 use crate::schema::compare::compare;
 use crate::schema::foreign_keys::{KEY_LABEL, VALIDATION_LABEL};
+use crate::schema::scope::{CreatedNames, SchemaScope};
+use crate::schema::{self, MovedSchema};
 use crate::shard::database::Shard;
 use crate::shard::identity::{self, TimelineRule};
 use crate::shard::{epoch, user_code};
@@ -51,14 +50,21 @@ const LOCK_TIMEOUTS: [&str; 2] = [
     "set local lock_timeout = '10s'",
 ];
 
-/// Reads the schema of the source for a new target with this major version.
+/// Reads the part of the source's schema that the move creates on a new target.
 ///
 /// # Errors
 /// The errors of the step that creates the target; a timeout if the dump exceeds the limit of a trial.
-pub(super) async fn schema(task: &SurveyTask, version: i32) -> Result<DumpedSchema, StepError> {
+pub(super) async fn schema(
+    task: &SurveyTask,
+    tables: &[MovingTable],
+    target: &Connected,
+) -> Result<MovedSchema, StepError> {
     let source = super::super::shard(&task.source)?;
-    let version = u32::try_from(version).unwrap_or_default();
-    let read = tokio::time::timeout(TRIAL_LIMIT, schema::read(&source, version));
+    let settings = &task.settings;
+    let (reference, ignored) = (settings.reference_tables(), settings.ignored_tables());
+    let scope = SchemaScope::of(tables, &reference, &ignored);
+    let read = schema::read_for_move(&source, target, scope.as_ref(), None);
+    let read = tokio::time::timeout(TRIAL_LIMIT, read);
     read.await.unwrap_or_else(|_| Err(timeout_error()))
 }
 
@@ -73,7 +79,7 @@ fn timeout_error() -> StepError {
 pub(super) async fn run(
     task: &SurveyTask,
     tables: &[MovingTable],
-    schema: Option<Result<DumpedSchema, StepError>>,
+    schema: Option<Result<MovedSchema, StepError>>,
     findings: &mut Findings,
 ) -> Result<Option<Trial>, StepError> {
     let started = Instant::now();
@@ -175,10 +181,11 @@ impl<'a> RunningTrial<'a> {
     /// recorded, and the trial continues.
     async fn try_new_target(
         &mut self,
-        schema: Result<DumpedSchema, StepError>,
+        schema: Result<MovedSchema, StepError>,
     ) -> Result<(), TrialEnd> {
         self.probe_event_triggers_on_source().await?;
-        let entries = schema?.entries;
+        let MovedSchema { schema, created } = schema?;
+        let entries = schema.entries;
         let is_foreign_key = |label: &str| {
             [KEY_LABEL, VALIDATION_LABEL]
                 .iter()
@@ -210,7 +217,7 @@ impl<'a> RunningTrial<'a> {
         if !self.failures.is_empty() {
             return Ok(());
         }
-        self.compare_schemas().await
+        self.compare_schemas(created.as_ref()).await
     }
 
     async fn try_live_target(&mut self) -> Result<(), TrialEnd> {
@@ -305,8 +312,8 @@ impl<'a> RunningTrial<'a> {
         self.set_replica_role(false).await
     }
 
-    async fn compare_schemas(&mut self) -> Result<(), TrialEnd> {
-        match compare(&self.source_session, self.target_session()).await {
+    async fn compare_schemas(&mut self, created: Option<&CreatedNames>) -> Result<(), TrialEnd> {
+        match compare(&self.source_session, self.target_session(), created).await {
             Ok(_) => Ok(()),
             Err(error) => Err(failure::schema_difference(self.target_name(), error)),
         }

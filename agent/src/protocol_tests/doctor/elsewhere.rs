@@ -45,6 +45,7 @@ async fn a_table_whose_writes_are_not_counted_is_found() {
     let database = Database::on(server().await, "uncounted").await;
     ddl(&database, "create table bare (tenant_id bigint not null)").await;
     let task = LoadTask {
+        whole: None,
         map: MapName::from("orders"),
         shard: reference("a", 1, &database.dsn_text()),
         strategy: Strategy::Range,

@@ -170,6 +170,7 @@ pub(super) async fn surveyed(pair: &PairCase, source: &str, target: &str) -> Vec
         KeySet::range(Some(Key::Int(100)), Some(Key::Int(200)))
     };
     let task = SurveyTask {
+        mapped: None,
         map: "orders".into(),
         source: super::reference("a", 1, source),
         target: super::reference("b", 2, target),

@@ -17,6 +17,7 @@ use crate::protocol_tests::shard::until;
 /// The codes of the findings that refuse the target. `dsn` leads to it, perhaps with another role.
 async fn refusals(source: &Database, dsn: &str) -> BTreeSet<String> {
     let task = SurveyTask {
+        mapped: None,
         map: "orders".into(),
         source: reference("a", 1, &source.dsn_text()),
         target: reference("b", 2, dsn),

@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use connect::Connected;
-use plans::table::{Format, MovingTable};
+use plans::table::{Format, MovingTable, TableKey};
 use tokio::sync::mpsc::{self, Receiver};
 
 use super::chunk::{self, ChunkOutcome};
@@ -47,7 +47,7 @@ fn shared_piece(table: &MovingTable, chunk: &CopyChunk) -> Option<SharedPiece> {
     let CopyExtent::Blocks(blocks) = &chunk.extent else {
         return None;
     };
-    let is_shareable = table.has_key() && table.format == Format::Binary;
+    let is_shareable = matches!(table.key, TableKey::Columns(_)) && table.format == Format::Binary;
     is_shareable.then(|| SharedPiece {
         copy_statement: into(table),
         filenode: chunk.filenode,

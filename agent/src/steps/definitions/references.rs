@@ -1,5 +1,6 @@
-//! Foreign keys that tables outside of the move have got since the plan. A plan refuses them: the rows that they refer to
-//! would leave the shard, and the agent's deletion of these rows fires no foreign key.
+//! Foreign keys that tables outside of the move have got since the plan, and tables that were created in moving schemas. A
+//! plan refuses such foreign keys: the rows that they refer to would leave the shard, and the agent's deletion of these
+//! rows fires no foreign key.
 
 use std::collections::BTreeSet;
 
@@ -27,12 +28,20 @@ pub(super) async fn check(
     if context.has_flipped() {
         return Ok(());
     }
-    let References { outside, new } = read(context, source, partitions).await?;
-    if adopts_new && outside.iter().any(|key| is_of(key, &new)) {
+    let References {
+        outside,
+        new,
+        unplanned,
+    } = read(context, source, partitions).await?;
+    let is_new = |table: &TableName| new.contains(table);
+    if adopts_new && (outside.iter().any(|key| is_new(&key.from)) || unplanned.iter().any(is_new)) {
         return Err(StepError::not_yet(
             StepCode::SchemaChanged,
             format!("shard {}: a table was created meanwhile", source.name()),
         ));
+    }
+    if !unplanned.is_empty() {
+        return Err(unplanned_error(source.name(), &unplanned));
     }
     if outside.is_empty() {
         return Ok(());
@@ -50,21 +59,47 @@ pub(super) async fn check(
     ))
 }
 
-/// Checks in an attempt of a cutover that no table with a foreign key to a moving one was created since the gate. Its rows
-/// would stay on the old owner.
+fn unplanned_error(shard: &str, tables: &[TableName]) -> StepError {
+    let names: Vec<String> = tables.iter().map(ToString::to_string).collect();
+    StepError::refused(
+        StepCode::SchemaDrift,
+        format!(
+            "shard {shard}: since the plan, tables were created in moving schemas, whose rows would stay:\n{}",
+            names.join("\n")
+        ),
+        "drop the tables, then `resume`; or `abort` the migration and plan it again. \
+         With `ddl: follow`, an online migration moves a new table if its foreign keys refer to tables of the move, or to reference tables without a cascade",
+    )
+}
+
+/// Checks in an attempt of a cutover that no table with a foreign key to a moving one, and no table in a moving schema, was
+/// created since the gate. Its rows would stay on the old owner.
 ///
 /// # Errors
-/// `schema.changed` with the foreign key.
+/// `schema.changed` with the foreign key or the table.
 pub(crate) async fn refuse_new(
     context: &StepContext,
     old_owner: &Connected,
 ) -> Result<(), StepError> {
     let tops = partitions::topmost_tables(context.dispatch.tables.iter());
     let found = partitions::read(old_owner, &tops).await?;
-    let References { outside, new } = read(context, old_owner, &found).await?;
+    let References {
+        outside,
+        new,
+        unplanned,
+    } = read(context, old_owner, &found).await?;
+    if let Some(table) = unplanned.first() {
+        return Err(StepError::not_yet(
+            StepCode::SchemaChanged,
+            format!(
+                "shard {}: since the gate, table {table} was created in a moving schema",
+                old_owner.name()
+            ),
+        ));
+    }
     // After the flip the others halt nothing.
     let mut refused = outside.iter();
-    let refused = refused.find(|key| !context.has_flipped() || is_of(key, &new));
+    let refused = refused.find(|key| !context.has_flipped() || new.contains(&key.from));
     match refused {
         None => Ok(()),
         Some(key) => Err(StepError::not_yet(
@@ -80,6 +115,8 @@ struct References {
     outside: Vec<ForeignKey>,
     /// The new tables that a migration which follows changes can adopt.
     new: Vec<TableName>,
+    /// The tables in moving schemas that the plan lacks, without partitioned tables that cannot have rows yet.
+    unplanned: Vec<TableName>,
 }
 
 async fn read(
@@ -101,20 +138,23 @@ async fn read(
     let names: Vec<&TableName> = moving.iter().copied().collect();
     let mut outside = catalog::foreign_keys_of(owner, &names).await?;
     outside.retain(|key| moving.contains(&key.to) && !moving.contains(&key.from));
+    let mut unplanned = new_tables::unplanned_tables(context, owner).await?;
+    outside.retain(|key| !unplanned.contains(&key.from));
     let mut new = Vec::new();
-    if context.follows_definitions() && !outside.is_empty() {
+    if context.follows_definitions() && !(outside.is_empty() && unplanned.is_empty()) {
         let found = new_tables::find(context, owner).await?;
         // A partitioned table without partitions has no rows.
         let (adoptable, empty): (Vec<_>, Vec<_>) =
             found.into_iter().partition(|table| table.has_leaf());
         outside.retain(|key| empty.iter().all(|table| table.table != key.from));
+        unplanned.retain(|name| empty.iter().all(|table| &table.table != name));
         new = adoptable.into_iter().map(|table| table.table).collect();
     }
-    Ok(References { outside, new })
-}
-
-fn is_of(key: &ForeignKey, tables: &[TableName]) -> bool {
-    tables.contains(&key.from)
+    Ok(References {
+        outside,
+        new,
+        unplanned,
+    })
 }
 
 fn line(key: &ForeignKey) -> String {

@@ -117,7 +117,9 @@ fn is_parent(planned: &[MovingTable], table: &MovingTable) -> bool {
         TableKey::Through(through) => {
             &through.parent == table.top() || through.parent == table.table
         }
-        TableKey::Columns(_) | TableKey::Reference => false,
+        TableKey::Columns(_) | TableKey::Schema(_) | TableKey::Group(_) | TableKey::Reference => {
+            false
+        }
     };
     planned.iter().any(is_child)
 }

@@ -5,7 +5,7 @@ use crate::cli::client::Client;
 use crate::cli::consent::{Consent, DryRun};
 use crate::cli::error::CliError;
 use crate::cli::files::read;
-use crate::cli::keys::{KeyShape, key_type, pair, range_and_shard, strategy};
+use crate::cli::keys::{KeyShape, MapKind, groups, key_type, map_kind, pair, range_and_shard};
 use crate::cli::output::{Output, json};
 use crate::cli::preview::{self, KnownNames};
 use crate::controller::{MapEdit, NewMap, NewMapping};
@@ -13,7 +13,7 @@ use clap::Args;
 use plans::id::{MapName, ShardName};
 use plans::key::KeyType;
 use plans::key_set::KeySet;
-use plans::shard_map::{DEFAULT_BUCKETS, KeyColumns, MapSettings, ShardMap, Strategy};
+use plans::shard_map::{DEFAULT_BUCKETS, KeyColumns, KeyedBy, MapSettings, ShardMap, Strategy};
 use std::path::PathBuf;
 
 /// Create version 1 of a map.
@@ -37,9 +37,12 @@ pub(in crate::cli) struct MapCreateArgs {
     /// A sharded table and its key column, or columns separated by commas; may be given several times.
     #[arg(long = "table", value_name = "TABLE=COLUMN", value_parser = pair)]
     tables: Vec<(String, String)>,
+    /// A group of whole tables and its tables, for a map with `--strategy group`; may be given several times.
+    #[arg(long = "group", value_name = "GROUP=TABLE,TABLE", value_parser = pair)]
+    groups: Vec<(String, String)>,
     /// Read everything but the name from a file in YAML or JSON: strategy, key, buckets, settings, mappings; `-` is
     /// stdin.
-    #[arg(long, short = 'f', conflicts_with_all = ["strategy", "key", "buckets", "ranges", "shards", "shard_of", "tables"])]
+    #[arg(long, short = 'f', conflicts_with_all = ["kind", "key", "buckets", "ranges", "shards", "shard_of", "tables", "groups"])]
     file: Option<PathBuf>,
     #[command(flatten)]
     dry: DryRun,
@@ -50,24 +53,36 @@ pub(in crate::cli) struct MapCreateArgs {
 /// How a map divides keys.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct MapKindArgs {
-    /// How keys are divided: range, hash or list.
-    #[arg(long, default_value = "range", value_parser = strategy)]
-    strategy: Strategy,
-    /// The type of the shard key; for a composite key the types, separated by commas.
-    #[arg(long, default_value = "bigint", value_parser = key_type, value_delimiter = ',')]
-    key: Vec<KeyType>,
+    /// How keys are divided: range, hash or list; or what is listed: schema (whole schemas), group (groups of whole
+    /// tables).
+    #[arg(long = "strategy", value_name = "STRATEGY", default_value = "range", value_parser = map_kind)]
+    kind: MapKind,
+    /// The type of the shard key, by default bigint; for a composite key the types, separated by commas. The names of
+    /// schemas and groups are always text.
+    #[arg(long, value_parser = key_type, value_delimiter = ',')]
+    key: Option<Vec<KeyType>>,
     /// The number of virtual shards of a hash map, a power of two; 4096 by default.
     #[arg(long)]
     buckets: Option<u32>,
 }
 
 impl MapKindArgs {
+    /// Returns what a key of the map stands for.
+    pub(super) fn keyed_by(&self) -> KeyedBy {
+        self.kind.keyed_by
+    }
+
     /// Returns the shape that the flags describe.
     pub(super) fn shape(&self) -> KeyShape {
-        let is_hash = self.strategy == Strategy::Hash;
+        let MapKind { strategy, keyed_by } = self.kind;
+        let is_hash = strategy == Strategy::Hash;
+        let default_type = match keyed_by {
+            KeyedBy::Column => KeyType::Bigint,
+            KeyedBy::Schema | KeyedBy::Group => KeyType::Text,
+        };
         KeyShape {
-            strategy: self.strategy,
-            key: self.key.clone(),
+            strategy,
+            key: self.key.clone().unwrap_or_else(|| vec![default_type]),
             buckets: self
                 .buckets
                 .unwrap_or(if is_hash { DEFAULT_BUCKETS } else { 0 }),
@@ -129,6 +144,8 @@ impl MapCreateArgs {
             key: shape.key,
             buckets: (shape.strategy == Strategy::Hash).then_some(shape.buckets),
             settings: MapSettings {
+                keyed_by: self.kind.keyed_by(),
+                groups: groups(&self.groups),
                 tables: tables(&self.tables),
                 ..MapSettings::default()
             },

@@ -6,6 +6,7 @@ use crate::cli::client::Client;
 use crate::cli::consent::DryRun;
 use crate::cli::error::CliError;
 use crate::cli::files::read;
+use crate::cli::keys::{groups, pair};
 use crate::cli::output::Output;
 use crate::controller::{NewMap, NewMapping};
 use clap::{Args, ValueEnum};
@@ -43,8 +44,11 @@ pub(in crate::cli) struct MapImportArgs {
     #[command(flatten)]
     kind: MapKindArgs,
     /// A sharded table and its key column, or columns separated by commas; may be given several times.
-    #[arg(long = "table", value_name = "TABLE=COLUMN", value_parser = crate::cli::keys::pair)]
+    #[arg(long = "table", value_name = "TABLE=COLUMN", value_parser = pair)]
     tables: Vec<(String, String)>,
+    /// A group of whole tables and its tables, for a map with `--strategy group`; may be given several times.
+    #[arg(long = "group", value_name = "GROUP=TABLE,TABLE", value_parser = pair)]
+    groups: Vec<(String, String)>,
     #[command(flatten)]
     dry: DryRun,
     #[command(flatten)]
@@ -89,6 +93,8 @@ impl MapImportArgs {
             key: shape.key,
             buckets: (shape.strategy == Strategy::Hash).then_some(shape.buckets),
             settings: MapSettings {
+                keyed_by: self.kind.keyed_by(),
+                groups: groups(&self.groups),
                 tables: super::create::tables(&self.tables),
                 ..MapSettings::default()
             },

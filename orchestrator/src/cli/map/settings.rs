@@ -6,7 +6,7 @@ use crate::cli::client::Client;
 use crate::cli::consent::DryRun;
 use crate::cli::error::CliError;
 use crate::cli::files::read;
-use crate::cli::keys::{KeyShape, pair};
+use crate::cli::keys::{KeyShape, groups, pair};
 use crate::cli::output::Output;
 use crate::cli::preview;
 use clap::Args;
@@ -25,6 +25,9 @@ pub(in crate::cli) struct MapSetArgs {
     /// A sharded table and its key column, or columns separated by commas; may be given several times.
     #[arg(long = "table", value_name = "TABLE=COLUMN", value_parser = pair)]
     tables: Vec<(String, String)>,
+    /// A group of whole tables and tables that it gets; may be given several times.
+    #[arg(long = "group", value_name = "GROUP=TABLE,TABLE", value_parser = pair)]
+    groups: Vec<(String, String)>,
     /// A table without the shard key, whose rows belong to rows of another table by a foreign key; may be given several
     /// times.
     #[arg(long, value_name = "TABLE=PARENT", value_parser = pair)]
@@ -76,16 +79,15 @@ impl MapSetArgs {
         self.output.print(&settings, text::settings)
     }
 
-    /// Returns the request body: each setting that changes, with its complete new value.
-    fn change(&self, map: &ShardMap) -> Result<Value, CliError> {
-        let mut change = json!({});
-        if let Some(file) = &self.file {
-            change = serde_saphyr::from_str(&read(file)?).map_err(|error| {
-                CliError::Usage(format!("the settings cannot be read: {error}"))
-            })?;
-        }
-        let mut settings = map.settings.clone();
+    /// Adds the tables of the options to the lists, and removes the forgotten ones.
+    fn edit_lists(&self, settings: &mut MapSettings) {
         let is_forgotten = |table: &String| self.forget.contains(table);
+        for (group, added) in groups(&self.groups) {
+            settings.groups.entry(group).or_default().extend(added);
+        }
+        for tables in settings.groups.values_mut() {
+            tables.retain(|table| !is_forgotten(table));
+        }
         settings.tables.extend(tables(&self.tables));
         settings.tables.retain(|table, _| !is_forgotten(table));
         let through = self.through.iter().map(|(table, parent)| {
@@ -99,6 +101,18 @@ impl MapSetArgs {
         settings.reference.retain(|table| !is_forgotten(table));
         settings.ignore.extend(self.ignore.iter().cloned());
         settings.ignore.retain(|table| !is_forgotten(table));
+    }
+
+    /// Returns the request body: each setting that changes, with its complete new value.
+    fn change(&self, map: &ShardMap) -> Result<Value, CliError> {
+        let mut change = json!({});
+        if let Some(file) = &self.file {
+            change = serde_saphyr::from_str(&read(file)?).map_err(|error| {
+                CliError::Usage(format!("the settings cannot be read: {error}"))
+            })?;
+        }
+        let mut settings = map.settings.clone();
+        self.edit_lists(&mut settings);
         let pins = self.pin.iter().map(|text| (text, Effect::Pin));
         let excludes = self.exclude.iter().map(|text| (text, Effect::Exclude));
         for (text, effect) in pins.chain(excludes) {
@@ -116,6 +130,12 @@ impl MapSetArgs {
         };
         let any = |conditions: &[bool]| conditions.iter().any(|condition| *condition);
         let forgets = !self.forget.is_empty();
+        let has_groups = !settings.groups.is_empty();
+        set(
+            "groups",
+            json!(settings.groups),
+            any(&[!self.groups.is_empty(), forgets && has_groups]),
+        );
         set(
             "tables",
             json!(settings.tables),

@@ -3,7 +3,8 @@
 use crate::cli::output::{TextTable, or_dash, table};
 use crate::store::MapVersionRecord;
 use plans::shard_map::{
-    Difference, Effect, MapSettings, Mapping, MappingState, PlacementRule, ShardMap, Strategy,
+    Difference, Effect, KeyedBy, MapSettings, Mapping, MappingState, PlacementRule, ShardMap,
+    Strategy,
 };
 
 /// Returns the mappings and settings of a map.
@@ -19,12 +20,14 @@ pub(super) fn map(map: &ShardMap) -> String {
         Strategy::Hash => format!(", {} virtual shards", map.buckets),
         Strategy::Range | Strategy::List => String::new(),
     };
+    let of = match map.settings.keyed_by {
+        KeyedBy::Column => kinds.join(", "),
+        KeyedBy::Schema => "schemas".to_owned(),
+        KeyedBy::Group => "groups of tables".to_owned(),
+    };
     let head = format!(
-        "map {} version {}: {} of {}{buckets}\n",
-        map.name,
-        map.version,
-        map.strategy,
-        kinds.join(", ")
+        "map {} version {}: {} of {of}{buckets}\n",
+        map.name, map.version, map.strategy
     );
     head + &table(&["KEYS", "SHARD", "STATE"], &rows) + &settings(&map.settings)
 }
@@ -32,10 +35,16 @@ pub(super) fn map(map: &ShardMap) -> String {
 /// Returns the tables and rules; an empty text if there are none.
 pub(super) fn settings(settings: &MapSettings) -> String {
     let mut text = String::new();
-    let rows: Vec<Vec<String>> = settings
+    let groups = settings.groups.iter().flat_map(|(group, tables)| {
+        let row = move |table: &String| vec![table.clone(), format!("group {group}")];
+        tables.iter().map(row)
+    });
+    let keyed = settings
         .tables
         .iter()
-        .map(|(table, columns)| vec![table.clone(), format!("key {}", columns.0.join(", "))])
+        .map(|(table, columns)| vec![table.clone(), format!("key {}", columns.0.join(", "))]);
+    let rows: Vec<Vec<String>> = groups
+        .chain(keyed)
         .chain(
             settings
                 .through
@@ -89,16 +98,33 @@ fn rule(rule: &PlacementRule) -> Vec<String> {
     vec![rule.name.clone(), effect.to_owned(), keys, shards.join(",")]
 }
 
+/// Returns the strategy, or what a list map lists as a whole.
+fn kind(map: &ShardMap) -> String {
+    match map.settings.keyed_by {
+        KeyedBy::Column => map.strategy.to_string(),
+        KeyedBy::Schema | KeyedBy::Group => map.settings.keyed_by.name().to_owned(),
+    }
+}
+
+/// Returns the number of listed tables; a schema map lists none.
+fn table_count(settings: &MapSettings) -> String {
+    let grouped: usize = settings.groups.values().map(Vec::len).sum();
+    match settings.keyed_by {
+        KeyedBy::Schema => "-".to_owned(),
+        KeyedBy::Column | KeyedBy::Group => (settings.tables.len() + grouped).to_string(),
+    }
+}
+
 /// Returns a table with a line for each map.
 pub(super) fn maps(maps: &[ShardMap]) -> TextTable {
     let row = |map: &ShardMap| {
         vec![
             map.name.to_string(),
             map.version.to_string(),
-            map.strategy.to_string(),
+            kind(map),
             map.mappings.len().to_string(),
             map.shards().len().to_string(),
-            map.settings.tables.len().to_string(),
+            table_count(&map.settings),
             or_dash(map.migration.as_ref()),
         ]
     };

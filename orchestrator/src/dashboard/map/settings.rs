@@ -49,6 +49,10 @@ fn tables(settings: &MapSettings) -> Vec<MapTableRow> {
         table: table.clone(),
         how,
     };
+    let groups = settings.groups.iter().flat_map(|(group, tables)| {
+        let row = move |table: &String| row(table, format!("group {group}"));
+        tables.iter().map(row)
+    });
     let keyed = settings.tables.iter();
     let keyed = keyed.map(|(table, columns)| row(table, format!("key {}", columns.0.join(", "))));
     let through = settings.through.iter();
@@ -57,7 +61,8 @@ fn tables(settings: &MapSettings) -> Vec<MapTableRow> {
     let reference = reference.map(|table| row(table, "same rows on every shard".to_owned()));
     let ignored = settings.ignore.iter();
     let ignored = ignored.map(|table| row(table, "ignored".to_owned()));
-    keyed
+    groups
+        .chain(keyed)
         .chain(through)
         .chain(reference)
         .chain(ignored)

@@ -99,4 +99,12 @@ pub(super) const CODES: &[FindingCode] = &[
         wrong: "Shardwright creates this schema for itself on each shard. It drops the contents of the schema when nothing needs them any longer.",
         remedy: "Run `alter table shardwright... set schema ...`.",
     },
+    FindingCode {
+        sw: "SW1013",
+        name: "schema.apart",
+        severity: Refused,
+        title: "Moving tables need objects that do not move with them",
+        wrong: "A map of schemas or groups creates only the moving tables and shared objects on the target. The named parts of moving tables need something else there, for example a function of another tenant's schema.",
+        remedy: "Change the named part of the table so that it needs only moving tables, reference tables, and types and functions of a shared schema.",
+    },
 ];

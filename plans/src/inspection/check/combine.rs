@@ -34,7 +34,8 @@ pub fn combine(map: &ShardMap, fleet: &[ShardInfo], results: &[CheckTaskResult])
 /// Returns a defect if the map lists no tables, because then no row was checked.
 fn missing_tables(map: &ShardMap) -> Option<Defect> {
     let settings = &map.settings;
-    (settings.tables.is_empty() && settings.through.is_empty()).then(|| Defect {
+    let lists_none = settings.tables.is_empty() && settings.through.is_empty();
+    (lists_none && settings.keyed_by.is_column()).then(|| Defect {
         kind: DefectKind::NotExamined,
         shards: Vec::new(),
         object: format!("the tables of map {}", map.name),
@@ -51,18 +52,14 @@ fn missing_tables(map: &ShardMap) -> Option<Defect> {
 /// Returns the rows on seeded targets that are to be removed, ordered by shard and table.
 #[must_use]
 pub fn surplus_rows(results: &[CheckTaskResult]) -> Vec<SurplusRows> {
-    let surplus = results.iter().filter_map(|result| match &result.result {
-        SubjectResult::Rows(rows) if rows.surplus > 0 => Some(SurplusRows {
-            shard: result.shard.clone(),
-            table: rows.table.clone(),
-            rows: rows.surplus,
-        }),
-        SubjectResult::Rows(_)
-        | SubjectResult::Schema { .. }
-        | SubjectResult::Reference { .. }
-        | SubjectResult::Guards { .. }
-        | SubjectResult::Sequences { .. }
-        | SubjectResult::Present { .. } => None,
+    let surplus = results.iter().flat_map(|result| {
+        let rows = result.result.stray_rows().iter();
+        rows.filter(|rows| rows.surplus > 0)
+            .map(|rows| SurplusRows {
+                shard: result.shard.clone(),
+                table: rows.table.clone(),
+                rows: rows.surplus,
+            })
     });
     let mut surplus: Vec<SurplusRows> = surplus.collect();
     surplus.sort_by(|a, b| (&a.shard, &a.table).cmp(&(&b.shard, &b.table)));
@@ -93,16 +90,10 @@ pub(super) struct CheckResults<'a> {
 impl<'a> CheckResults<'a> {
     /// Returns the rows that do not belong to their shard, one value for each shard and table.
     fn rows(&self) -> impl Iterator<Item = (&'a ShardName, &'a StrayRows)> {
-        self.results
-            .iter()
-            .filter_map(|result| match &result.result {
-                SubjectResult::Rows(rows) => Some((&result.shard, rows)),
-                SubjectResult::Schema { .. }
-                | SubjectResult::Reference { .. }
-                | SubjectResult::Guards { .. }
-                | SubjectResult::Sequences { .. }
-                | SubjectResult::Present { .. } => None,
-            })
+        self.results.iter().flat_map(|result| {
+            let rows = result.result.stray_rows().iter();
+            rows.map(|rows| (&result.shard, rows))
+        })
     }
 
     /// Returns the repair for a defect of the map itself.

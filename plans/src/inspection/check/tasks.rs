@@ -1,6 +1,6 @@
 //! Determines the tasks of a check for each shard, and the further tasks after the first results.
 
-use super::{CheckSubject, CheckTask, CheckTaskResult, MAX_SAMPLE_KEYS, SubjectResult};
+use super::{CheckSubject, CheckTask, CheckTaskResult, MAX_SAMPLE_KEYS};
 use crate::fleet::ShardRef;
 use crate::id::ShardName;
 use crate::key::Key;
@@ -59,6 +59,9 @@ pub fn first_tasks(
                 table: TableName::parse(table),
             })
             .collect();
+        if !settings.keyed_by.is_column() {
+            subjects.push(CheckSubject::WholeTables);
+        }
         subjects.push(CheckSubject::Guards);
         if owners.contains(&shard.name) {
             subjects.extend([CheckSubject::Schema, CheckSubject::Sequences]);
@@ -86,10 +89,8 @@ pub fn follow_up(
 ) -> Vec<CheckTask> {
     let mut keys_by_owner: BTreeMap<&ShardName, BTreeSet<&Key>> = BTreeMap::new();
     for result in results {
-        let SubjectResult::Rows(rows) = &result.result else {
-            continue;
-        };
-        for found in &rows.stray_keys {
+        let rows = result.result.stray_rows().iter();
+        for found in rows.flat_map(|rows| &rows.stray_keys) {
             if let Some(mapping) = map.locate(&found.key) {
                 keys_by_owner
                     .entry(&mapping.shard)

@@ -42,7 +42,9 @@ pub(super) async fn moving_partition(
         TableKey::Columns(columns) => {
             !identity.is_empty() && columns.iter().all(|column| identity.contains(&column.name))
         }
-        TableKey::Reference | TableKey::Through(_) => !identity.is_empty(),
+        TableKey::Reference | TableKey::Through(_) | TableKey::Schema(_) | TableKey::Group(_) => {
+            !identity.is_empty()
+        }
     };
     if facts.kind != 'r' || facts.unlogged || !(is_full || is_identified) {
         return Err(StepError::refused(

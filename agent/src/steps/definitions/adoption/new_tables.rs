@@ -1,10 +1,17 @@
-//! New tables that refer to moving ones by a foreign key that contains the shard key. Their rows belong to rows that move,
-//! so a migration that follows changes (`ddl: follow`) adopts these tables.
+//! New tables that belong to a running move. A migration that follows changes (`ddl: follow`) adopts them.
+//!
+//! - A new table that refers to a moving one by a foreign key which contains the shard key: its rows belong to rows that
+//!   move.
+//! - A new table in a moving schema ([`in_schemas`]).
+
+mod in_schemas;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use connect::Connected;
 use plans::table::{KeyColumn, MovingTable, TableKey, TableName};
+
+pub(crate) use in_schemas::unplanned_tables;
 
 use super::AdoptionWay;
 use crate::error::{StepError, WithIntent};
@@ -17,8 +24,8 @@ use crate::steps::definitions::DefinitionSessions;
 #[derive(Debug)]
 pub(crate) struct NewTable {
     pub(crate) table: TableName,
-    /// Its columns that refer to the shard key of a moving table.
-    pub(crate) key: Vec<KeyColumn>,
+    /// How its rows have the shard key: by columns that refer to that of a moving table, or by the schema.
+    pub(crate) key: TableKey,
     /// The table itself, and its partitions.
     pub(crate) parts: Vec<TablePartition>,
 }
@@ -30,7 +37,7 @@ impl NewTable {
         let leaves = self.parts.iter().filter(|part| part.is_leaf);
         leaves.map(|leaf| MovingTable {
             partition_of: (leaf.table != self.table).then(|| self.table.clone()),
-            ..MovingTable::bare(leaf.table.clone(), TableKey::Columns(self.key.clone()))
+            ..MovingTable::bare(leaf.table.clone(), self.key.clone())
         })
     }
 
@@ -47,6 +54,9 @@ pub(crate) async fn find(
     context: &StepContext,
     owner: &Connected,
 ) -> Result<Vec<NewTable>, StepError> {
+    if context.moves_schemas() {
+        return in_schemas::find(context, owner).await;
+    }
     let dispatch = &context.dispatch;
     let mut known = Known::of(&context.planned_tables, &dispatch.reference_tables);
     known.others.extend(dispatch.ignored_tables.iter().cloned());
@@ -62,26 +72,38 @@ pub(crate) async fn find(
     if tables.is_empty() {
         return Ok(Vec::new());
     }
-    let tables: Vec<&TableName> = tables.iter().collect();
-    let mut parts = partitions::read(owner, &tables).await?;
+    let names: Vec<&TableName> = tables.iter().collect();
+    let parts = partitions::read(owner, &names).await?;
     foreign_keys.extend(own_foreign_keys(owner, &parts).await?);
     known.remove_dependent(&foreign_keys);
-    let partitioned = partitioned(owner, &tables).await?;
-    let new_table = |table: &TableName| {
+    let new = known.new.iter();
+    let keyed = new.map(|table| (table.clone(), TableKey::Columns(known.keys[table].clone())));
+    with_parts(owner, keyed.collect(), parts).await
+}
+
+/// Returns the tables with those of `parts` that belong to them.
+async fn with_parts(
+    owner: &Connected,
+    tables: Vec<(TableName, TableKey)>,
+    mut parts: Vec<TablePartition>,
+) -> Result<Vec<NewTable>, StepError> {
+    let names: Vec<&TableName> = tables.iter().map(|(table, _)| table).collect();
+    let partitioned = partitioned(owner, &names).await?;
+    let new_table = |(table, key): (TableName, TableKey)| {
         let root = TablePartition {
             table: table.clone(),
             parent: table.clone(),
             top: table.clone(),
-            is_leaf: !partitioned.contains(table),
+            is_leaf: !partitioned.contains(&table),
         };
-        let below = parts.extract_if(.., |part| &part.top == table);
+        let below = parts.extract_if(.., |part| part.top == table);
         NewTable {
-            key: known.keys[table].clone(),
+            key,
             parts: std::iter::once(root).chain(below).collect(),
-            table: table.clone(),
+            table,
         }
     };
-    Ok(known.new.iter().map(new_table).collect())
+    Ok(tables.into_iter().map(new_table).collect())
 }
 
 /// Returns the foreign keys that partitions have alone, as those of their topmost tables.
@@ -185,7 +207,9 @@ impl Known {
                 TableKey::Columns(columns) => {
                     keys.extend(names.map(|name| (name, columns.clone())));
                 }
-                TableKey::Through(_) => others.extend(names),
+                TableKey::Through(_) | TableKey::Schema(_) | TableKey::Group(_) => {
+                    others.extend(names);
+                }
                 TableKey::Reference => reference.extend(names),
             }
         }
