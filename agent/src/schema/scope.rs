@@ -79,7 +79,7 @@ impl SchemaScope {
     }
 
     /// Returns the schemas of the source that are left out.
-    pub(super) async fn left_schemas(&self, source: &Connected) -> Result<Vec<String>, StepError> {
+    pub(crate) async fn left_schemas(&self, source: &Connected) -> Result<Vec<String>, StepError> {
         let rows = source
             .query(LEFT_SCHEMAS, &[&self.kept, &self.ignored])
             .await;

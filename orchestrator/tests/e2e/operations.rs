@@ -18,6 +18,8 @@ mod existing;
 mod fleet;
 #[path = "operations/followed.rs"]
 mod followed;
+#[path = "operations/groups.rs"]
+mod groups;
 #[path = "operations/hot_tenant.rs"]
 mod hot_tenant;
 #[path = "operations/identities.rs"]

@@ -1,6 +1,7 @@
 //! The gate (C1): waits until the conditions of a cutover are met, and reports the condition that is not met. No write
 //! is refused yet.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use connect::Connected;
@@ -8,6 +9,7 @@ use plans::failure::{Failure, RetryClass, StepCode};
 use plans::id::AttemptNo;
 use plans::identity::DatabaseIdentity;
 use plans::names::Direction;
+use plans::sql::quote_ident;
 use plans::step::StepKind;
 use plans::step::cutover::CutoverResult;
 use plans::step::verify::TableVerified;
@@ -133,17 +135,45 @@ pub(super) async fn read_facts(
         ),
         Direction::Reverse => None,
     };
-    let mut sequence_names = sequences::list_names(new_owner).await?;
-    let old_owner_names = sequences::list_names(old_owner).await?;
-    sequence_names.retain(|name| old_owner_names.contains(name));
+    let sequences = common_sequences(context, old_owner, new_owner).await?;
     Ok(GateFacts {
         fingerprint: context.dispatch.schema_fingerprint.clone(),
         guards: guard::check(old_owner, id, tables).await?,
-        sequences: sequence_names,
+        sequences,
         storage,
         new_owner_storage,
         compared,
     })
+}
+
+/// Returns the sequences that both shards have, without those of schemas that a move of whole tables leaves out.
+async fn common_sequences(
+    context: &StepContext,
+    old_owner: &Connected,
+    new_owner: &Connected,
+) -> Result<Vec<String>, StepError> {
+    let left_schemas = match context.schema_scope() {
+        Some(scope) => scope.left_schemas(old_owner).await?,
+        None => Vec::new(),
+    };
+    let left: HashSet<String> = left_schemas.iter().map(|name| quote_ident(name)).collect();
+    let of_old_owner: HashSet<String> = sequences::list_names(old_owner)
+        .await?
+        .into_iter()
+        .collect();
+    let mut names = sequences::list_names(new_owner).await?;
+    let is_left = |name: &String| left.contains(quoted_schema(name));
+    names.retain(|name| of_old_owner.contains(name) && !is_left(name));
+    Ok(names)
+}
+
+/// Returns the schema of a qualified and quoted name, with its quotes.
+fn quoted_schema(name: &str) -> &str {
+    let end = match name.strip_prefix('"') {
+        Some(rest) => rest.find("\".").map(|end| end + 2),
+        None => name.find('.'),
+    };
+    &name[..end.unwrap_or(name.len())]
 }
 
 /// Returns the records of the comparison on the new owner.

@@ -13,7 +13,9 @@ use clap::Args;
 use plans::id::{MapName, ShardName};
 use plans::key::KeyType;
 use plans::key_set::KeySet;
-use plans::shard_map::{DEFAULT_BUCKETS, KeyColumns, KeyedBy, MapSettings, ShardMap, Strategy};
+use plans::shard_map::{
+    DEFAULT_BUCKETS, KeyColumns, KeyedBy, MapSettings, Sequences, ShardMap, Strategy,
+};
 use std::path::PathBuf;
 
 /// Create version 1 of a map.
@@ -67,6 +69,14 @@ pub(in crate::cli) struct MapKindArgs {
 }
 
 impl MapKindArgs {
+    /// Returns how shards share sequences: the sequences of a schema or group are used on one shard at a time.
+    pub(super) fn sequences(&self) -> Sequences {
+        match self.kind.keyed_by {
+            KeyedBy::Column => Sequences::default(),
+            KeyedBy::Schema | KeyedBy::Group => Sequences::Keep,
+        }
+    }
+
     /// Returns what a key of the map stands for.
     pub(super) fn keyed_by(&self) -> KeyedBy {
         self.kind.keyed_by
@@ -146,6 +156,7 @@ impl MapCreateArgs {
             settings: MapSettings {
                 keyed_by: self.kind.keyed_by(),
                 groups: groups(&self.groups),
+                sequences: self.kind.sequences(),
                 tables: tables(&self.tables),
                 ..MapSettings::default()
             },

@@ -95,6 +95,7 @@ impl MapImportArgs {
             settings: MapSettings {
                 keyed_by: self.kind.keyed_by(),
                 groups: groups(&self.groups),
+                sequences: self.kind.sequences(),
                 tables: super::create::tables(&self.tables),
                 ..MapSettings::default()
             },
