@@ -17,6 +17,7 @@ use crate::access::SecretDigest;
 use crate::store::{AgentProcess, LeaseHolder, Migration, ShardRecord, Snapshot};
 use plans::fleet::ShardRef;
 use plans::id::{ShardName, StepId};
+use plans::key_set::KeySet;
 use plans::request::{Ddl, Seed};
 use plans::shard_map::ShardMap;
 use plans::state::cutover::Ownership;
@@ -25,8 +26,9 @@ use plans::step::StepKind;
 use plans::step::create_target::TargetCreated;
 use plans::step::open_capture::CaptureOpened;
 use plans::wire::{
-    Claim, Dispatch, FIRST_PROTOCOL_WITH_CASCADES, FIRST_PROTOCOL_WITH_FOLLOWING,
-    FIRST_PROTOCOL_WITH_SECRETS, FIRST_PROTOCOL_WITH_SEEDING, ProtocolRange, WireSecret, Work,
+    Claim, Dispatch, FIRST_PROTOCOL_WITH_CASCADES, FIRST_PROTOCOL_WITH_EXCEPTIONS,
+    FIRST_PROTOCOL_WITH_FOLLOWING, FIRST_PROTOCOL_WITH_SECRETS, FIRST_PROTOCOL_WITH_SEEDING,
+    FIRST_PROTOCOL_WITH_WHOLE_TABLES, ProtocolRange, WireSecret, Work,
 };
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -283,17 +285,7 @@ fn offer_for(
     token: &CallerTokenName,
 ) -> Option<Option<StepId>> {
     let now = clock();
-    // An agent of an older protocol version does not know that the guard suppresses changes of cascades.
-    let newest = claim.protocols().newest;
-    if newest < FIRST_PROTOCOL_WITH_CASCADES && may_skip_rows(snapshot) {
-        return None;
-    }
-    let is_seeded = snapshot.migration.plan.options.seed == Seed::Standby;
-    if newest < FIRST_PROTOCOL_WITH_SEEDING && is_seeded {
-        return None;
-    }
-    let follows = snapshot.migration.plan.options.ddl == Ddl::Follow;
-    if newest < FIRST_PROTOCOL_WITH_FOLLOWING && follows {
+    if claim.protocols().newest < needed_protocol(snapshot) {
         return None;
     }
     let owner = snapshot.live_owner(now);
@@ -309,6 +301,33 @@ fn offer_for(
                 None
             }
         })
+}
+
+/// Returns the protocol version that an agent needs for the migration: agents of older versions do not know what the plan
+/// requests, or that the guard suppresses changes of cascades.
+fn needed_protocol(snapshot: &Snapshot) -> u32 {
+    let plan = &snapshot.migration.plan;
+    let moving = &plan.moving;
+    let has_whole_tables = moving
+        .tables
+        .iter()
+        .any(|table| table.whole_key().is_some());
+    let has_exceptions = matches!(&moving.keys, KeySet::Hash(keys) if !keys.except.is_empty());
+    let needs = [
+        (FIRST_PROTOCOL_WITH_CASCADES, may_skip_rows(snapshot)),
+        (
+            FIRST_PROTOCOL_WITH_SEEDING,
+            plan.options.seed == Seed::Standby,
+        ),
+        (
+            FIRST_PROTOCOL_WITH_FOLLOWING,
+            plan.options.ddl == Ddl::Follow,
+        ),
+        (FIRST_PROTOCOL_WITH_EXCEPTIONS, has_exceptions),
+        (FIRST_PROTOCOL_WITH_WHOLE_TABLES, has_whole_tables),
+    ];
+    let needed = needs.into_iter().filter(|(_, is_needed)| *is_needed);
+    needed.map(|(first, _)| first).max().unwrap_or_default()
 }
 
 /// Returns whether the guard may suppress changes that cascades make to the rows of the migration.

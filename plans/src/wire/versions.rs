@@ -17,6 +17,10 @@ pub const FIRST_PROTOCOL_WITH_SEEDING: u32 = 5;
 
 /// The first version whose agents follow changes of definitions (ADR 64).
 pub const FIRST_PROTOCOL_WITH_FOLLOWING: u32 = 5;
+/// The first version whose agents know hash maps with exceptions.
+pub const FIRST_PROTOCOL_WITH_EXCEPTIONS: u32 = 5;
+/// The first version whose agents know tables that have a key as a whole.
+pub const FIRST_PROTOCOL_WITH_WHOLE_TABLES: u32 = 5;
 
 /// The newest version of the messages that this program supports.
 pub const NEWEST_PROTOCOL: u32 = 5;

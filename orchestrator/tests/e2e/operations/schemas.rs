@@ -349,3 +349,70 @@ async fn a_table_that_is_created_in_a_moving_schema_moves_or_halts_the_migration
     assert_eq!(count(&fleet, "a", "tenant_1.new_one").await, 500);
     no_defects(&fleet).await;
 }
+
+/// Creates 5,000 schemas of 20 tables, each in a transaction of its own.
+const MANY: &str = "
+    create procedure public.create_all(first int, last int) language plpgsql as $$ begin
+      for s in first .. last loop
+        execute format('create schema tenant_%s', s);
+        for t in 1 .. 20 loop
+          execute format('create table tenant_%s.t%s (id bigint primary key, v text)', s, t);
+        end loop;
+        commit;
+      end loop;
+    end $$";
+
+#[tokio::test]
+#[ignore = "it creates 100,000 tables; `make operations` runs it"]
+async fn five_thousand_schemas_are_planned_and_examined() {
+    let fleet = Fleet::start("many-schemas", &["a", "b"]).await;
+    fleet.sql("a", MANY).await;
+    let (first, second) = (fleet.session("a").await, fleet.session("a").await);
+    let created = tokio::join!(
+        first.batch_execute("call public.create_all(1, 2500)"),
+        second.batch_execute("call public.create_all(2501, 5000)")
+    );
+    created.0.unwrap();
+    created.1.unwrap();
+    fleet
+        .sql(
+            "a",
+            "insert into tenant_7.t1 select g, 'v' from generate_series(1, 1000) g",
+        )
+        .await;
+    let owned: Vec<String> = (1..=5000)
+        .map(|tenant| format!("tenant_{tenant}"))
+        .collect();
+    fleet
+        .map(json!({
+            "name": "shop", "strategy": "list", "key": ["text"],
+            "mappings": [{"keys": {"list": owned}, "shard": "a"}],
+            "settings": {"keyed_by": "schema", "sequences": "keep"},
+        }))
+        .await;
+    let begun = std::time::Instant::now();
+    let examined = fleet.run(&["doctor", "--map", "shop"]).await;
+    eprintln!("doctor: {:.1} s", begun.elapsed().as_secs_f64());
+    let shown = String::from_utf8_lossy(&examined.stdout);
+    assert!(shown.contains("100000 table"), "{shown}");
+    let begun = std::time::Instant::now();
+    let id = fleet.reach(&moving("a", "b", &[7], HELD), "waiting").await;
+    eprintln!(
+        "plan, and the move up to the cutover: {:.1} s",
+        begun.elapsed().as_secs_f64()
+    );
+    let begun = std::time::Instant::now();
+    let planned = fleet.plan(&moving("a", "b", &[8], HELD)).await;
+    eprintln!("plan: {:.1} s", begun.elapsed().as_secs_f64());
+    assert!(planned.status.success(), "{planned:?}");
+    let begun = std::time::Instant::now();
+    fleet.ok(&["approve", &id, "--yes"]).await;
+    fleet.wait(&id, "flipped").await;
+    fleet.ok(&["finish", &id, "--yes"]).await;
+    fleet.wait(&id, "completed").await;
+    eprintln!(
+        "cutover and removal: {:.1} s",
+        begun.elapsed().as_secs_f64()
+    );
+    assert_eq!(count(&fleet, "b", "tenant_7.t1").await, 1000);
+}
