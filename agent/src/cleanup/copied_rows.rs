@@ -100,10 +100,10 @@ impl CopiedRows<'_> {
 
     /// Returns the tables with moving rows that exist on the shard.
     async fn existing_keyed_tables(&self) -> Result<Vec<MovingTable>, StepError> {
-        let existing = catalog::tables(self.session).await?;
+        let names = self.tables.iter().map(|table| &table.table);
+        let existing = catalog::existing(self.session, names).await?;
         let tables = self.tables.iter();
-        let keyed =
-            tables.filter(|table| !table.is_reference() && existing.contains_key(&table.table));
+        let keyed = tables.filter(|table| !table.is_reference() && existing.contains(&table.table));
         let migration = &self.deletion.token.migration;
         guard::tables_with_rows(self.session, migration, keyed.cloned().collect()).await
     }

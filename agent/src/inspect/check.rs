@@ -84,11 +84,12 @@ async fn begin_reading(
     references: &[String],
 ) -> Result<(), StepError> {
     let shard = super::shard(shard)?;
-    let existing = catalog::tables(client).await?;
     let references = references.iter().map(|name| TableName::parse(name));
     let references = references.map(|name| MovingTable::bare(name, TableKey::Reference));
     let tables = tables.iter().cloned().chain(references);
-    let tables: Vec<MovingTable> = tables.filter(|t| existing.contains_key(&t.table)).collect();
+    let mut tables: Vec<MovingTable> = tables.collect();
+    let existing = catalog::existing(client, tables.iter().map(|table| &table.table)).await?;
+    tables.retain(|table| existing.contains(&table.table));
     CodeProver::open(&shard).await?.begin(client, &tables).await
 }
 

@@ -128,10 +128,11 @@ async fn refuse_released_keys(
     closing: &Closing,
 ) -> Result<(), StepError> {
     let shard = session.name();
-    let existing_tables = catalog::tables(session).await?;
+    let names = closing.tables.iter().map(|table| &table.table);
+    let existing_tables = catalog::existing(session, names).await?;
     let tables = closing.tables.iter();
     let tables: Vec<_> = tables
-        .filter(|table| !table.is_reference() && existing_tables.contains_key(&table.table))
+        .filter(|table| !table.is_reference() && existing_tables.contains(&table.table))
         .cloned()
         .collect();
     let released = ReleasedKeys {

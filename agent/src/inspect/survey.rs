@@ -31,19 +31,23 @@ pub(crate) use standby::{check_privilege, check_replay};
 #[cfg(test)]
 pub(crate) use trial::sample_row_ids;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use connect::Connected;
 use futures::{StreamExt, TryStreamExt};
 use plans::doctor::Finding;
+use plans::key::Key;
 use plans::key_set::KeySet;
 use plans::plan::TargetState;
 use plans::request::{Mode, Seed};
+use plans::shard_map::KeyedBy;
 use plans::survey::{Survey, SurveyTask};
-use plans::table::{MajorVersions, MovingTable, TableKey};
+use plans::table::{MajorVersions, MovingTable, TableKey, TableName};
 
 use super::findings::Findings;
 use super::{keys, queries};
-use crate::error::StepError;
-use crate::postgres::catalog::{self, ForeignKey};
+use crate::error::{StepError, WithIntent};
+use crate::postgres::catalog::{self, ForeignKey, TableFacts, TableSizes};
 use crate::shard::user_code::{self, UserCode};
 use tables::ListedTables;
 
@@ -69,7 +73,15 @@ pub(crate) async fn run(task: &SurveyTask) -> Result<Survey, StepError> {
     let mut findings = Findings::default();
     let versions = check_servers(&shards, task, &mut findings).await?;
     let foreign_keys = catalog::foreign_keys(&shards.source).await?;
-    let mut listed = list_moving_tables(&shards.source, task, &foreign_keys, &mut findings).await?;
+    let all_tables = read_tables(&shards.source, task, TableSizes::Measured).await?;
+    let mut listed = list_moving_tables(
+        &shards.source,
+        task,
+        all_tables,
+        &foreign_keys,
+        &mut findings,
+    )
+    .await?;
     let state = target::find_state(&shards.target, &listed.moving, task, &mut findings).await?;
     let moving = listed.moving.clone();
     // The dump of the schema takes as long as the checks, so both run concurrently.
@@ -186,7 +198,9 @@ pub(super) async fn check_source_tables(
     findings: &mut Findings,
 ) -> Result<Vec<MovingTable>, StepError> {
     let foreign_keys = catalog::foreign_keys(client).await?;
-    let mut listed = list_moving_tables(client, task, &foreign_keys, findings).await?;
+    // Without a move nobody asks for sizes.
+    let all_tables = read_tables(client, task, TableSizes::Estimated).await?;
+    let mut listed = list_moving_tables(client, task, all_tables, &foreign_keys, findings).await?;
     tables::add_reference_tables(client, task, &mut listed, findings).await?;
     foreign_keys::check(&listed.moving, &foreign_keys, task, findings);
     crossings::check(client, &listed, &foreign_keys, None, findings).await?;
@@ -205,7 +219,8 @@ pub(crate) async fn check_new_tables(
     task: &SurveyTask,
 ) -> Result<(Vec<MovingTable>, Vec<Finding>), StepError> {
     let mut findings = Findings::default();
-    let listed = list_moving_tables(client, task, &[], &mut findings).await?;
+    let all_tables = read_tables(client, task, TableSizes::Measured).await?;
+    let listed = list_moving_tables(client, task, all_tables, &[], &mut findings).await?;
     check_definitions(client, &listed, task, &mut findings).await?;
     Ok((listed.moving, findings.0))
 }
@@ -226,11 +241,11 @@ pub(super) async fn check_server(
 async fn list_moving_tables(
     client: &Connected,
     task: &SurveyTask,
+    existing: BTreeMap<TableName, TableFacts>,
     foreign_keys: &[ForeignKey],
     findings: &mut Findings,
 ) -> Result<ListedTables, StepError> {
     let shard = task.source.name.as_str();
-    let existing = catalog::tables(client).await?;
     let tables_of_map = keys::TablesOfMap {
         settings: &task.settings,
         types: &task.key,
@@ -255,6 +270,43 @@ async fn list_moving_tables(
     check_user_code(client, &mut listed, findings).await?;
     expressions::check(client, &mut listed, findings).await?;
     Ok(listed)
+}
+
+/// Reads the tables of the shard that can matter for the move.
+async fn read_tables(
+    client: &Connected,
+    task: &SurveyTask,
+    sizes: TableSizes,
+) -> Result<BTreeMap<TableName, TableFacts>, StepError> {
+    let left = left_schemas(client, task).await?;
+    catalog::tables_without(client, &left, sizes).await
+}
+
+/// Returns the schemas whose tables do not matter: those of other keys of a map of schemas.
+async fn left_schemas(client: &Connected, task: &SurveyTask) -> Result<Vec<String>, StepError> {
+    if task.settings.keyed_by != KeyedBy::Schema {
+        return Ok(Vec::new());
+    }
+    let rows = client
+        .query("select nspname::text from pg_catalog.pg_namespace", &[])
+        .await
+        .at(format_args!("shard {}: reading schemas", client.name()))?;
+    let names = rows.iter().map(|row| row.get::<_, String>(0));
+    let shared: BTreeSet<String> = task
+        .settings
+        .reference_tables()
+        .into_iter()
+        .map(|table| table.schema)
+        .collect();
+    let is_left = |name: &String| {
+        let key = Key::Text(name.clone());
+        let is_of_map = match &task.mapped {
+            Some(mapped) => mapped.contains(&key),
+            None => !shared.contains(name),
+        };
+        is_of_map && !task.keys.contains(&key)
+    };
+    Ok(names.filter(is_left).collect())
 }
 
 /// Adds findings for untrusted code of the tables (`user_code`), and marks these tables as unreadable: the survey does

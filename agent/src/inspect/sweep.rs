@@ -237,10 +237,11 @@ impl AbandonedMigration {
     /// remain refused to the guard of released keys.
     async fn remove_guards(&self, guards: &Guards, swept: &mut Swept) -> Result<(), StepError> {
         let (session, token, shard) = (&self.session, &self.token, self.shard.name.as_str());
-        let existing_tables = catalog::tables(session).await?;
+        let names = guards.tables.iter().map(|table| &table.table);
+        let existing_tables = catalog::existing(session, names).await?;
         let tables = guards.tables.iter();
         let tables: Vec<MovingTable> = tables
-            .filter(|table| !table.is_reference() && existing_tables.contains_key(&table.table))
+            .filter(|table| !table.is_reference() && existing_tables.contains(&table.table))
             .cloned()
             .collect();
         if let Some(keys) = guards.keys.as_ref().filter(|_| guards.copied) {

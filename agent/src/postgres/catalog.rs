@@ -2,7 +2,7 @@
 
 mod facts;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use connect::Connected;
 use plans::key::KeyType;
@@ -54,9 +54,52 @@ pub(crate) fn in_none(tables: &[MovingTable]) -> String {
     )
 }
 
+/// Returns those of the tables that exist.
+pub(crate) async fn existing<'a>(
+    client: &Connected,
+    tables: impl IntoIterator<Item = &'a TableName>,
+) -> Result<BTreeSet<TableName>, StepError> {
+    let tables: Vec<&TableName> = tables.into_iter().collect();
+    let names: Vec<String> = tables.iter().map(|table| table.sql()).collect();
+    let rows = client
+        .query(
+            "select given.place from pg_catalog.unnest($1::text[]) with ordinality given (name, place)
+             join pg_catalog.pg_class c on c.oid = pg_catalog.to_regclass(given.name) and c.relkind in ('r', 'p', 'f')",
+            &[&names],
+        )
+        .await
+        .at(format_args!(
+            "shard {}: reading which tables exist",
+            client.name()
+        ))?;
+    let places = rows
+        .iter()
+        .map(|row| usize::try_from(row.get::<_, i64>(0) - 1));
+    let found = places.filter_map(|place| tables.get(place.ok()?).copied());
+    Ok(found.cloned().collect())
+}
+
 /// Reads all tables outside the system schemas and the sidecar schema `shardwright`, by name.
 pub(crate) async fn tables(
     client: &Connected,
+) -> Result<BTreeMap<TableName, TableFacts>, StepError> {
+    tables_without(client, &[], TableSizes::Measured).await
+}
+
+/// Where the sizes of tables come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TableSizes {
+    /// From the files. The server opens each table.
+    Measured,
+    /// From the catalog, as of the last VACUUM or ANALYZE, without TOAST.
+    Estimated,
+}
+
+/// As [`tables`], without those of the schemas `left`.
+pub(crate) async fn tables_without(
+    client: &Connected,
+    left: &[String],
+    sizes: TableSizes,
 ) -> Result<BTreeMap<TableName, TableFacts>, StepError> {
     let shard = client.name();
     let rows = client
@@ -65,24 +108,28 @@ pub(crate) async fn tables(
                     c.relkind <> 'p' and not c.relispartition
                       and exists (select from pg_catalog.pg_inherits i where c.oid in (i.inhrelid, i.inhparent)),
                     c.relreplident::text,
-                    coalesce((select pg_catalog.array_agg(a.attname::text order by k.place)
+                    -- In most cases the index that identifies the rows is the primary key.
+                    case when own.indisprimary then own_columns.names
+                         else coalesce((select pg_catalog.array_agg(a.attname::text order by k.place)
                               from pg_catalog.pg_index x
                               cross join lateral pg_catalog.unnest(x.indkey::int2[]) with ordinality k (attnum, place)
                               join pg_catalog.pg_attribute a on a.attrelid = c.oid and a.attnum = k.attnum
-                              where x.indrelid = c.oid and x.indisprimary and k.place <= x.indnkeyatts), '{}'),
-                    coalesce((select not x.indimmediate from pg_catalog.pg_index x
-                              where x.indrelid = c.oid and x.indisprimary), false),
+                              where x.indrelid = c.oid and x.indisprimary and k.place <= x.indnkeyatts), '{}') end,
+                    case when own.indisprimary then not own.indimmediate
+                         else coalesce((select not x.indimmediate from pg_catalog.pg_index x
+                              where x.indrelid = c.oid and x.indisprimary), false) end,
                     greatest(c.reltuples, 0)::bigint,
                     -- NULL if the table was dropped meanwhile
-                    coalesce(case when c.relkind = 'r' then pg_catalog.pg_table_size(c.oid) end, 0),
+                    coalesce(case when c.relkind = 'r' and $2 then pg_catalog.pg_table_size(c.oid)
+                                  when c.relkind = 'r' then c.relpages * pg_catalog.current_setting('block_size')::bigint end, 0),
                     first.attname::text,
-                    coalesce((select (s.correlation * 100)::bigint from pg_catalog.pg_stats s
+                    -- A table without pages has no statistics.
+                    case when c.relpages > 0 and first.attname is not null
+                         then coalesce((select (s.correlation * 100)::bigint from pg_catalog.pg_stats s
                               where s.schemaname = n.nspname and s.tablename = c.relname
-                                and s.attname = first.attname and not s.inherited), 0),
+                                and s.attname = first.attname and not s.inherited), 0) else 0 end,
                     topn.nspname::text, top.relname::text,
-                    array(select a.attname::text from pg_catalog.unnest(own.indkey::int2[]) with ordinality k (attnum, place)
-                          join pg_catalog.pg_attribute a on a.attrelid = c.oid and a.attnum = k.attnum
-                          where k.place <= own.indnkeyatts order by k.place),
+                    coalesce(own_columns.names, '{}'),
                     coalesce((select pg_catalog.bool_and(o.opcdefault and o.opcnamespace = 'pg_catalog'::regnamespace
                                        and k.by = a.attcollation and k.direction in (0, 3))
                                      and pg_catalog.count(distinct k.direction) = 1
@@ -96,14 +143,19 @@ pub(crate) async fn tables(
              join pg_catalog.pg_namespace n on n.oid = c.relnamespace
              left join pg_catalog.pg_index own on own.indrelid = c.oid and own.indisvalid
                   and case c.relreplident when 'i' then own.indisreplident else own.indisprimary and own.indimmediate end
+             cross join lateral (
+               select array(select a.attname::text from pg_catalog.unnest(own.indkey::int2[]) with ordinality k (attnum, place)
+                            join pg_catalog.pg_attribute a on a.attrelid = c.oid and a.attnum = k.attnum
+                            where k.place <= own.indnkeyatts order by k.place) as names offset 0) own_columns
              left join pg_catalog.pg_class top on c.relispartition and top.oid = pg_catalog.pg_partition_root(c.oid)
              left join pg_catalog.pg_namespace topn on topn.oid = top.relnamespace
              left join pg_catalog.pg_attribute first on first.attrelid = c.oid and first.attnum = own.indkey[0]
                   and first.atttypid = any ('{int2,int4,int8,uuid}'::regtype[])
              where c.relkind in ('r', 'p', 'f')
                and n.nspname not in ('pg_catalog', 'information_schema', 'shardwright')
-               and n.nspname !~ '^pg_(toast|temp)'",
-            &[],
+               and n.nspname !~ '^pg_(toast|temp)'
+               and n.nspname::text <> all ($1::text[])",
+            &[&left, &(sizes == TableSizes::Measured)],
         )
         .await
         .at(format_args!("shard {shard}: listing tables"))?;

@@ -207,7 +207,7 @@ pub(crate) struct DumpSource<'a> {
 }
 
 /// The number of schemas in one pattern of pg_dump, which executes a query for each pattern.
-const SCHEMAS_IN_PATTERN: usize = 50;
+const SCHEMAS_IN_PATTERN: usize = 500;
 
 /// Returns the pattern of pg_dump that only these schemas match.
 fn schema_pattern(schemas: &[String]) -> String {

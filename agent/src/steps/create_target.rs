@@ -156,11 +156,12 @@ fn cleanup_records(context: &StepContext) -> Vec<CleanupRecord> {
 /// Returns whether the target has all moving tables. Refuses a target that has only some of them.
 async fn is_live_target(context: &StepContext, session: &Connected) -> Result<bool, StepError> {
     let shard = session.name();
-    let existing = catalog::tables(session).await?;
     let tables = &context.dispatch.tables;
+    let names = tables.iter().map(|table| &table.table);
+    let existing = catalog::existing(session, names).await?;
     let moving = || tables.iter().filter(|table| !table.is_reference());
     let (present, missing): (Vec<&MovingTable>, Vec<&MovingTable>) =
-        moving().partition(|table| existing.contains_key(&table.table));
+        moving().partition(|table| existing.contains(&table.table));
     if present.is_empty() {
         return Ok(false);
     }

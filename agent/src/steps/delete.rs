@@ -85,9 +85,11 @@ pub(super) async fn existing_guarded_tables(
     context: &StepContext,
     session: &Connected,
 ) -> Result<Vec<MovingTable>, StepError> {
-    let names = catalog::tables(session).await?;
+    let planned = context.planned_tables.iter();
+    let names = planned.flat_map(|table| [&table.table, table.top()]);
+    let existing = catalog::existing(session, names).await?;
     let exists = |table: &MovingTable| {
-        (table.retired || names.contains_key(&table.table)) && names.contains_key(table.top())
+        (table.retired || existing.contains(&table.table)) && existing.contains(table.top())
     };
     let tables = context.planned_tables.iter();
     let tables = tables.filter(|table| !table.is_reference() && exists(table));

@@ -16,6 +16,7 @@ mod outline;
 mod propose;
 mod revert;
 mod seed;
+mod whole_tables;
 
 pub use propose::{HotKey, hot_keys};
 pub use revert::{RevertError, revert};

@@ -1,7 +1,7 @@
 //! Determines which keys move where: converts each operation to a set of moves, checked and ordered.
 
 use super::draft::{PlanDraft, PlannerInput};
-use super::{Outline, PlanError, balance, check, even, explicit, seed};
+use super::{Outline, PlanError, balance, check, even, explicit, seed, whole_tables};
 use crate::request::{Ddl, Mode, Request, Seed, Split};
 
 /// Returns the checked moves of a request.
@@ -18,6 +18,7 @@ pub(super) fn outline(request: &Request, input: PlannerInput<'_>) -> Result<Outl
         Request::Rebalance(rebalance) => balance::rebalance(rebalance, input),
     };
     check::check(&mut draft, input);
+    whole_tables::check(request, &mut draft, input);
     if input.options.seed == Seed::Standby {
         seed::check(request, &mut draft, input);
     }

@@ -8,11 +8,11 @@ use plans::table::MajorVersions;
 
 use super::{
     check_definitions, check_references, check_server, expressions, list_moving_tables, moving_ppm,
-    standby, tables,
+    read_tables, standby, tables,
 };
 use crate::error::StepError;
 use crate::inspect::findings::Findings;
-use crate::postgres::catalog;
+use crate::postgres::catalog::{self, TableSizes};
 
 /// Surveys the source, and whether the target can become the target of the move.
 ///
@@ -52,7 +52,8 @@ async fn list_tables(
     findings: &mut Findings,
 ) -> Result<tables::ListedTables, StepError> {
     let foreign_keys = catalog::foreign_keys(source).await?;
-    let mut listed = list_moving_tables(source, task, &foreign_keys, findings).await?;
+    let all_tables = read_tables(source, task, TableSizes::Measured).await?;
+    let mut listed = list_moving_tables(source, task, all_tables, &foreign_keys, findings).await?;
     tables::add_reference_tables(source, task, &mut listed, findings).await?;
     expressions::check(source, &mut listed, findings).await?;
     check_references(source, &mut listed, foreign_keys, task, findings).await?;

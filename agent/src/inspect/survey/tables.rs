@@ -30,26 +30,28 @@ pub(super) struct ListedTables {
     pub(super) unreadable: BTreeSet<TableName>,
     /// The NOT NULL columns of the sharded tables.
     not_null_columns: BTreeSet<(TableName, String)>,
+    /// The tables of the shard, without those of schemas that the move leaves out.
+    all_tables: BTreeMap<TableName, TableFacts>,
 }
 
 /// The definitions of the listed tables and of their leaf partitions.
-struct TableDefinitions {
-    all_tables: BTreeMap<TableName, TableFacts>,
+struct TableDefinitions<'a> {
+    all_tables: &'a BTreeMap<TableName, TableFacts>,
     columns: BTreeMap<TableName, Vec<FoundColumn>>,
     unique: BTreeMap<TableName, Vec<UniqueIndex>>,
 }
 
-impl TableDefinitions {
-    async fn read<'a>(
+impl<'a> TableDefinitions<'a> {
+    async fn read(
         client: &Connected,
-        all_tables: BTreeMap<TableName, TableFacts>,
-        listed: impl Iterator<Item = &'a TableName>,
+        all_tables: &'a BTreeMap<TableName, TableFacts>,
+        listed: impl Iterator<Item = &TableName>,
     ) -> Result<Self, StepError> {
         let mut names = BTreeSet::new();
         for facts in listed.filter_map(|table| all_tables.get(table)) {
             names.insert(&facts.table);
             names.extend(
-                catalog::leaves(&all_tables, facts)
+                catalog::leaves(all_tables, facts)
                     .iter()
                     .map(|leaf| &leaf.table),
             );
@@ -64,7 +66,7 @@ impl TableDefinitions {
         })
     }
 
-    fn table_check<'a>(&'a self, facts: &'a TableFacts, task: &'a SurveyTask) -> TableCheck<'a> {
+    fn table_check<'b>(&'b self, facts: &'b TableFacts, task: &'b SurveyTask) -> TableCheck<'b> {
         let (shard, table) = (&task.source.name, &facts.table);
         TableCheck {
             shard: shard.as_str(),
@@ -88,17 +90,18 @@ pub(super) async fn list_moving_tables(
 ) -> Result<ListedTables, StepError> {
     let shard = task.source.name.as_str();
     let names = keyed_tables.iter().map(|(table, _)| table);
-    let read = TableDefinitions::read(client, all_tables, names).await?;
+    let read = TableDefinitions::read(client, &all_tables, names).await?;
     let sharded = keyed_tables
         .iter()
         .map(|(table, key)| (table, key))
         .collect();
-    check_listing(&read.all_tables, foreign_keys, &sharded, task, findings);
+    check_listing(read.all_tables, foreign_keys, &sharded, task, findings);
     refuse_empty_keys(&keyed_tables, task, findings);
     let mut listed = ListedTables {
         moving: Vec::new(),
         unreadable: BTreeSet::new(),
         not_null_columns: BTreeSet::new(),
+        all_tables: BTreeMap::new(),
     };
     for (table, columns) in &read.columns {
         let not_null = columns.iter().filter(|found| found.not_null);
@@ -122,6 +125,7 @@ pub(super) async fn list_moving_tables(
         }
         listed.moving.extend(leaves);
     }
+    listed.all_tables = all_tables;
     Ok(listed)
 }
 
@@ -129,7 +133,7 @@ pub(super) async fn list_moving_tables(
 /// of them can be queried by key, and the tables that move.
 fn check_leaves(
     task: &SurveyTask,
-    read: &TableDefinitions,
+    read: &TableDefinitions<'_>,
     facts: &TableFacts,
     key: &TableKey,
     findings: &mut Findings,
@@ -146,7 +150,7 @@ fn check_leaves(
             true
         }
     };
-    let leaves = catalog::leaves(&read.all_tables, facts);
+    let leaves = catalog::leaves(read.all_tables, facts);
     let check = read.table_check(facts, task);
     check.check_is_listable(leaves.is_empty(), findings);
     let mut table_findings = Findings::default();
@@ -175,8 +179,8 @@ pub(super) async fn add_reference_tables(
     let shard = task.source.name.as_str();
     let names = task.settings.reference.iter();
     let names: Vec<TableName> = names.map(|name| TableName::parse(name)).collect();
-    let all_tables = catalog::tables(client).await?;
-    let read = TableDefinitions::read(client, all_tables, names.iter()).await?;
+    let all_tables = std::mem::take(&mut listed.all_tables);
+    let read = TableDefinitions::read(client, &all_tables, names.iter()).await?;
     for table in names {
         let Some(facts) = read.all_tables.get(&table) else {
             add_missing(&table, "reference", shard, findings);
@@ -186,6 +190,7 @@ pub(super) async fn add_reference_tables(
         let (_, leaves) = check_leaves(task, &read, facts, &key, findings);
         listed.moving.extend(leaves);
     }
+    listed.all_tables = all_tables;
     Ok(())
 }
 

@@ -29,16 +29,16 @@ pub(super) async fn find_state(
     findings: &mut Findings,
 ) -> Result<TargetState, StepError> {
     let shard = task.target.name.as_str();
-    let existing = catalog::tables(client).await?;
     let mut wanted: BTreeSet<TableName> = BTreeSet::new();
     if task.settings.keyed_by.is_column() {
         wanted.extend(task.settings.reference_tables());
     }
     wanted.extend(moving.iter().map(|table| table.table.clone()));
     wanted.extend(moving.iter().map(|table| table.top().clone()));
+    let existing = catalog::existing(client, &wanted).await?;
     let (present, missing): (Vec<_>, Vec<_>) = wanted
         .into_iter()
-        .partition(|table| existing.contains_key(table));
+        .partition(|table| existing.contains(table));
     if present.is_empty() {
         return Ok(TargetState::New);
     }
@@ -76,18 +76,29 @@ pub(super) async fn check_live_target(
     task: &SurveyTask,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
-    let existing = catalog::tables(&shards.target).await?;
+    let parents = listed.moving.iter().filter_map(|table| match &table.key {
+        TableKey::Through(through) => Some(&through.parent),
+        TableKey::Columns(_) | TableKey::Schema(_) | TableKey::Group(_) | TableKey::Reference => {
+            None
+        }
+    });
+    let names = listed
+        .moving
+        .iter()
+        .map(|table| &table.table)
+        .chain(parents);
+    let existing = catalog::existing(&shards.target, names).await?;
     let differing = compare_schemas(shards, listed, task, findings).await?;
     for table in &listed.moving {
         let name = &table.table;
-        let is_comparable = existing.contains_key(name)
+        let is_comparable = existing.contains(name)
             && !listed.unreadable.contains(name)
             && table.key != TableKey::Reference;
         if !is_comparable {
             continue;
         }
         if let TableKey::Through(through) = &table.key
-            && !existing.contains_key(&through.parent)
+            && !existing.contains(&through.parent)
         {
             continue;
         }
@@ -221,10 +232,11 @@ pub(super) async fn omit_existing_reference_tables(
     listed: &mut ListedTables,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
-    let existing = catalog::tables(&shards.target).await?;
+    let tops = listed.moving.iter().map(MovingTable::top);
+    let existing = catalog::existing(&shards.target, tops).await?;
     listed
         .moving
-        .retain(|table| !table.is_reference() || !existing.contains_key(table.top()));
+        .retain(|table| !table.is_reference() || !existing.contains(table.top()));
     compare_reference_tables(shards, task, findings).await
 }
 

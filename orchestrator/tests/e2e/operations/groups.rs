@@ -2,7 +2,6 @@
 
 use crate::fleet::Fleet;
 use crate::writers::{Rows, Writers, changing};
-use serde_json::json;
 
 const SCHEMA: &str = "
     create schema billing;
@@ -74,8 +73,33 @@ fn moving(source: &str, target: &str, options: &str) -> String {
     )
 }
 
-#[tokio::test]
-async fn a_group_of_tables_moves_to_another_database_and_returns() {
+/// The other group, and the view that needs it, stay. The number of a new invoice is one that the source has not given.
+async fn only_billing_came(fleet: &Fleet) {
+    for left in [
+        "public.customer",
+        "public.purchase",
+        "public.customer_invoice",
+    ] {
+        let exists = format!("select count(*) where to_regclass('{left}') is not null");
+        assert_eq!(fleet.number("b", &exists).await, 0, "{left}");
+    }
+    fleet
+        .sql("b", "insert into billing.invoice (id) values (900000)")
+        .await;
+    let numbers = "select count(*) - count(distinct number) from billing.invoice";
+    assert_eq!(fleet.number("b", numbers).await, 0);
+}
+
+async fn no_defects(fleet: &Fleet) {
+    let checked = fleet.run(&["map", "check", "parts"]).await;
+    let shown = String::from_utf8_lossy(&checked.stdout);
+    assert!(
+        checked.status.success() && shown.contains(" 0 defects"),
+        "{shown}"
+    );
+}
+
+async fn start() -> Fleet {
     let fleet = Fleet::start("groups", &["a", "b"]).await;
     fleet.sql("a", SCHEMA).await;
     let create = [
@@ -97,6 +121,12 @@ async fn a_group_of_tables_moves_to_another_database_and_returns() {
     fleet
         .ok(&["map", "set", "parts", "--reference", "country"])
         .await;
+    fleet
+}
+
+#[tokio::test]
+async fn a_group_of_tables_moves_to_another_database_and_returns() {
+    let fleet = start().await;
     let writers = Writers::start(&fleet, ["a", "b"], &[BILLING, SALES], turn).await;
     writers.more(20).await;
 
@@ -140,24 +170,8 @@ async fn a_group_of_tables_moves_to_another_database_and_returns() {
         invoices
     );
     assert_eq!(count(&fleet, "b", "billing.unpaid").await, invoices - 3000);
-    // The other group, and the view that needs it, stay.
-    for left in [
-        "public.customer",
-        "public.purchase",
-        "public.customer_invoice",
-    ] {
-        let exists = json!(left).to_string().replace('"', "'");
-        let exists = format!("select count(*) where to_regclass({exists}) is not null");
-        assert_eq!(fleet.number("b", &exists).await, 0, "{left}");
-    }
-    // The number of an invoice is one that the source has not given.
-    fleet
-        .sql("b", "insert into billing.invoice (id) values (900000)")
-        .await;
-    let numbers = "select count(*) - count(distinct number) from billing.invoice";
-    assert_eq!(fleet.number("b", numbers).await, 0);
-    let checked = fleet.ok(&["map", "check", "parts"]).await;
-    assert!(checked.contains(" 0 defects"), "{checked}");
+    only_billing_came(&fleet).await;
+    no_defects(&fleet).await;
 
     let back = moving(
         "b",
@@ -170,6 +184,5 @@ async fn a_group_of_tables_moves_to_another_database_and_returns() {
     assert_eq!(count(&fleet, "b", "billing.invoice").await, 0);
     let located = fleet.ok(&["map", "locate", "parts", "billing"]).await;
     assert!(located.contains('a'), "{located}");
-    let checked = fleet.ok(&["map", "check", "parts"]).await;
-    assert!(checked.contains(" 0 defects"), "{checked}");
+    no_defects(&fleet).await;
 }
