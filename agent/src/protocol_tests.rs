@@ -61,6 +61,7 @@ mod resync;
 mod reverse;
 mod schema;
 mod schema_compare;
+mod schema_scope;
 mod seeding;
 mod sets;
 mod settings;

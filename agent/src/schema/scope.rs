@@ -92,7 +92,7 @@ impl SchemaScope {
     ///
     /// # Errors
     /// `schema.apart` if a part of a moving table needs an object that is left out.
-    pub(super) async fn restrict(
+    pub(crate) async fn restrict(
         &self,
         schema: &mut DumpedSchema,
         source: &Connected,
