@@ -17,3 +17,4 @@ mod schema;
 mod sealing;
 mod seeding;
 mod states;
+mod whole_tables;
