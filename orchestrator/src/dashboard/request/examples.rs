@@ -93,7 +93,9 @@ impl Example {
             Self::Rebalance => ("rebalance", input.rebalance()),
         };
         let tables = match map {
-            Some(map) if !map.settings.tables.is_empty() => "# The tables are those of the map.\n",
+            Some(map) if !map.settings.tables.is_empty() || !map.settings.keyed_by.is_column() => {
+                "# The tables are those of the map.\n"
+            }
             Some(_) | None => TABLES,
         };
         let mode = if self == Self::Offline {
