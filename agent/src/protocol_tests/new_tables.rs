@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use connect::Connected;
+use plans::key::Key;
+use plans::key_set::KeySet;
 use plans::names::Direction;
 use plans::request::Ddl;
 use plans::step::StepKind;
-use plans::table::{MovingTable, TableName};
+use plans::table::{MovingTable, TableKey, TableName};
 
 use super::bench::{Bench, ITEM, code};
 use super::ddl::{dispatched, drift, plan, run};
@@ -368,4 +370,32 @@ async fn an_attempt_ends_if_a_table_that_refers_to_a_moving_one_comes_after_the_
     references::refuse_new(&context, &ours)
         .await
         .expect("it halts nothing in the hold");
+}
+
+/// A new table in a moving schema changes no catalog row of the moving tables, so the last check before the flip looks for
+/// it in any case.
+#[tokio::test]
+async fn an_attempt_ends_if_a_table_comes_in_a_moving_schema_after_the_gate() {
+    let bench = guarded("newinschema").await;
+    let mut context = dispatched(&bench, STEP).await;
+    let fingerprint = context.dispatch.schema_fingerprint.clone();
+    let whole = |table: &MovingTable| MovingTable {
+        key: TableKey::Schema("public".to_owned()),
+        ..table.clone()
+    };
+    let tables = context.planned_tables.iter().map(whole).collect();
+    Arc::make_mut(&mut context.dispatch).keys = KeySet::list([Key::Text("public".to_owned())]);
+    plan(&mut context, tables, fingerprint);
+    let app = bench.source.session().await;
+    let ours = bench.ours(&bench.source).await;
+    let known = async || versions(&ours, &bench.tables).await.expect("read");
+    let refuse = async || references::refuse_new_in_schemas(&context, &ours).await;
+    let before = known().await;
+    let elsewhere = "create schema other; create table other.note (id int primary key); \
+                     create table public.nothing (id int) partition by range (id)";
+    run(&app, elsewhere).await;
+    refuse().await.expect("no table with rows");
+    run(&app, "create table public.note (id int primary key)").await;
+    assert_eq!(known().await, before);
+    assert_eq!(code(refuse().await), "schema.changed");
 }

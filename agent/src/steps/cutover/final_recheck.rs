@@ -97,6 +97,7 @@ pub(super) async fn final_recheck(
         gate::check_publication(context, old_owner, parties),
     )?;
     refuse_new_reference_partitions(context, old_owner).await?;
+    references::refuse_new_in_schemas(context, old_owner).await?;
     if versions != known_versions {
         recheck_all(context, parties, old_owner, facts).await?;
     }

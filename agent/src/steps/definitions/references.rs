@@ -88,15 +88,7 @@ pub(crate) async fn refuse_new(
         new,
         unplanned,
     } = read(context, old_owner, &found).await?;
-    if let Some(table) = unplanned.first() {
-        return Err(StepError::not_yet(
-            StepCode::SchemaChanged,
-            format!(
-                "shard {}: since the gate, table {table} was created in a moving schema",
-                old_owner.name()
-            ),
-        ));
-    }
+    refuse_first(old_owner, &unplanned)?;
     // After the flip the others halt nothing.
     let mut refused = outside.iter();
     let refused = refused.find(|key| !context.has_flipped() || new.contains(&key.from));
@@ -105,6 +97,32 @@ pub(crate) async fn refuse_new(
         Some(key) => Err(StepError::not_yet(
             StepCode::SchemaChanged,
             format!("shard {}: since the gate, {}", old_owner.name(), line(key)),
+        )),
+    }
+}
+
+/// Checks in an attempt of a cutover that no table was created in a moving schema. Such a table changes no catalog row of the
+/// moving tables.
+///
+/// # Errors
+/// `schema.changed` with the table.
+pub(crate) async fn refuse_new_in_schemas(
+    context: &StepContext,
+    old_owner: &Connected,
+) -> Result<(), StepError> {
+    let unplanned = new_tables::unplanned_tables(context, old_owner).await?;
+    refuse_first(old_owner, &unplanned)
+}
+
+fn refuse_first(old_owner: &Connected, unplanned: &[TableName]) -> Result<(), StepError> {
+    match unplanned.first() {
+        None => Ok(()),
+        Some(table) => Err(StepError::not_yet(
+            StepCode::SchemaChanged,
+            format!(
+                "shard {}: since the gate, table {table} was created in a moving schema",
+                old_owner.name()
+            ),
         )),
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use connect::Connected;
 use plans::key::Key;
+use plans::key_set::KeySet;
 use plans::table::{TableKey, TableName};
 
 use super::{NewTable, own_foreign_keys, with_parts};
@@ -12,11 +13,15 @@ use crate::migration::context::StepContext;
 use crate::postgres::catalog::{self, ForeignKey};
 use crate::shard::partitions;
 
-/// The tables of schemas that are not partitions.
+/// The tables of schemas that are not partitions, without partitioned tables that can have no rows. The dependencies have an index by schema, and the tables have none.
 const TABLES: &str = "
     select n.nspname::text, c.relname::text
-    from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+    from pg_catalog.pg_namespace n
+    join pg_catalog.pg_depend d on d.refclassid = 'pg_catalog.pg_namespace'::pg_catalog.regclass and d.refobjid = n.oid
+      and d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass
+    join pg_catalog.pg_class c on c.oid = d.objid
     where c.relkind in ('r', 'p', 'f') and not c.relispartition and c.relpersistence <> 't'
+      and (c.relkind <> 'p' or exists (select from pg_catalog.pg_inherits i where i.inhparent = c.oid))
       and n.nspname = any ($1::pg_catalog.text[])
     order by 1, 2";
 
@@ -66,14 +71,8 @@ pub(crate) async fn unplanned_tables(
         "shard {}: reading the tables of moving schemas",
         owner.name()
     );
-    let rows = owner
-        .query("select nspname::text from pg_catalog.pg_namespace", &[])
-        .await
-        .at(&what)?;
-    let schemas = rows.iter().map(|row| row.get::<_, String>(0));
-    let moving = schemas.filter(|name| context.dispatch.keys.contains(&Key::Text(name.clone())));
-    let moving: Vec<String> = moving.collect();
-    let rows = owner.query(TABLES, &[&moving]).await.at(&what)?;
+    let moving = moving_schemas(context, owner).await.at(&what)?;
+    let rows = owner.query_prepared(TABLES, &[&moving]).await.at(&what)?;
     let name = |row: &tokio_postgres::Row| TableName {
         schema: row.get(0),
         name: row.get(1),
@@ -88,6 +87,30 @@ pub(crate) async fn unplanned_tables(
     let mut found: Vec<TableName> = rows.iter().map(name).collect();
     found.retain(|table| !is_known(table));
     Ok(found)
+}
+
+/// Returns the names of the moving schemas.
+async fn moving_schemas(
+    context: &StepContext,
+    owner: &Connected,
+) -> Result<Vec<String>, tokio_postgres::Error> {
+    let text = |key: &Key| match key {
+        Key::Text(name) => Some(name.clone()),
+        Key::Int(_)
+        | Key::Uuid(_)
+        | Key::Bytes(_)
+        | Key::Date(_)
+        | Key::Timestamp(_)
+        | Key::Row(_) => None,
+    };
+    if let KeySet::List(keys) = &context.dispatch.keys {
+        return Ok(keys.iter().filter_map(text).collect());
+    }
+    let read = "select nspname::text from pg_catalog.pg_namespace";
+    let rows = owner.query(read, &[]).await?;
+    let mut schemas: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+    schemas.retain(|name| context.dispatch.keys.contains(&Key::Text(name.clone())));
+    Ok(schemas)
 }
 
 /// Returns the names of the tables of the plan, and of their topmost tables.
