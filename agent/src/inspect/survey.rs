@@ -300,11 +300,11 @@ async fn left_schemas(client: &Connected, task: &SurveyTask) -> Result<Vec<Strin
         .collect();
     let is_left = |name: &String| {
         let key = Key::Text(name.clone());
-        let is_of_map = match &task.mapped {
-            Some(mapped) => mapped.contains(&key),
-            None => !shared.contains(name),
-        };
-        is_of_map && !task.keys.contains(&key)
+        let is_of_map = task
+            .mapped
+            .as_ref()
+            .is_none_or(|mapped| mapped.contains(&key));
+        is_of_map && !shared.contains(name) && !task.keys.contains(&key)
     };
     Ok(names.filter(is_left).collect())
 }

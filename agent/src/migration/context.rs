@@ -65,8 +65,13 @@ impl StepContext {
     ) -> Self {
         let target: Result<TargetCreated, StepError> =
             output(&dispatch.outputs, StepKind::CreateTarget);
-        if target.is_ok_and(|target| !target.created) {
-            dispatch.tables.retain(|table| !table.is_reference());
+        if let Ok(target) = target {
+            let is_copied = |table: &MovingTable| {
+                target.created && !target.existing_references.contains(table.top())
+            };
+            dispatch
+                .tables
+                .retain(|table| !table.is_reference() || is_copied(table));
         }
         let planned_tables = Arc::new(dispatch.tables.clone());
         dispatch.tables.retain(|table| !table.retired);

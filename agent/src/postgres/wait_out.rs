@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use connect::Connected;
 use plans::failure::StepCode;
-use plans::table::MovingTable;
+use plans::table::{MovingTable, TableKey};
 use tokio::time::Instant;
 use tokio_postgres::types::ToSql;
 
@@ -23,15 +23,21 @@ const FIRST_PAUSE: Duration = Duration::from_micros(250);
 /// The longest pause between two checks for writers.
 const LONGEST_PAUSE: Duration = Duration::from_millis(2);
 
-/// Query for the transactions that hold a writer's lock on the tables `$1`, by virtual transaction id.
+/// Query for the transactions that hold a writer's lock on the tables of `$1`, or that create something in the schemas of
+/// `$1`, by virtual transaction id. See [`awaited_names`].
 macro_rules! lock_holders {
     () => {
         "select distinct l.virtualtransaction
    from pg_catalog.pg_locks l
-   where l.locktype = 'relation' and l.granted
+   where l.granted
      and l.database = (select oid from pg_catalog.pg_database where datname = pg_catalog.current_database())
-     and l.relation = any (select pg_catalog.to_regclass(name)::oid from pg_catalog.unnest($1::text[]) name)
-     and l.mode in ('RowExclusiveLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')"
+     and (l.locktype = 'relation'
+          and l.relation = any (select pg_catalog.to_regclass(name)::oid from pg_catalog.unnest($1::text[]) name
+                                where not pg_catalog.starts_with(name, 'schema '))
+          and l.mode in ('RowExclusiveLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
+          or l.locktype = 'object' and l.classid = 'pg_catalog.pg_namespace'::pg_catalog.regclass
+          and l.objid = any (select n.oid from pg_catalog.pg_namespace n
+                             where pg_catalog.concat('schema ', n.nspname) = any ($1::text[])))"
     };
 }
 
@@ -64,13 +70,26 @@ pub(crate) async fn virtual_transaction(client: &Connected) -> Result<String, St
     Ok(row.get(0))
 }
 
+/// Returns the names for [`WRITERS`]: the tables in SQL, and `schema NAME` for moving schemas. A transaction that creates a
+/// table in a schema holds a lock on the schema until it ends; nobody else sees its table before. No name of a table
+/// begins with `schema` and a space, because such a name is quoted.
+pub(crate) fn awaited_names(tables: &[MovingTable]) -> Vec<String> {
+    let mut names: BTreeSet<String> = BTreeSet::new();
+    for table in tables {
+        names.insert(table.table.sql());
+        if let TableKey::Schema(schema) = &table.key {
+            names.insert(format!("schema {schema}"));
+        }
+    }
+    names.into_iter().collect()
+}
+
 /// Returns the current writers on the moving tables, by virtual transaction id.
 pub(crate) async fn writers(
     client: &Connected,
     tables: &[MovingTable],
 ) -> Result<BTreeSet<String>, StepError> {
-    let names: Vec<String> = tables.iter().map(|table| table.table.sql()).collect();
-    list_writers(client, WRITERS, &names).await
+    list_writers(client, WRITERS, &awaited_names(tables)).await
 }
 
 /// Waits until every transaction that currently writes to these tables has ended, including those of the agent, or

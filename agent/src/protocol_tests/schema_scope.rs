@@ -50,7 +50,13 @@ const SOURCE: &str = "
     create table left_two.base (id bigint primary key);
     create type left_two.own as (a int);
     create view left_two.seen as select * from left_two.base;
-    create function public.left_of_two(left_two.own) returns int language sql as 'select 1'";
+    create function public.left_of_two(left_two.own) returns int language sql as 'select 1';
+    create function public.left_array(left_two.own[]) returns int language sql as 'select 1';
+    create type public.left_pair as (a left_two.own, b int);
+    create type public.left_list as (a left_two.own[]);
+    alter default privileges in schema left_two grant select on tables to public;
+    create function left_two.cast_own(left_two.own) returns text language sql immutable as 'select null::text';
+    create cast (left_two.own as text) with function left_two.cast_own(left_two.own)";
 
 fn scope() -> SchemaScope {
     let tables = ["one.base", "one.part_old", "one.part_new"].map(|name| {
@@ -155,6 +161,11 @@ async fn the_writer_takes_the_same_part_of_the_schema() {
         bench.ours(&bench.target).await,
     );
     source.batch_execute(SOURCE).await.expect("a schema");
+    let cast = "drop cast (left_two.own as text)";
+    source
+        .batch_execute(cast)
+        .await
+        .expect("the writer does not support it");
     let mut written = write(&source, 15).await.expect("written");
     let scope = scope();
     let restricted = scope.restrict(&mut written, &source, &target, None).await;
@@ -172,6 +183,14 @@ async fn a_moving_table_that_needs_what_stays_is_refused() {
     let cases = [
         (
             "alter table one.base add extra left_two.own",
+            "table one.base",
+        ),
+        (
+            "alter table one.base add extra left_two.own[]",
+            "table one.base",
+        ),
+        (
+            "alter table one.base add extra public.left_pair",
             "table one.base",
         ),
         (

@@ -141,6 +141,8 @@ fn object_id(row: &Row, column: usize) -> ObjectId {
 /// The objects that belong to a move, and the whole object that each is a part of.
 struct ScopedObjects {
     wholes: HashMap<ObjectId, ObjectId>,
+    /// Those that need something which is left out.
+    left: HashSet<ObjectId>,
     /// The relations, by schema and name as in the labels of entries.
     relations: HashMap<String, ObjectId>,
     scoped_catalogs: HashSet<u32>,
@@ -157,11 +159,13 @@ impl ScopedObjects {
             .query_one("select 'pg_catalog.pg_class'::regclass::oid", &[])
             .await;
         let kept = kept_relations(source, scope).await?;
-        let (mut wholes, mut relations, mut apart) = (HashMap::new(), HashMap::new(), Vec::new());
+        let (mut wholes, mut relations) = (HashMap::new(), HashMap::new());
+        let (mut left, mut apart) = (HashSet::new(), Vec::new());
         for row in &rows {
             let (object, whole) = (object_id(row, 0), object_id(row, 2));
             let (needs_left_out, is_foreign_key): (bool, bool) = (row.get(6), row.get(7));
             if needs_left_out {
+                left.insert(object);
                 if kept.contains(&whole.oid) && !is_foreign_key {
                     apart.push(object);
                 }
@@ -178,6 +182,7 @@ impl ScopedObjects {
         }
         Ok(Self {
             wholes,
+            left,
             relations,
             scoped_catalogs: catalogs.iter().map(|row| row.get(0)).collect(),
             relation_class: class.at(&what)?.get(0),
@@ -190,7 +195,7 @@ impl ScopedObjects {
             if let Some(whole) = self.wholes.get(&id) {
                 return Some(*whole);
             }
-            if self.scoped_catalogs.contains(&id.class) {
+            if self.left.contains(&id) || self.scoped_catalogs.contains(&id.class) {
                 return None;
             }
             // Row security, and the attachment of a partition, have the number of their table.

@@ -19,7 +19,7 @@ use super::guard;
 use super::marker::Marker;
 use super::register::{RegisterSetting, set_sql};
 use crate::error::{StepError, WithIntent};
-use crate::postgres::wait_out::{WRITERS, wait_for_end};
+use crate::postgres::wait_out::{WRITERS, awaited_names, wait_for_end};
 use crate::shard::guard::GuardedRows;
 
 /// The names of the prepared statements.
@@ -47,7 +47,8 @@ impl AwaitedWriters<'_> {
         let content = quote_literal(content);
         match self {
             Self::Writers { tables, except } => {
-                let names = tables.iter().map(|table| quote_literal(&table.table.sql()));
+                let names = awaited_names(tables).into_iter();
+                let names = names.map(|name| quote_literal(&name));
                 let names = names.collect::<Vec<_>>().join(", ");
                 let except = quote_literal(except);
                 format!("{MARK_OR_LIST} (array[{names}]::text[], {content}, {except})")

@@ -10,12 +10,13 @@
 use connect::Connected;
 use plans::failure::StepCode;
 use plans::id::{MapName, MapVersion};
+use plans::key::Key;
 use plans::key_set::KeySet;
 use plans::names::{
     SCHEMA, SQLSTATE_NOT_OWNER, TRIGGER_PREFIX, released_keys_function, released_keys_trigger,
 };
 use plans::sql::{quote_ident, quote_literal};
-use plans::table::MovingTable;
+use plans::table::{MovingTable, TableName};
 
 use super::epoch::{self, EpochToken};
 use super::guard;
@@ -77,6 +78,7 @@ impl ReleasedKeys<'_> {
             let rest = refused.minus(self.keys);
             self.write_released(client, &rest, MapVersion(0)).await?;
             self.create_guard(client, &rest, false).await?;
+            self.drop_from_other_tables(client, &rest).await?;
             self.drop_if_empty(client, &rest).await?;
         }
         self.unlock_guard(client).await
@@ -318,6 +320,46 @@ impl ReleasedKeys<'_> {
                 )
             })
             .join("; ")
+    }
+
+    /// Drops the triggers on tables that had a returning key as a whole and do not move: the owner of the key has dropped
+    /// them.
+    async fn drop_from_other_tables(
+        &self,
+        client: &Connected,
+        rest: &KeySet,
+    ) -> Result<(), StepError> {
+        if self.tables.iter().all(|table| table.whole_key().is_none()) {
+            return Ok(());
+        }
+        let what = self.what("reading guards of released keys");
+        let names =
+            ["insert", "update", "delete"].map(|event| released_keys_trigger(self.map, event));
+        let rows = client
+            .query(
+                "select n.nspname::text, c.relname::text, t.tgname::text
+                 from pg_catalog.pg_trigger t
+                 join pg_catalog.pg_class c on c.oid = t.tgrelid
+                 join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+                 where t.tgparentid = 0 and t.tgname = any ($1::pg_catalog.text[])",
+                &[&names.as_slice()],
+            )
+            .await
+            .at(&what)?;
+        for row in rows {
+            let table = TableName {
+                schema: row.get(0),
+                name: row.get(1),
+            };
+            let returns = self.keys.contains(&Key::Text(table.schema.clone()));
+            let moves = self.tables.iter().any(|moving| moving.top() == &table);
+            if !moves && (rest.is_empty() || returns) {
+                let name = quote_ident(row.get(2));
+                let sql = format!("drop trigger if exists {name} on {}", table.sql());
+                guard::execute_with_short_locks(client, self.token, &sql, &what).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Deletes the row and the function if the map has no released keys on this shard any more.

@@ -22,7 +22,7 @@ use plans::names::Direction;
 use plans::request::Schema::Existing;
 use plans::step::StepKind;
 use plans::step::create_target::TargetCreated;
-use plans::table::MovingTable;
+use plans::table::{MovingTable, TableName};
 
 use super::delete::row_deletion;
 use super::leftover;
@@ -72,6 +72,7 @@ pub(crate) async fn prepare_target(context: &StepContext) -> Result<TargetCreate
             created: false,
             objects: 0,
             cascades,
+            existing_references: Vec::new(),
             target: Some(server),
         });
     }
@@ -85,9 +86,11 @@ pub(crate) async fn prepare_target(context: &StepContext) -> Result<TargetCreate
             "create the tables there as they are on the source, then `resume`; or `abort` the migration and plan with `schema: copy`",
         ));
     }
+    let existing_references = existing_references(context, &session).await?;
     let objects = create_tables(context, &session).await?;
     Ok(TargetCreated {
         created: true,
+        existing_references,
         objects,
         cascades,
         target: Some(server),
@@ -181,6 +184,21 @@ async fn is_live_target(context: &StepContext, session: &Connected) -> Result<bo
         ),
         "create the missing tables there as they are on the source, or drop the existing ones; then `resume`",
     ))
+}
+
+/// Returns the reference tables of the plan that the target has already. Since the plan another move of whole tables can
+/// have created them.
+async fn existing_references(
+    context: &StepContext,
+    session: &Connected,
+) -> Result<Vec<TableName>, StepError> {
+    if context.schema_scope().is_none() {
+        return Ok(Vec::new());
+    }
+    let references = context.planned_tables.iter();
+    let references = references.filter(|table| table.is_reference());
+    let existing = catalog::existing(session, references.map(MovingTable::top)).await?;
+    Ok(existing.into_iter().collect())
 }
 
 /// Prepares a live target. The agent creates only the register and the guards there.

@@ -250,6 +250,11 @@ async fn adopt_and_compare(
 ) -> Result<(), StepError> {
     let adopts_new = adoption::adopt_new(context, sessions).await?;
     references::check(context, sessions.source, partitions, adopts_new).await?;
+    let kind = context.dispatch.step.as_ref().map(|(_, kind)| *kind);
+    if kind == Some(StepKind::Rollback) {
+        let (owner, _) = owner_and_other(context, sessions);
+        references::check_before_rollback(context, owner).await?;
+    }
     let tables = &context.keyed_tables();
     let (owner, other) = owner_and_other(context, sessions);
     let compared = context.compared_tables();

@@ -1,6 +1,8 @@
 //! Preflight: repeats the survey, which checks both shards for everything that could prevent the move, and records the
 //! identities of both servers.
 
+use std::collections::BTreeSet;
+
 use plans::doctor::Finding;
 use plans::failure::{Severity, StepCode};
 use plans::identity::DatabaseIdentity;
@@ -8,6 +10,7 @@ use plans::request::Ddl;
 use plans::shard_map::MapSettings;
 use plans::step::preflight::Preflighted;
 use plans::survey::SurveyTask;
+use plans::table::TableName;
 
 use crate::error::{StepError, WithIntent};
 use crate::inspect::survey;
@@ -76,6 +79,13 @@ pub(super) fn refusals(findings: &[Finding]) -> Vec<String> {
 /// Returns the task to survey the tables of `settings` again, for a migration whose plan is made.
 pub(super) fn survey_task(context: &StepContext, settings: MapSettings) -> SurveyTask {
     let dispatch = &context.dispatch;
+    let mut settings = settings;
+    if !settings.keyed_by.is_column() {
+        // They decide which tables of the schemas move, and which schemas are shared.
+        let names = |tables: &BTreeSet<TableName>| tables.iter().map(ToString::to_string).collect();
+        settings.reference = names(&dispatch.reference_tables);
+        settings.ignore = names(&dispatch.ignored_tables);
+    }
     SurveyTask {
         map: dispatch.map.clone(),
         source: dispatch.source.clone(),

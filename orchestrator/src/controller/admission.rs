@@ -138,7 +138,7 @@ impl Controller {
         let surveys = distinct_surveys(&plan.moves)
             .into_iter()
             .map(|planned| async move {
-                let settings = settings_of(plan, planned);
+                let settings = settings_of(plan, planned, map);
                 let scope = SurveyScope {
                     source: &planned.moving.source,
                     target: &planned.moving.target,
@@ -176,7 +176,16 @@ impl Controller {
 /// Returns the first move for each combination of source, target and mode.
 fn distinct_surveys(moves: &[PlannedMove]) -> Vec<&PlannedMove> {
     let is_same_pair = |a: &PlannedMove, b: &PlannedMove| {
-        a.moving.source == b.moving.source && a.moving.target == b.moving.target && a.mode == b.mode
+        let has_whole = a
+            .moving
+            .tables
+            .iter()
+            .any(|table| table.whole_key().is_some());
+        // Each move of whole tables has other tables.
+        !has_whole
+            && a.moving.source == b.moving.source
+            && a.moving.target == b.moving.target
+            && a.mode == b.mode
     };
     let first = |index: &usize| {
         moves[..*index]
@@ -190,11 +199,18 @@ fn distinct_surveys(moves: &[PlannedMove]) -> Vec<&PlannedMove> {
 }
 
 /// Returns map settings that contain the tables, the ignored tables and the sequence mode of the plan.
-fn settings_of(plan: &Plan, planned: &PlannedMove) -> MapSettings {
+fn settings_of(plan: &Plan, planned: &PlannedMove, map: &ShardMap) -> MapSettings {
+    let listed = MapSettings::listing(&planned.moving.tables);
+    let reference = match listed.keyed_by.is_column() {
+        true => listed.reference.clone(),
+        // A reference table that the target has already is not in the plan.
+        false => map.settings.reference.clone(),
+    };
     MapSettings {
         ignore: plan.ignore.clone(),
         sequences: plan.sequences,
-        ..MapSettings::listing(&planned.moving.tables)
+        reference,
+        ..listed
     }
 }
 

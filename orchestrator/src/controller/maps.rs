@@ -309,6 +309,31 @@ impl Controller {
         Ok((key, mapping))
     }
 
+    /// Fails if the change gives whole tables another key, or shares or ignores others, while a migration moves keys of the
+    /// map: its tables could belong to two migrations then.
+    async fn refuse_other_whole_tables(
+        &self,
+        map: &ShardMap,
+        after: &MapSettings,
+    ) -> Result<(), ControlError> {
+        let before = &map.settings;
+        let is_same = before.groups == after.groups
+            && before.reference == after.reference
+            && before.ignore == after.ignore;
+        if before.keyed_by.is_column() || is_same {
+            return Ok(());
+        }
+        let unfinished = self.inner.store.unfinished().await?;
+        let mut moving = unfinished.iter().map(|snapshot| &snapshot.migration);
+        match moving.find(|migration| migration.plan.map == map.name) {
+            None => Ok(()),
+            Some(migration) => Err(invalid_error(&format!(
+                "migration {} moves keys of map {}: change `groups`, `reference` and `ignore` when it has ended",
+                migration.id, map.name
+            ))),
+        }
+    }
+
     /// Creates the next version of a map by a change by hand. Returns the current version if nothing changes.
     ///
     /// # Errors
@@ -352,6 +377,7 @@ impl Controller {
         let in_force = self.inner.store.settings(name).await?;
         let revision = in_force.first().map_or(0, |record| record.revision);
         let settings = settings_after(&map, &change)?;
+        self.refuse_other_whole_tables(&map, &settings).await?;
         let record = SettingsRecord {
             map: name.clone(),
             revision: revision + 1,

@@ -1,7 +1,7 @@
 //! The settings of a map: what a key stands for, its tables, its rules, and how shards share sequences.
 
-use super::ShardMap;
 use super::rules::PlacementRule;
+use super::{ShardMap, Strategy};
 use crate::id::MapName;
 use crate::key::KeyType;
 use crate::table::{MovingTable, TableKey, TableName};
@@ -222,9 +222,10 @@ impl MapSettings {
     /// [`SettingsError`] with every contradiction, and everything that does not fit the map.
     pub fn accepted(mut self, map: &ShardMap) -> Result<Self, SettingsError> {
         let mut problems = self.problems();
-        if !self.keyed_by.is_column() && map.key != [KeyType::Text] {
+        let is_list_of_texts = map.strategy == Strategy::List && map.key == [KeyType::Text];
+        if !self.keyed_by.is_column() && !is_list_of_texts {
             problems.push(format!(
-                "with `keyed_by: {}` the key of the map has the type text",
+                "with `keyed_by: {}` the map has the strategy list, and its key has the type text",
                 self.keyed_by.name()
             ));
         }

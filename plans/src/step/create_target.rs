@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::identity::DatabaseIdentity;
+use crate::table::TableName;
 
 /// The result of the step.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -20,6 +21,9 @@ pub struct TargetCreated {
     /// the migration, because older ones do not check the skipped rows.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cascades: bool,
+    /// The reference tables that the target had before the step created the others. They are not copied.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub existing_references: Vec<TableName>,
     /// The server on which the tables are, if the agent has recorded it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<DatabaseIdentity>,

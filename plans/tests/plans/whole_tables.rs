@@ -61,7 +61,7 @@ fn settings_of_whole_tables_fit_their_map() {
     assert_eq!(problems(groups(), KeyType::Text), Ok(groups()));
     assert_eq!(
         problems(groups(), KeyType::Bigint).unwrap_err(),
-        ["with `keyed_by: group` the key of the map has the type text"]
+        ["with `keyed_by: group` the map has the strategy list, and its key has the type text"]
     );
     for keyed_by in [KeyedBy::Schema, KeyedBy::Column] {
         let name = keyed_by.name();

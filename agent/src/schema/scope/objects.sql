@@ -35,6 +35,8 @@ part as (
   union all
   select k.tableoid, k.oid, k.contypid, 'pg_catalog.pg_type'::regclass, false from pg_catalog.pg_constraint k where k.contypid <> 0
   union all
+  select c.tableoid, c.oid, t.oid, t.tableoid, false from pg_catalog.pg_type t join pg_catalog.pg_class c on c.oid = t.typrelid and c.relkind = 'c'
+  union all
   select d.tableoid, d.oid, d.adrelid, 'pg_catalog.pg_class'::regclass, false from pg_catalog.pg_attrdef d
   union all
   select g.tableoid, g.oid, g.tgrelid, 'pg_catalog.pg_class'::regclass, false from pg_catalog.pg_trigger g where not g.tgisinternal
@@ -47,13 +49,18 @@ object as materialized (
   union all
   select p.class, p.oid, p.of_class, p.of, p.is_foreign_key
   from part p join named n on n.class = p.of_class and n.oid = p.of),
--- What an object needs. The row type of a table stands for the table, and the rule of a view for the view.
+-- What an object needs. The row type of a table stands for the table, an array type for its elements, the columns of a
+-- composite type for the type, and the rule of a view for the view.
 edge as materialized (
-  select o.class, o.oid, case when t.typrelid <> 0 then 'pg_catalog.pg_class'::regclass::oid else d.refclassid end as needed_class,
-         case when t.typrelid <> 0 then t.typrelid else d.refobjid end as needed
+  select o.class, o.oid, case when coalesce(e.typrelid, t.typrelid) <> 0 then 'pg_catalog.pg_class'::regclass::oid else d.refclassid end as needed_class,
+         case when coalesce(e.typrelid, t.typrelid) <> 0 then coalesce(e.typrelid, t.typrelid) else coalesce(e.oid, d.refobjid) end as needed
   from object o
   join pg_catalog.pg_depend d on d.classid = o.class and d.objid = o.oid and d.deptype in ('n', 'a', 'i', 'P', 'S')
   left join pg_catalog.pg_type t on d.refclassid = 'pg_catalog.pg_type'::regclass and t.oid = d.refobjid
+  left join pg_catalog.pg_type e on t.typlen = -1 and t.typelem <> 0 and e.oid = t.typelem
+  union all
+  select 'pg_catalog.pg_type'::regclass, t.oid, 'pg_catalog.pg_class'::regclass, t.typrelid
+  from object o join pg_catalog.pg_type t on o.class = t.tableoid and o.oid = t.oid and t.typrelid <> 0
   union all
   select 'pg_catalog.pg_class'::regclass, w.ev_class, w.tableoid, w.oid
   from pg_catalog.pg_rewrite w join object o on o.class = 'pg_catalog.pg_class'::regclass and o.oid = w.ev_class
@@ -70,6 +77,14 @@ left_out as materialized (
   where e.needed_class <> 'pg_catalog.pg_namespace'::regclass
     and exists (select from pg_catalog.pg_depend d join left_space l on l.oid = d.refobjid
                 where d.classid = e.needed_class and d.objid = e.needed and d.refclassid = 'pg_catalog.pg_namespace'::regclass)),
+-- Objects that belong to no schema, or to one by their name only.
+other as (
+  select tableoid as class, oid from pg_catalog.pg_default_acl
+  union all select tableoid, oid from pg_catalog.pg_extension
+  union all select tableoid, oid from pg_catalog.pg_cast
+  union all select tableoid, oid from pg_catalog.pg_transform
+  union all select tableoid, oid from pg_catalog.pg_language
+  union all select tableoid, oid from pg_catalog.pg_event_trigger),
 needy as (
   select e.class, e.oid from edge e join left_out l on l.class = e.needed_class and l.oid = e.needed
   union
@@ -79,6 +94,17 @@ select o.class, o.oid, o.of_class, o.of, coalesce(s.nspname::text, ''), coalesce
 from object o
 left join pg_catalog.pg_class c on o.of_class = 'pg_catalog.pg_class'::regclass and c.oid = o.of
 left join space s on s.oid = c.relnamespace
+union all
+-- Those of them that need something left out are left out, too.
+select o.class, o.oid, o.class, o.oid, '', '', true, true
+from other o
+where exists (
+  select from pg_catalog.pg_depend d
+  where d.classid = o.class and d.objid = o.oid
+    and (d.refclassid = 'pg_catalog.pg_namespace'::regclass and d.refobjid in (select l.oid from left_space l)
+         or (d.refclassid, d.refobjid) in (select class, oid from needy)
+         or exists (select from pg_catalog.pg_depend u join left_space l on l.oid = u.refobjid
+                    where u.classid = d.refclassid and u.objid = d.refobjid and u.refclassid = 'pg_catalog.pg_namespace'::regclass)))
 union all
 select 'pg_catalog.pg_namespace'::regclass, s.oid, 'pg_catalog.pg_namespace'::regclass, s.oid, '', '', false, false
 from space s where s.oid not in (select l.oid from left_space l)

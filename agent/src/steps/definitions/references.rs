@@ -59,6 +59,30 @@ pub(super) async fn check(
     ))
 }
 
+/// Checks before a rollback that the owner has no table in a moving schema that the source lacks.
+///
+/// # Errors
+/// `schema.drift` with the tables.
+pub(super) async fn check_before_rollback(
+    context: &StepContext,
+    owner: &Connected,
+) -> Result<(), StepError> {
+    let unplanned = new_tables::unplanned_tables(context, owner).await?;
+    if unplanned.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<String> = unplanned.iter().map(ToString::to_string).collect();
+    Err(StepError::refused(
+        StepCode::SchemaDrift,
+        format!(
+            "shard {}: since the flip, tables were created in moving schemas, whose rows a rollback would leave there:\n{}",
+            owner.name(),
+            names.join("\n")
+        ),
+        "drop the tables, then `resume`; or `finish` the migration. With `ddl: follow`, an online migration moves such tables too",
+    ))
+}
+
 fn unplanned_error(shard: &str, tables: &[TableName]) -> StepError {
     let names: Vec<String> = tables.iter().map(ToString::to_string).collect();
     StepError::refused(

@@ -7,7 +7,10 @@ use serde_json::{Value, json};
 
 /// What the schemas of all tenants use.
 const SHARED: &str = "
-    create type public.mood as enum ('fine', 'bad');
+    create schema shared;
+    create type shared.mood as enum ('fine', 'bad');
+    create table shared.rate (id int primary key);
+    insert into shared.rate values (1);
     create table public.country (code text primary key, name text not null);
     insert into public.country values ('ch', 'Switzerland'), ('at', 'Austria');
     create table public.deployment (id int primary key);
@@ -40,8 +43,9 @@ fn tenant_schema(tenant: i64) -> String {
     };
     format!(
         "create schema {schema};
-         create table {schema}.sale (id bigint primary key, note text, how public.mood default 'fine',
+         create table {schema}.sale (id bigint primary key, note text, how shared.mood default 'fine',
            country text default 'ch' references public.country, stamped boolean);
+         create table {schema}.flyway_history (id int);
          create index on {schema}.sale (note);
          create trigger stamp before insert on {schema}.sale for each row execute function public.stamp();
          create function {schema}.count_sales() returns bigint language sql as 'select count(*) from {literal}.sale';
@@ -101,11 +105,15 @@ async fn start(test: &'static str, shards: &'static [&'static str], tenants: &[i
     }
     fleet.sql("a", "analyze").await;
     let owned: Vec<String> = tenants.iter().map(|tenant| name(*tenant)).collect();
+    let own = tenants
+        .iter()
+        .map(|tenant| format!("{}.flyway_history", quoted(*tenant)));
+    let ignored: Vec<String> = own.chain(["deployment".to_owned()]).collect();
     fleet
         .map(json!({
             "name": "shop", "strategy": "list", "key": ["text"],
             "mappings": [{"keys": {"list": owned}, "shard": "a"}],
-            "settings": {"keyed_by": "schema", "reference": ["country"], "ignore": ["deployment"]},
+            "settings": {"keyed_by": "schema", "reference": ["country", "shared.rate"], "ignore": ignored},
         }))
         .await;
     fleet

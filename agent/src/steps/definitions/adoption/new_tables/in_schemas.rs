@@ -115,7 +115,8 @@ async fn moving_schemas(
 
 /// Returns the names of the tables of the plan, and of their topmost tables.
 fn planned_names(context: &StepContext) -> BTreeSet<&TableName> {
-    let planned = context.planned_tables.iter();
+    // A retired partition does not move any more. If it was detached, it is a new table of the schema.
+    let planned = context.dispatch.tables.iter();
     planned
         .flat_map(|table| [&table.table, table.top()])
         .collect()
