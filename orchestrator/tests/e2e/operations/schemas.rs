@@ -209,6 +209,7 @@ async fn schemas_move_online_to_an_empty_database_and_return() {
 }
 
 #[tokio::test]
+#[ignore = "make operations runs it"]
 async fn a_shard_of_schemas_is_rebalanced_and_drained() {
     let fleet = start("drained-schemas", &["a", "b", "c"], &[1, 2, 3, 4, 6]).await;
     let writers = Writers::start(&fleet, ["a", "b"], &[1], turn).await;
@@ -371,7 +372,7 @@ const MANY: &str = "
     end $$";
 
 #[tokio::test]
-#[ignore = "it creates 100,000 tables; `make operations` runs it"]
+#[ignore = "it creates 100,000 tables; make operations runs it"]
 async fn five_thousand_schemas_are_planned_and_examined() {
     let fleet = Fleet::start("many-schemas", &["a", "b"]).await;
     fleet.sql("a", MANY).await;
