@@ -1,7 +1,7 @@
 //! A map of groups of tables: the tables of one group move to a database of their own under load, and return.
 
 use crate::fleet::Fleet;
-use crate::writers::{Rows, Writers, changing};
+use crate::writers::{NotedTable, Rows, Writers};
 
 const SCHEMA: &str = "
     create schema billing;
@@ -35,23 +35,12 @@ fn table(group: i64) -> &'static str {
 }
 
 fn turn(group: i64, turn: u64, rows: &mut Rows) -> String {
-    let (id, table) = (i64::try_from(turn).unwrap() + 1_000_000, table(group));
-    match (turn % 3, rows.keys().next().copied()) {
-        (1, Some(oldest)) => {
-            rows.insert(oldest, format!("changed {turn}"));
-            changing(&format!(
-                "update {table} set note = 'changed {turn}' where id = {oldest}"
-            ))
-        }
-        (2, Some(oldest)) if rows.len() > 50 => {
-            rows.remove(&oldest);
-            changing(&format!("delete from {table} where id = {oldest}"))
-        }
-        _ => {
-            rows.insert(id, format!("new {turn}"));
-            format!("insert into {table} (id, customer, note) values ({id}, 1, 'new {turn}')")
-        }
-    }
+    let of_group = NotedTable {
+        table: table(group).to_owned(),
+        of_tenant: "true".to_owned(),
+        given: ["customer, ".to_owned(), "1, ".to_owned()],
+    };
+    of_group.turn(turn, rows)
 }
 
 async fn found(fleet: &Fleet, shard: &str, group: i64) -> Rows {

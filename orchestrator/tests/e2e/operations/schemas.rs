@@ -2,7 +2,7 @@
 //! shard that had them before.
 
 use crate::fleet::Fleet;
-use crate::writers::{Rows, Writers, changing};
+use crate::writers::{NotedTable, Rows, Writers};
 use serde_json::{Value, json};
 
 /// What the schemas of all tenants use.
@@ -58,26 +58,12 @@ fn tenant_schema(tenant: i64) -> String {
 }
 
 fn turn(tenant: i64, turn: u64, rows: &mut Rows) -> String {
-    let (id, sale) = (
-        i64::try_from(turn).unwrap() + 1_000_000,
-        format!("{}.sale", quoted(tenant)),
-    );
-    match (turn % 3, rows.keys().next().copied()) {
-        (1, Some(oldest)) => {
-            rows.insert(oldest, format!("changed {turn}"));
-            changing(&format!(
-                "update {sale} set note = 'changed {turn}' where id = {oldest}"
-            ))
-        }
-        (2, Some(oldest)) if rows.len() > 50 => {
-            rows.remove(&oldest);
-            changing(&format!("delete from {sale} where id = {oldest}"))
-        }
-        _ => {
-            rows.insert(id, format!("new {turn}"));
-            format!("insert into {sale} (id, note) values ({id}, 'new {turn}')")
-        }
-    }
+    let sale = NotedTable {
+        table: format!("{}.sale", quoted(tenant)),
+        of_tenant: "true".to_owned(),
+        given: [String::new(), String::new()],
+    };
+    sale.turn(turn, rows)
 }
 
 async fn found(fleet: &Fleet, shard: &str, tenant: i64) -> Rows {

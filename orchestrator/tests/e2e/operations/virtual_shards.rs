@@ -2,7 +2,7 @@
 //! another one. A single key of a virtual shard moves, and returns.
 
 use crate::fleet::Fleet;
-use crate::writers::{Rows, Writers, changing};
+use crate::writers::{NotedTable, Rows, Writers};
 use plans::key::Key;
 use plans::key_set::bucket_of;
 use serde_json::{Value, json};
@@ -25,25 +25,12 @@ const NEIGHBOURS: &str = "
 const TRANSACTIONS: u64 = 1000;
 
 fn turn(tenant: i64, turn: u64, rows: &mut Rows) -> String {
-    let id = i64::try_from(turn).unwrap() + 1_000_000;
-    match (turn % 3, rows.keys().next().copied()) {
-        (1, Some(oldest)) => {
-            rows.insert(oldest, format!("changed {turn}"));
-            changing(&format!(
-                "update public.sale set note = 'changed {turn}' where tenant_id = {tenant} and id = {oldest}"
-            ))
-        }
-        (2, Some(oldest)) if rows.len() > 50 => {
-            rows.remove(&oldest);
-            changing(&format!(
-                "delete from public.sale where tenant_id = {tenant} and id = {oldest}"
-            ))
-        }
-        _ => {
-            rows.insert(id, format!("new {turn}"));
-            format!("insert into public.sale values ({tenant}, {id}, 'new {turn}')")
-        }
-    }
+    let sale = NotedTable {
+        table: "public.sale".to_owned(),
+        of_tenant: format!("tenant_id = {tenant}"),
+        given: ["tenant_id, ".to_owned(), format!("{tenant}, ")],
+    };
+    sale.turn(turn, rows)
 }
 
 async fn found(fleet: &Fleet, shard: &str, tenant: i64) -> Rows {

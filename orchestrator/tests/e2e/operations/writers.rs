@@ -28,6 +28,44 @@ pub(crate) fn changing(statement: &str) -> String {
     format!("do $$ begin {statement}; if not found then raise sqlstate 'SM002'; end if; end $$")
 }
 
+/// The table in which a tenant's turns insert, change and delete rows with an `id` and a `note`.
+pub(crate) struct NotedTable {
+    pub(crate) table: String,
+    /// What finds the tenant's rows, before ` and id = ...`.
+    pub(crate) of_tenant: String,
+    /// The columns and the values of a new row, before those of `id` and `note`; each ends with a comma unless it is empty.
+    pub(crate) given: [String; 2],
+}
+
+impl NotedTable {
+    /// Returns the statement of a turn.
+    pub(crate) fn turn(&self, turn: u64, rows: &mut Rows) -> String {
+        let id = i64::try_from(turn).unwrap() + 1_000_000;
+        let (table, tenant) = (&self.table, &self.of_tenant);
+        match (turn % 3, rows.keys().next().copied()) {
+            (1, Some(oldest)) => {
+                rows.insert(oldest, format!("changed {turn}"));
+                changing(&format!(
+                    "update {table} set note = 'changed {turn}' where {tenant} and id = {oldest}"
+                ))
+            }
+            (2, Some(oldest)) if rows.len() > 50 => {
+                rows.remove(&oldest);
+                changing(&format!(
+                    "delete from {table} where {tenant} and id = {oldest}"
+                ))
+            }
+            _ => {
+                rows.insert(id, format!("new {turn}"));
+                let [columns, values] = &self.given;
+                format!(
+                    "insert into {table} ({columns}id, note) values ({values}{id}, 'new {turn}')"
+                )
+            }
+        }
+    }
+}
+
 /// The pace of one writer: a load that two cores bear beside the rest.
 pub(crate) fn pace() -> Interval {
     let mut pace = tokio::time::interval(BETWEEN);
