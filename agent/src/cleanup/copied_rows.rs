@@ -146,14 +146,8 @@ impl CopiedRows<'_> {
                 "set local lock_timeout = '2s'; lock table shardwright.move in share row exclusive mode",
             )
             .await?;
-        let has_other_migration = session
-            .query_one(
-                "select exists (select from shardwright.move where migration <> $1)",
-                &[&migration.0],
-            )
-            .await?;
         let created = created::tables(session, migration, &sql_names(tables)).await?;
-        if has_other_migration.get(0) || self.has_other_rows(&created, tables).await? {
+        if self.is_shared(tables).await? || self.has_other_rows(&created, tables).await? {
             return Ok(false);
         }
         let Some(drops) = created::drop_statements(session, migration).await? else {
@@ -167,6 +161,28 @@ impl CopiedRows<'_> {
             )
             .await?;
         Ok(true)
+    }
+
+    /// Returns whether another migration on this shard may use the created objects. One that moves other whole tables does
+    /// not: it deleted the records of what it uses, and the drops fail if its objects depend on the others.
+    async fn is_shared(&self, tables: &[MovingTable]) -> Result<bool, tokio_postgres::Error> {
+        let read = "select about from shardwright.move where migration <> $1";
+        let migration = &self.deletion.token.migration;
+        let rows = self.session.query(read, &[&migration.0]).await?;
+        let whole = |table: &MovingTable| table.whole_key().is_some();
+        let is_other = |row: &tokio_postgres::Row| {
+            let about = row.get::<_, Option<Value>>(0);
+            let about = about.and_then(|about| serde_json::from_value::<About>(about).ok());
+            about.is_some_and(|about| {
+                let mut theirs = about.tables.iter().filter(|table| !table.is_reference());
+                let differs = |table: &MovingTable| {
+                    whole(table) && tables.iter().all(|own| own.table != table.table)
+                };
+                !about.tables.is_empty() && theirs.all(differs)
+            })
+        };
+        let has_whole = tables.iter().any(whole);
+        Ok(!rows.iter().all(|row| has_whole && is_other(row)))
     }
 
     /// Locks the tables. Returns whether one of them contains a row that the migration did not copy.

@@ -100,6 +100,9 @@ impl Command {
     fn hint(self, m: &Migration) -> Option<String> {
         let flipped = m.map_version_after.is_some();
         let hint = match self {
+            Self::Abort if m.ownership == Ownership::RolledBack => {
+                "the map names the source again: use finish to end the migration, or approve for another cutover"
+            }
             Self::Abort if flipped => "the map names the target: use rollback or finish",
             Self::Rollback | Self::Finish if !flipped => {
                 "the map still names the source: use abort to undo the migration"

@@ -345,6 +345,28 @@ async fn a_table_that_is_created_in_a_moving_schema_moves_or_halts_the_migration
     no_defects(&fleet).await;
 }
 
+#[tokio::test]
+async fn an_aborted_move_of_a_schema_leaves_nothing_beside_one_in_its_hold() {
+    let fleet = start("aborted-schemas", &["a", "b"], &[1, 2]).await;
+    let held = fleet.reach(&moving("a", "b", &[1], HELD), "waiting").await;
+    fleet.ok(&["approve", &held, "--yes"]).await;
+    fleet.wait(&held, "flipped").await;
+    let aborted = fleet.reach(&moving("a", "b", &[2], HELD), "waiting").await;
+    fleet.ok(&["abort", &aborted, "--yes"]).await;
+    fleet.wait(&aborted, "unwound").await;
+    let schemas = "select count(*) from pg_namespace where nspname = 'tenant_2'";
+    assert_eq!(fleet.number("b", schemas).await, 0);
+    assert_eq!(count(&fleet, "b", "shared.rate").await, 1);
+    assert_eq!(count(&fleet, "b", "tenant_1.sale").await, 500);
+    fleet.ok(&["rollback", &held, "--yes"]).await;
+    fleet.wait(&held, "rolled_back").await;
+    assert_eq!(count(&fleet, "a", "tenant_1.sale").await, 500);
+    fleet.ok(&["finish", &held, "--yes"]).await;
+    fleet.complete(&moving("a", "b", &[2], OFFLINE)).await;
+    assert_eq!(count(&fleet, "b", "tenant_2.sale").await, 500);
+    no_defects(&fleet).await;
+}
+
 /// Creates 5,000 schemas of 20 tables, each in a transaction of its own.
 const MANY: &str = "
     create procedure public.create_all(first int, last int) language plpgsql as $$ begin
