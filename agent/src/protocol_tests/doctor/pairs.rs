@@ -163,25 +163,29 @@ async fn made(cluster: &Arc<Cluster>, name: &str, options: &str) -> Database {
     database
 }
 
-pub(super) async fn surveyed(pair: &PairCase, source: &str, target: &str) -> Vec<Finding> {
-    let keys = if pair.key == KeyType::Text {
+fn task(settings: &str, key: KeyType, source: &str, target: &str) -> SurveyTask {
+    let keys = if key == KeyType::Text {
         KeySet::range(Some(Key::Text("m".to_owned())), None)
     } else {
         KeySet::range(Some(Key::Int(100)), Some(Key::Int(200)))
     };
-    let task = SurveyTask {
+    SurveyTask {
         mapped: None,
         map: "orders".into(),
         source: super::reference("a", 1, source),
         target: super::reference("b", 2, target),
-        settings: super::read(pair.settings),
+        settings: super::read(settings),
         keys,
-        key: vec![pair.key],
+        key: vec![key],
         mode: plans::request::Mode::Online,
         seed: plans::request::Seed::Copy,
         again: false,
         trial: false,
-    };
+    }
+}
+
+pub(super) async fn surveyed(pair: &PairCase, source: &str, target: &str) -> Vec<Finding> {
+    let task = task(pair.settings, pair.key, source, target);
     survey::run(&task).await.expect("surveyed").findings
 }
 
@@ -198,6 +202,35 @@ async fn each_defect_of_two_shards_is_found_by_its_code_alone() {
         wrong.extend(judge(pair.code, &found));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+/// Two tenants with a schema each. A trigger of the first one calls a function of the second one.
+const TENANTS: &str = "
+    create schema one; create table one.item (id int primary key);
+    create schema two; create table two.item (id int primary key);
+    create function two.fires() returns trigger language plpgsql as 'begin return new; end';
+    create trigger fires before insert on one.item for each row execute function two.fires();";
+
+#[tokio::test]
+async fn a_moving_schema_that_needs_another_one_is_found() {
+    let cluster = server().await;
+    let source = Database::on(cluster.clone(), "apart_s").await;
+    let target = Database::on(cluster, "apart_t").await;
+    ddl(&source, TENANTS).await;
+    let names =
+        |names: &[&str]| KeySet::list(names.iter().map(|name| Key::Text((*name).to_owned())));
+    let task = SurveyTask {
+        keys: names(&["one"]),
+        mapped: Some(names(&["one", "two"])),
+        ..task(
+            r#"{"keyed_by": "schema"}"#,
+            KeyType::Text,
+            &source.dsn_text(),
+            &target.dsn_text(),
+        )
+    };
+    let found = survey::run(&task).await.expect("surveyed").findings;
+    assert_eq!(judge("schema.apart", &found), None);
 }
 
 #[tokio::test]
