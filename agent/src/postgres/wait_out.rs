@@ -71,7 +71,7 @@ pub(crate) async fn virtual_transaction(client: &Connected) -> Result<String, St
 }
 
 /// Returns the names for [`WRITERS`]: the tables in SQL, and `schema NAME` for moving schemas. A transaction that creates a
-/// table in a schema holds a lock on the schema until it ends; nobody else sees its table before. No name of a table
+/// table in a schema holds a lock on the schema until it ends; no other session sees its table before. No name of a table
 /// begins with `schema` and a space, because such a name is quoted.
 pub(crate) fn awaited_names(tables: &[MovingTable]) -> Vec<String> {
     let mut names: BTreeSet<String> = BTreeSet::new();

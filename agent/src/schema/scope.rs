@@ -198,15 +198,15 @@ impl ScopedObjects {
             if self.left.contains(&id) || self.scoped_catalogs.contains(&id.class) {
                 return None;
             }
+            if !is_part_without_catalog(entry) {
+                return Some(id);
+            }
             // Row security, and the attachment of a partition, have the number of their table.
             let relation = ObjectId {
                 class: self.relation_class,
                 oid: id.oid,
             };
-            if let Some(whole) = self.wholes.get(&relation) {
-                return Some(*whole);
-            }
-            return (!self.is_part_without_catalog(entry)).then_some(id);
+            return self.wholes.get(&relation).copied();
         }
         // The refresh of a materialized view: kind, schema and name.
         let words: Vec<&str> = entry.label.split(' ').collect();
@@ -215,13 +215,13 @@ impl ScopedObjects {
             .into_iter()
             .find_map(|name| self.relations.get(&name).copied())
     }
+}
 
-    /// Returns whether the entry belongs to a table although its id is in no catalog that belongs to a schema.
-    fn is_part_without_catalog(&self, entry: &SchemaEntry) -> bool {
-        ["ROW SECURITY ", "TABLE ATTACH ", "INDEX ATTACH "]
-            .iter()
-            .any(|kind| entry.label.starts_with(kind))
-    }
+/// Returns whether the entry belongs to a table although its id is in no catalog that belongs to a schema.
+fn is_part_without_catalog(entry: &SchemaEntry) -> bool {
+    ["ROW SECURITY ", "TABLE ATTACH ", "INDEX ATTACH "]
+        .iter()
+        .any(|kind| entry.label.starts_with(kind))
 }
 
 /// Returns the moving tables and reference tables with their partitions, as numbers in the catalog.

@@ -16,7 +16,7 @@ use plans::names::{
     SCHEMA, SQLSTATE_NOT_OWNER, TRIGGER_PREFIX, released_keys_function, released_keys_trigger,
 };
 use plans::sql::{quote_ident, quote_literal};
-use plans::table::{MovingTable, TableName};
+use plans::table::{MovingTable, TableKey, TableName};
 
 use super::epoch::{self, EpochToken};
 use super::guard;
@@ -332,6 +332,9 @@ impl ReleasedKeys<'_> {
         if self.tables.iter().all(|table| table.whole_key().is_none()) {
             return Ok(());
         }
+        // The name of a group says nothing about schemas.
+        let by_schema = |table: &MovingTable| matches!(table.key, TableKey::Schema(_));
+        let has_schemas = self.tables.iter().any(by_schema);
         let what = self.what("reading guards of released keys");
         let names =
             ["insert", "update", "delete"].map(|event| released_keys_trigger(self.map, event));
@@ -351,7 +354,7 @@ impl ReleasedKeys<'_> {
                 schema: row.get(0),
                 name: row.get(1),
             };
-            let returns = self.keys.contains(&Key::Text(table.schema.clone()));
+            let returns = has_schemas && self.keys.contains(&Key::Text(table.schema.clone()));
             let moves = self.tables.iter().any(|moving| moving.top() == &table);
             if !moves && (rest.is_empty() || returns) {
                 let name = quote_ident(row.get(2));

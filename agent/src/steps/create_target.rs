@@ -86,6 +86,9 @@ pub(crate) async fn prepare_target(context: &StepContext) -> Result<TargetCreate
             "create the tables there as they are on the source, then `resume`; or `abort` the migration and plan with `schema: copy`",
         ));
     }
+    if context.schema_scope().is_some() {
+        lock_shared_objects(&session).await?;
+    }
     let existing_references = existing_references(context, &session).await?;
     let objects = create_tables(context, &session).await?;
     Ok(TargetCreated {
@@ -317,9 +320,6 @@ async fn create_tables(context: &StepContext, session: &Connected) -> Result<usi
     context.report_message("reading the source's schema");
     let source = &context.source()?;
     let scope = context.schema_scope();
-    if scope.is_some() {
-        lock_shared_objects(session).await?;
-    }
     let moved = schema::read_for_move(source, session, scope.as_ref(), None).await?;
     let schema = moved.schema;
     context.report_message("creating tables, register and guards on the target");

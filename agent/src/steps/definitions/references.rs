@@ -88,7 +88,7 @@ fn unplanned_error(shard: &str, tables: &[TableName]) -> StepError {
     StepError::refused(
         StepCode::SchemaDrift,
         format!(
-            "shard {shard}: since the plan, tables were created in moving schemas, whose rows would stay:\n{}",
+            "shard {shard}: since the plan, tables were created in moving schemas, or detached from tables there, and their rows would stay:\n{}",
             names.join("\n")
         ),
         "drop the tables, then `resume`; or `abort` the migration and plan it again. \

@@ -35,6 +35,11 @@ pub(super) async fn find(
         .await?
         .into_iter()
         .collect();
+    // The plan keeps the name of a retired partition, so a detached one cannot be adopted.
+    let planned_tables = context.planned_tables.iter();
+    for retired in planned_tables.filter(|table| table.retired) {
+        new.remove(&retired.table);
+    }
     if new.is_empty() {
         return Ok(Vec::new());
     }
