@@ -170,7 +170,7 @@ pub(super) fn strategy(name: &str) -> Result<Strategy, String> {
     Strategy::parse(name).ok_or_else(|| format!("{name:?} is not one of range, hash, list"))
 }
 
-/// How a new map divides its keys, and what they stand for.
+/// How a new map divides its keys, and what they represent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct MapKind {
     pub(super) strategy: Strategy,

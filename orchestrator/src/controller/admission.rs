@@ -108,6 +108,7 @@ impl Controller {
                 plan.map_version.0,
             ));
         }
+        changed.extend(changed_groups(plan, &map));
         if !changed.is_empty() {
             return Err(ControlError::Stale { changed });
         }
@@ -196,6 +197,18 @@ fn distinct_surveys(moves: &[PlannedMove]) -> Vec<&PlannedMove> {
         .filter(first)
         .map(|index| &moves[index])
         .collect()
+}
+
+/// Returns the groups of tables that the plan moves and that have other tables since.
+fn changed_groups(plan: &Plan, map: &ShardMap) -> Vec<String> {
+    let moves = plan.moves.iter();
+    let planned = moves.map(|planned| MapSettings::listing(&planned.moving.tables));
+    let changed = planned.flat_map(|planned| {
+        let groups = map.settings.changed_groups(&planned).into_iter();
+        let words = groups.map(|group| format!("the map changed the tables of group {group}"));
+        words.collect::<Vec<_>>()
+    });
+    changed.collect()
 }
 
 /// Returns map settings that contain the tables, the ignored tables and the sequence mode of the plan.

@@ -26,7 +26,7 @@ pub struct LoadTask {
     pub key: Vec<KeyType>,
     /// The sharded tables and their key columns.
     pub tables: BTreeMap<String, KeyColumns>,
-    /// The settings of the map, if its keys stand for schemas or groups of tables.
+    /// The settings of the map, if its keys are schemas or groups of tables.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole: Option<MapSettings>,
     /// The keys that the shard owns. Only these are measured.

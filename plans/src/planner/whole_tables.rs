@@ -1,4 +1,4 @@
-//! Checks and notes for maps whose keys stand for schemas or for groups of tables.
+//! Checks and notes for maps whose keys are schemas or groups of tables.
 
 use super::draft::{PlanDraft, PlannerInput, move_id};
 use crate::key::Key;

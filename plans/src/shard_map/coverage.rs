@@ -12,7 +12,7 @@ impl ShardMap {
             .union_all(mappings.map(|mapping| &mapping.keys))
     }
 
-    /// Returns the schemas that shards own; `None` if the keys of the map stand for something else.
+    /// Returns the schemas that shards own; `None` if the keys of the map are not schemas.
     #[must_use]
     pub fn mapped_schemas(&self) -> Option<KeySet> {
         (self.settings.keyed_by == KeyedBy::Schema).then(|| self.mapped())

@@ -1,4 +1,4 @@
-//! The settings of a map: what a key stands for, its tables, its rules, and how shards share sequences.
+//! The settings of a map: what a key represents, its tables, its rules, and how shards share sequences.
 
 use super::rules::PlacementRule;
 use super::{ShardMap, Strategy};
@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MapSettings {
-    /// What one key stands for. It never changes.
+    /// What one key represents. It never changes.
     #[serde(skip_serializing_if = "KeyedBy::is_column")]
     pub keyed_by: KeyedBy,
     /// The groups of whole tables (`keyed_by: group`), each with its tables.
@@ -74,6 +74,21 @@ impl MapSettings {
             }
         }
         settings
+    }
+
+    /// Returns the groups of `planned`, the settings of a plan, that have other tables now.
+    #[must_use]
+    pub fn changed_groups<'a>(&self, planned: &'a Self) -> Vec<&'a str> {
+        let names = |tables: &[String]| -> BTreeSet<TableName> {
+            tables.iter().map(|name| TableName::parse(name)).collect()
+        };
+        let is_same = |group: &str, tables: &[String]| {
+            let current = self.groups.get(group);
+            current.is_some_and(|current| names(current) == names(tables))
+        };
+        let groups = planned.groups.iter();
+        let changed = groups.filter(|(group, tables)| !is_same(group, tables));
+        changed.map(|(group, _)| group.as_str()).collect()
     }
 
     /// Returns the lists of tables, with their names.
@@ -180,7 +195,7 @@ impl MapSettings {
 }
 
 impl MapSettings {
-    /// Returns the lists that do not fit what a key stands for.
+    /// Returns the lists that do not fit what a key represents.
     fn problems_of_whole_tables(&self) -> Vec<String> {
         let name = self.keyed_by.name();
         let lists = [
@@ -329,7 +344,7 @@ pub struct ThroughRef {
     pub columns: BTreeMap<String, String>,
 }
 
-/// What one key of a map stands for.
+/// What one key of a map represents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum KeyedBy {

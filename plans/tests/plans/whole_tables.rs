@@ -1,4 +1,4 @@
-//! Maps whose keys stand for schemas or for groups of tables.
+//! Maps whose keys are schemas or groups of tables.
 
 use crate::fixture::{fleet, map_of_kind, try_outline};
 use plans::key::{Key, KeyType};
@@ -45,6 +45,24 @@ fn a_whole_table_has_all_of_its_rows_in_a_set_or_none() {
         assert_eq!(table.predicate(&others, ""), "(false)");
         assert!(!table.may_have_rows_of(&others));
     }
+}
+
+#[test]
+fn a_group_with_other_tables_than_in_the_plan_is_changed() {
+    let table = |name| MovingTable::bare(TableName::parse(name), TableKey::Group("billing".into()));
+    let planned = MapSettings::listing(&[table("invoice"), table("payment")]);
+    assert!(groups().changed_groups(&planned).is_empty());
+    let mut settings = groups();
+    let qualified = ["public.payment", "public.invoice"].map(str::to_owned);
+    settings
+        .groups
+        .insert("billing".to_owned(), qualified.into());
+    assert!(settings.changed_groups(&planned).is_empty());
+    let billing = settings.groups.get_mut("billing").unwrap();
+    billing.retain(|table| table == "public.invoice");
+    assert_eq!(settings.changed_groups(&planned), ["billing"]);
+    settings.groups.remove("billing");
+    assert_eq!(settings.changed_groups(&planned), ["billing"]);
 }
 
 #[test]

@@ -15,7 +15,7 @@ use crate::error::{StepError, WithIntent};
 use crate::inspect::keys::{self, TablesOfMap};
 use crate::postgres::catalog::{self, TableFacts};
 
-/// The tables of a map whose keys stand for schemas or groups, by the keys that the shard owns.
+/// The tables of a map whose keys are schemas or groups, by the keys that the shard owns.
 pub(super) struct WholeTables {
     existing: BTreeMap<TableName, TableFacts>,
     keyed: BTreeMap<TableName, TableKey>,

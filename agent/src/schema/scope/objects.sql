@@ -49,7 +49,7 @@ object as materialized (
   union all
   select p.class, p.oid, p.of_class, p.of, p.is_foreign_key
   from part p join named n on n.class = p.of_class and n.oid = p.of),
--- What an object needs. The row type of a table stands for the table, an array type for its elements, the columns of a
+-- What an object needs. The row type of a table counts as the table, an array type for its elements, the columns of a
 -- composite type for the type, and the rule of a view for the view.
 edge as materialized (
   select o.class, o.oid, case when coalesce(e.typrelid, t.typrelid) <> 0 then 'pg_catalog.pg_class'::regclass::oid else d.refclassid end as needed_class,

@@ -77,7 +77,7 @@ impl MapKindArgs {
         }
     }
 
-    /// Returns what a key of the map stands for.
+    /// Returns what a key of the map represents.
     pub(super) fn keyed_by(&self) -> KeyedBy {
         self.kind.keyed_by
     }

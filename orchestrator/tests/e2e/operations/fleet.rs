@@ -281,11 +281,18 @@ impl Fleet {
         let planned = self.plan(request).await;
         let said = String::from_utf8_lossy(&planned.stderr).into_owned();
         assert!(planned.status.success(), "{said}");
-        let plan = self.folder.join("plan.json");
-        let id = self.ok(&["apply", plan.to_str().unwrap()]).await;
-        let id = id.trim().to_owned();
+        let applied = self.apply().await;
+        let said = String::from_utf8_lossy(&applied.stderr).into_owned();
+        assert!(applied.status.success(), "{said}");
+        let id = String::from_utf8(applied.stdout).unwrap().trim().to_owned();
         self.wait(&id, state).await;
         id
+    }
+
+    /// Applies the plan that was made last.
+    pub(crate) async fn apply(&self) -> Output {
+        let plan = self.folder.join("plan.json");
+        self.run(&["apply", plan.to_str().unwrap()]).await
     }
 
     /// Waits until the operation is in `state`.

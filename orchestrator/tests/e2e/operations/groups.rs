@@ -79,6 +79,23 @@ async fn only_billing_came(fleet: &Fleet) {
     assert_eq!(fleet.number("b", numbers).await, 0);
 }
 
+/// A plan of a group is refused if the map has given one of its tables to another group since.
+async fn refuse_changed_groups(fleet: &Fleet, request: &str) {
+    let set = async |billing, sales| {
+        let groups = ["map", "set", "parts", "--group", billing, "--group", sales];
+        fleet.ok(&groups).await;
+    };
+    assert!(fleet.plan(request).await.status.success());
+    set("billing=billing.invoice", "sales=customer,purchase,payment").await;
+    let applied = fleet.apply().await;
+    let refused = String::from_utf8_lossy(&applied.stderr).into_owned();
+    assert!(
+        !applied.status.success() && refused.contains("the tables of group billing"),
+        "{refused}"
+    );
+    set("billing=billing.invoice,payment", "sales=customer,purchase").await;
+}
+
 async fn no_defects(fleet: &Fleet) {
     let checked = fleet.run(&["map", "check", "parts"]).await;
     let shown = String::from_utf8_lossy(&checked.stdout);
@@ -136,6 +153,7 @@ async fn a_group_of_tables_moves_to_another_database_and_returns() {
         )
         .await;
 
+    refuse_changed_groups(&fleet, &moving("a", "b", held)).await;
     let id = fleet.reach(&moving("a", "b", held), "waiting").await;
     fleet.ok(&["approve", &id, "--yes"]).await;
     fleet.wait(&id, "flipped").await;

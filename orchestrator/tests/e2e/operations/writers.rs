@@ -168,7 +168,7 @@ impl Writer {
             let state = error.code().map(|code| code.code().to_owned());
             let elsewhere = matches!(state.as_deref(), Some("SM001" | "SM002"));
             assert!(elsewhere, "{transaction}: {error:?}");
-            assert!(begun.elapsed() < LIMIT, "nobody takes {transaction}");
+            assert!(begun.elapsed() < LIMIT, "no shard takes {transaction}");
             session.batch_execute("rollback").await.unwrap();
             self.at = 1 - self.at;
             tokio::time::sleep(Duration::from_millis(2)).await;
