@@ -18,6 +18,7 @@ use tokio_postgres::error::SqlState;
 use crate::cleanup::delete_rows::RowDeletion;
 use crate::error::{StepError, WithIntent};
 use crate::postgres::catalog;
+use crate::shard::conflicting_migrations::about_of;
 use crate::shard::created::{self, CreatedTable};
 use crate::shard::released_keys::ReleasedKeys;
 use crate::shard::{epoch, guard, register, sidecar_schema, user_code};
@@ -92,8 +93,9 @@ impl CopiedRows<'_> {
     /// Returns the tables of the migration, with the reference tables that it recorded on this shard: after a rollback
     /// the dispatch no longer contains them.
     fn with_reference_tables(&self, about: Option<Value>) -> Vec<MovingTable> {
-        let about = about.and_then(|about| serde_json::from_value::<About>(about).ok());
-        let recorded = about.map(|about| about.tables).unwrap_or_default();
+        let recorded = about_of(about)
+            .map(|about| about.tables)
+            .unwrap_or_default();
         let references = recorded.into_iter().filter(MovingTable::is_reference);
         self.tables.iter().cloned().chain(references).collect()
     }
@@ -108,8 +110,9 @@ impl CopiedRows<'_> {
         guard::tables_with_rows(self.session, migration, keyed.cloned().collect()).await
     }
 
-    /// Drops the tables that the migration created. Drops none and returns false if another migration uses the shard,
-    /// if a table contains rows that the migration did not copy, or if other objects depend on a table.
+    /// Drops the tables that the migration created. Drops none and returns false if another migration uses the
+    /// tables, if the migration did not create all of them, if a table contains rows that the migration did not copy, or
+    /// if other objects depend on a table.
     async fn drop_tables(&self, tables: &[MovingTable]) -> Result<bool, StepError> {
         let session = self.session;
         let what = format!(
@@ -121,21 +124,24 @@ impl CopiedRows<'_> {
             epoch::rollback(session).await;
             return Err(error);
         }
-        match self.try_drop(tables).await {
-            Ok(true) => epoch::commit(session, &what).await.map(|()| true),
-            Ok(false) => {
-                epoch::rollback(session).await;
+        let is_complete = match self.try_drop(tables).await {
+            // A table that remains can have copied rows, which the caller deletes: then the agent drops no table.
+            Ok(true) => self
+                .existing_keyed_tables()
+                .await
+                .map(|left| left.is_empty()),
+            Ok(false) => Ok(false),
+            // Another object depends on one of the tables.
+            Err(error) if error.code() == Some(&SqlState::DEPENDENT_OBJECTS_STILL_EXIST) => {
                 Ok(false)
             }
-            Err(error) => {
-                epoch::rollback(session).await;
-                // Another object depends on one of the tables.
-                if error.code() == Some(&SqlState::DEPENDENT_OBJECTS_STILL_EXIST) {
-                    return Ok(false);
-                }
-                Err(error).at(what)
-            }
+            Err(error) => Err(error).at(&what),
+        };
+        if let Ok(true) = is_complete {
+            return epoch::commit(session, &what).await.map(|()| true);
         }
+        epoch::rollback(session).await;
+        is_complete
     }
 
     /// Locks all tables before it reads them and drops them, so that no row can arrive between the query and the drop.
@@ -163,26 +169,17 @@ impl CopiedRows<'_> {
         Ok(true)
     }
 
-    /// Returns whether another migration on this shard may use the created objects. One that moves other whole tables does
-    /// not: it deleted the records of what it uses, and the drops fail if its objects depend on the others.
+    /// Returns whether another migration on this shard may use the created tables. A migration of other whole tables does
+    /// not: it recorded what else it can use, and the drops fail if its objects depend on the others.
     async fn is_shared(&self, tables: &[MovingTable]) -> Result<bool, tokio_postgres::Error> {
         let read = "select about from shardwright.move where migration <> $1";
         let migration = &self.deletion.token.migration;
         let rows = self.session.query(read, &[&migration.0]).await?;
-        let whole = |table: &MovingTable| table.whole_key().is_some();
-        let is_other = |row: &tokio_postgres::Row| {
-            let about = row.get::<_, Option<Value>>(0);
-            let about = about.and_then(|about| serde_json::from_value::<About>(about).ok());
-            about.is_some_and(|about| {
-                let mut theirs = about.tables.iter().filter(|table| !table.is_reference());
-                let differs = |table: &MovingTable| {
-                    whole(table) && tables.iter().all(|own| own.table != table.table)
-                };
-                !about.tables.is_empty() && theirs.all(differs)
-            })
+        let mut others = rows.iter().map(|row| about_of(row.get(0)));
+        let is_other = |about: Option<About>| {
+            about.is_some_and(|about| about.moves_other_whole_tables(tables))
         };
-        let has_whole = tables.iter().any(whole);
-        Ok(!rows.iter().all(|row| has_whole && is_other(row)))
+        Ok(!others.all(is_other))
     }
 
     /// Locks the tables. Returns whether one of them contains a row that the migration did not copy.

@@ -13,15 +13,15 @@ use plans::key_set::KeySet;
 use plans::request::Schema;
 use plans::step::StepKind;
 use plans::step::unwind::Unwound;
-use plans::table::TableKey;
+use plans::table::{MovingTable, TableKey, TableName};
 
 use super::bench::{Bench, ITEM, VERSION, code, state, tables};
 use super::interrupted::again;
 use crate::inspect;
 use crate::migration::context::StepContext;
 use crate::postgres::catalog;
-use crate::shard::created;
 use crate::shard::epoch::{self, EpochToken};
+use crate::shard::{conflicting_migrations, created};
 use crate::steps;
 
 const CLOSED: i64 = i64::MAX;
@@ -91,6 +91,21 @@ async fn tables_that_others_have_filled_stay_and_only_the_copied_rows_go() {
         .expect("the only copy");
     drop_new(&bench).await;
     assert_eq!(count(&there, "public.other").await, 1);
+    assert_eq!(count(&there, "public.item").await, 0);
+}
+
+/// The migration created one of its tables, for example an adopted partition. The other one has copied rows.
+#[tokio::test]
+async fn copied_rows_go_from_a_table_that_another_migration_uses() {
+    let (bench, there) = created("brought_part").await;
+    there
+        .batch_execute(
+            "insert into shardwright.shared_object
+             select migration, class, oid from shardwright.created where identity = 'public.item'",
+        )
+        .await
+        .expect("shared");
+    drop_new(&bench).await;
     assert_eq!(count(&there, "public.item").await, 0);
 }
 
@@ -195,7 +210,7 @@ async fn who_comes_to_a_shard_keeps_the_tables_that_others_made() {
     there
         .batch_execute(
             "update shardwright.move set loaded = true where migration = 'first'; \
-             insert into shardwright.created values ('first', 1, 1, 'table', 'a')",
+             insert into shardwright.created values ('first', 'pg_class'::regclass, 1, 'table', 'a')",
         )
         .await
         .expect("recorded");
@@ -205,7 +220,64 @@ async fn who_comes_to_a_shard_keeps_the_tables_that_others_made() {
     assert!(!made.created);
     let kept = "shardwright.move where migration = 'first' and loaded";
     assert_eq!(count(&there, kept).await, 1);
-    assert_eq!(count(&there, "shardwright.created").await, 0);
+    let shared = "shardwright.created join shardwright.shared_object using (migration, class, oid)";
+    assert_eq!(count(&there, shared).await, 1);
+    let first = MigrationId::from("first");
+    assert!(!created::is_recorded(&there, &first).await.expect("read"));
+}
+
+/// A migration of another schema can use the shared function, and neither the tables nor the schema.
+#[tokio::test]
+async fn a_move_of_other_whole_tables_shares_only_what_both_need() {
+    let bench = Bench::new("brought_whole", ITEM).await;
+    let there = bench.ours(&bench.target).await;
+    let of_schema = |schema: &str| {
+        let name = TableName::parse(&format!("{schema}.item"));
+        MovingTable::bare(name, TableKey::Schema(schema.to_owned()))
+    };
+    beside(&there, "first", &keys(500, 600)).await;
+    let about = About {
+        tables: vec![of_schema("One")],
+        ..about(&bench.keys)
+    };
+    let recorded = "update shardwright.move set about = $1 where migration = 'first'";
+    there
+        .execute(recorded, &[&serde_json::json!(about)])
+        .await
+        .expect("recorded");
+    let first = MigrationId::from("first");
+    there
+        .batch_execute("begin; create schema \"One\"; create table \"One\".item (id serial); create type \"One\".mood as enum ()")
+        .await
+        .expect("created");
+    there
+        .batch_execute("create function public.shared() returns int language sql as 'select 1'")
+        .await
+        .expect("created");
+    created::record(&there, &first).await.expect("recorded");
+    there.batch_execute("commit").await.expect("recorded");
+
+    conflicting_migrations::share_objects_of_others(&there, &bench.token, &[of_schema("two")])
+        .await
+        .expect("shared");
+    let shared = "select pg_identify_object(class, oid, 0)::text from shardwright.shared_object";
+    let shared: String = there.query_one(shared, &[]).await.expect("one").get(0);
+    assert!(shared.contains("public.shared()"), "{shared}");
+    // What the migration created is still known, also for the comparison of its schema.
+    let names = created::names(&there, &first).await.expect("names");
+    assert_eq!(names.len(), 5, "{names:?}");
+    let drops = created::drop_statements(&there, &first)
+        .await
+        .expect("read");
+    let drops = drops.expect("an order").join(";");
+    assert!(!drops.contains("shared"), "{drops}");
+    there.batch_execute(&drops).await.expect("dropped");
+
+    // A move that uses the same tables can use everything.
+    conflicting_migrations::share_objects_of_others(&there, &bench.token, &[of_schema("One")])
+        .await
+        .expect("shared");
+    assert!(!created::is_recorded(&there, &first).await.expect("read"));
 }
 
 #[tokio::test]

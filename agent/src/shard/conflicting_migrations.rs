@@ -1,14 +1,15 @@
-//! Other migrations on a shard: it finds those that move some of the same keys, and ends their sole use of the tables
-//! that they created.
+//! Other migrations on a shard: it finds those that move some of the same keys, and records that another one can use what
+//! they created.
 
 use connect::Connected;
 use plans::id::{MapName, MigrationId};
 use plans::inspection::inventory::About;
 use plans::key_set::KeySet;
-use plans::sql::quote_literal;
+use plans::table::{MovingTable, TableKey};
+use serde_json::Value;
 use tokio_postgres::error::SqlState;
 
-use super::created;
+use super::created::{self, UnsharedObjects};
 use super::epoch::{self, EpochToken};
 use crate::error::{StepError, WithIntent};
 
@@ -40,10 +41,9 @@ pub(crate) async fn find_with_same_keys(
             "shard {shard}: searching for other migrations"
         ))?,
     };
-    let others = rows.iter().map(|row| {
-        let about = serde_json::from_value::<About>(row.get(1));
-        (MigrationId(row.get(0)), about.ok())
-    });
+    let others = rows
+        .iter()
+        .map(|row| (MigrationId(row.get(0)), about_of(row.get(1))));
     // A record that cannot be parsed may be about the same keys.
     let mut same = others.filter(|(id, about)| {
         let overlaps = |about: &About| about.keys.overlaps(keys);
@@ -52,16 +52,51 @@ pub(crate) async fn find_with_same_keys(
     Ok(same.next().map(|(id, _)| id))
 }
 
-/// Deletes the records of the tables that other migrations created, because the tables now serve this migration too.
-/// The cleanup of the other migrations then deletes their rows, and does not drop the tables.
-pub(crate) async fn keep_tables_of_others(
+/// Records that this migration can use what other migrations created on this shard. Their cleanup then deletes their
+/// rows, and does not drop the tables.
+///
+/// A migration of other whole tables keeps its tables and schemas: this one uses only the objects that both need.
+pub(crate) async fn share_objects_of_others(
     client: &Connected,
     token: &EpochToken,
+    tables: &[MovingTable],
 ) -> Result<(), StepError> {
-    let shard = client.name();
-    let of_others = format!("migration <> {}", quote_literal(token.migration.as_str()));
-    let sql = created::delete_records_sql(&of_others);
-    epoch::execute(client, token, &sql).await.at(format_args!(
-        "shard {shard}: keeping the tables that other migrations created"
-    ))
+    let what = format!(
+        "shard {}: recording that this migration uses what others created",
+        client.name()
+    );
+    let read = "select migration, about from shardwright.move m
+                where migration <> $1 and exists (select from shardwright.created c where c.migration = m.migration)";
+    let rows = client.query(read, &[&token.migration.0]).await.at(&what)?;
+    let mut shares = Vec::new();
+    for row in &rows {
+        let about = about_of(row.get(1));
+        let others = about.filter(|about| about.moves_other_whole_tables(tables));
+        let own = others.map(|about| about.tables).unwrap_or_default();
+        let moving = || own.iter().filter(|table| !table.is_reference());
+        shares.push(created::share_sql(&UnsharedObjects {
+            migration: row.get(0),
+            tables: moving().map(|table| table.top().sql()).collect(),
+            schemas: moving().filter_map(|table| schema_of(&table.key)).collect(),
+        }));
+    }
+    if shares.is_empty() {
+        return Ok(());
+    }
+    epoch::execute(client, token, &shares.join(";\n"))
+        .await
+        .at(what)
+}
+
+/// Returns the schema that is the key of a table.
+fn schema_of(key: &TableKey) -> Option<&str> {
+    if let TableKey::Schema(name) = key {
+        return Some(name);
+    }
+    None
+}
+
+/// Returns the record of a move; `None` if it is missing or cannot be parsed.
+pub(crate) fn about_of(recorded: Option<Value>) -> Option<About> {
+    recorded.and_then(|about| serde_json::from_value(about).ok())
 }

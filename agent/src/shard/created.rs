@@ -10,14 +10,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use connect::Connected;
 use plans::id::MigrationId;
+use plans::sql::quote_literal;
 use tokio_postgres::Row;
 
 use crate::postgres::archive::ObjectId;
 
 const RECORD: &str = include_str!("created/record.sql");
-const STANDING: &str = include_str!("created/standing.sql");
+const EXISTING: &str = include_str!("created/existing.sql");
+const UNSHARED: &str = include_str!("created/unshared.sql");
 const TABLES: &str = include_str!("created/tables.sql");
 const DROPS: &str = include_str!("created/drops.sql");
+const SHARE: &str = include_str!("created/share.sql");
 
 /// A table that the migration created.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +39,7 @@ pub(crate) async fn record(
     client.execute(RECORD, &[&migration.0]).await.map(|_| ())
 }
 
-/// Returns whether any object is recorded. If an older version prepared the migration, it recorded a script instead,
+/// Returns whether any object is recorded that no other migration uses. If an older version prepared the migration, it recorded a script instead,
 /// which this version does not run.
 pub(crate) async fn is_recorded(
     client: &Connected,
@@ -46,14 +49,40 @@ pub(crate) async fn is_recorded(
     if !client.query_one(table_exists, &[]).await?.get::<_, bool>(0) {
         return Ok(false);
     }
-    let recorded = "select exists (select from shardwright.created where migration = $1)";
+    let recorded = "select exists (
+      select from shardwright.created c where c.migration = $1 and not exists (
+        select from shardwright.shared_object s where s.migration = $1 and s.class = c.class and s.oid = c.oid))";
     let row = client.query_one(recorded, &[&migration.0]).await?;
     Ok(row.get(0))
 }
 
-/// Returns the statement that deletes records; the objects remain.
-pub(crate) fn delete_records_sql(of: &str) -> String {
-    format!("delete from shardwright.created where {of}")
+/// The objects of another migration that no other migration can use.
+pub(crate) struct UnsharedObjects<'a> {
+    pub(crate) migration: &'a str,
+    /// Tables, in SQL.
+    pub(crate) tables: Vec<String>,
+    /// Schemas with everything in them.
+    pub(crate) schemas: Vec<&'a str>,
+}
+
+/// Returns the statement that records the objects of another migration as shared. From then on no function here returns
+/// them except [`names`]: the objects remain when that migration is aborted.
+pub(crate) fn share_sql(unshared: &UnsharedObjects<'_>) -> String {
+    let list = |names: &mut dyn Iterator<Item = &str>| {
+        let names: Vec<String> = names.map(quote_literal).collect();
+        format!("array[{}]::pg_catalog.text[]", names.join(", "))
+    };
+    SHARE
+        .replace("{migration}", &quote_literal(unshared.migration))
+        .replace(
+            "{tables}",
+            &list(&mut unshared.tables.iter().map(String::as_str)),
+        )
+        .replace("{schemas}", &list(&mut unshared.schemas.iter().copied()))
+}
+
+fn unshared() -> String {
+    UNSHARED.replace("{existing}", EXISTING)
 }
 
 /// Returns the existing tables that the migration created, each with its index in `names`.
@@ -62,7 +91,7 @@ pub(crate) async fn tables(
     migration: &MigrationId,
     names: &[String],
 ) -> Result<Vec<CreatedTable>, tokio_postgres::Error> {
-    let sql = TABLES.replace("{standing}", STANDING);
+    let sql = TABLES.replace("{unshared}", &unshared());
     let rows = client.query(&sql, &[&migration.0, &names]).await?;
     let index = |row: &Row| usize::try_from(row.get::<_, Option<i64>>(1)?).ok();
     let table = |row: &Row| CreatedTable {
@@ -72,15 +101,13 @@ pub(crate) async fn tables(
     Ok(rows.iter().map(table).collect())
 }
 
-/// Returns the names of the existing objects that the migration created, as the server identifies them.
+/// Returns the names of the existing objects that the migration created, including those that other migrations use, as
+/// the server identifies them.
 pub(crate) async fn names(
     client: &Connected,
     migration: &MigrationId,
 ) -> Result<BTreeSet<String>, tokio_postgres::Error> {
-    if !is_recorded(client, migration).await? {
-        return Ok(BTreeSet::new());
-    }
-    let sql = format!("select s.identity from ({STANDING}) s");
+    let sql = format!("select e.identity from ({EXISTING}) e");
     let rows = client.query(&sql, &[&migration.0]).await?;
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }
@@ -92,7 +119,8 @@ pub(crate) async fn has_created(
     table: &str,
 ) -> Result<bool, tokio_postgres::Error> {
     let sql = format!(
-        "select exists (select from ({STANDING}) s where s.type = 'table' and s.oid = pg_catalog.to_regclass($2))"
+        "select exists (select from ({}) s where s.type = 'table' and s.oid = pg_catalog.to_regclass($2))",
+        unshared()
     );
     let row = client.query_one(&sql, &[&migration.0, &table]).await?;
     Ok(row.get(0))
@@ -104,7 +132,7 @@ pub(crate) async fn drop_statements(
     client: &Connected,
     migration: &MigrationId,
 ) -> Result<Option<Vec<String>>, tokio_postgres::Error> {
-    let sql = DROPS.replace("{standing}", STANDING);
+    let sql = DROPS.replace("{unshared}", &unshared());
     let rows = client.query(&sql, &[&migration.0]).await?;
     let mut found = ObjectsToDrop::default();
     for row in &rows {

@@ -47,6 +47,13 @@ create table if not exists shardwright.created (
     primary key (migration, class, oid)
 );
 comment on table shardwright.created is 'target: objects that the migration created, by catalog and OID; an abort drops them';
+create table if not exists shardwright.shared_object (
+    migration text not null,
+    class oid not null,
+    oid oid not null,
+    primary key (migration, class, oid)
+);
+comment on table shardwright.shared_object is 'objects of shardwright.created that other migrations can use; an abort keeps them';
 create table if not exists shardwright.schema_entry (
     migration text not null,
     ordinal int not null,
@@ -326,8 +333,9 @@ pub(crate) fn tables() -> impl Iterator<Item = &'static str> {
 }
 
 /// The tables with the records of a migration's copy.
-const COPY_TABLES: [&str; 15] = [
+const COPY_TABLES: [&str; 16] = [
     "created",
+    "shared_object",
     "followed",
     "capture",
     "adopted",

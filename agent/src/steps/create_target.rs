@@ -55,7 +55,8 @@ pub(crate) async fn prepare_target(context: &StepContext) -> Result<TargetCreate
     let session = target.session("create").await?;
     let server = identity::read_named(&session).await?;
     context.enrol(&session, "target").await?;
-    conflicting_migrations::keep_tables_of_others(&session, &context.token()).await?;
+    let tables = &context.dispatch.tables;
+    conflicting_migrations::share_objects_of_others(&session, &context.token(), tables).await?;
     undo_creation(context, &session).await?;
     refuse_conflicting_migrations(context, &session).await?;
     let cascades = context.is_online() && has_source_cascades(context).await?;

@@ -38,6 +38,19 @@ pub struct About {
     pub tables: Vec<MovingTable>,
 }
 
+impl About {
+    /// Returns whether this migration and one of `tables` move whole tables, and none in common.
+    #[must_use]
+    pub fn moves_other_whole_tables(&self, tables: &[MovingTable]) -> bool {
+        let is_whole = |table: &MovingTable| table.whole_key().is_some();
+        let mut own = self.tables.iter().filter(|table| !table.is_reference());
+        let is_other = |own: &MovingTable| {
+            is_whole(own) && tables.iter().all(|table| table.table != own.table)
+        };
+        !self.tables.is_empty() && tables.iter().any(is_whole) && own.all(is_other)
+    }
+}
+
 /// The inventory of a shard.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Inventory {

@@ -1,17 +1,17 @@
 -- The statements that drop the existing objects of a migration, in three lists. `part`: a part of one object that needs
 -- another object, which could form a cycle; it is dropped first. `object`: an object that is not dropped together with
 -- another one of the list. `edge`: an object, and an object that it needs.
-with recursive standing as materialized ({standing}),
+with recursive unshared as materialized ({unshared}),
 -- The objects that are dropped together with each of them: a table's indexes, partitions and sequences, a view's rule,
 -- an extension's members.
 part (class, oid, of_class, of_oid) as (
-  select class, oid, class, oid from standing
+  select class, oid, class, oid from unshared
   union
   select d.classid, d.objid, p.of_class, p.of_oid
   from part p
   join pg_catalog.pg_depend d on d.refclassid = p.class and d.refobjid = p.oid and d.deptype in ('a', 'i', 'P', 'S', 'e')),
 root as materialized (
-  select s.* from standing s
+  select s.* from unshared s
   where not exists (select from part p where p.class = s.class and p.oid = s.oid and (p.of_class, p.of_oid) <> (s.class, s.oid))),
 owned as materialized (
   select p.class, p.oid, r.class as of_class, r.oid as of_oid
