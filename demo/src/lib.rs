@@ -26,9 +26,9 @@ pub use error::DemoError;
 pub use forecast::StepForecast;
 pub use leftovers::{Leftovers, LeftoversError, Standing};
 pub use options::{
-    AfterRepair, CutoverMoment, DemoTask, Kill, MapOperation, OptionError, Options, Process,
-    SeedOption, Servers, Trouble, TroubleKind, parse_measure, parse_shape, parse_step,
-    parse_strategy,
+    AfterRepair, CutoverMoment, DemoTask, KeyDivision, Kill, MapOperation, OptionError, Options,
+    Process, SeedOption, Servers, Trouble, TroubleKind, parse_group, parse_measure, parse_shape,
+    parse_step, parse_strategy,
 };
 pub use report::{
     ClientCounts, ComparedRows, KilledProcess, LoadBalance, MapVersions, MovedKeys,

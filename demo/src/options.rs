@@ -154,11 +154,16 @@ impl Options {
 
     /// Checks that the options do not contradict each other.
     pub(crate) fn check(&self) -> Result<(), OptionError> {
-        let plain = self.task.is_plain_split() && self.task.shape == KeyShape::BigInt;
-        let no_faults = "faults, aborts, pauses and rollbacks are only possible with an online split in two parts, of bigint keys";
+        let has_whole_tables = self.task.shape.has_whole_tables();
+        let has_shape = has_whole_tables || self.task.shape == KeyShape::BigInt;
+        let plain = self.task.is_single_move() && has_shape;
+        let no_faults = "faults, aborts, pauses and rollbacks are only possible with an online split in two parts, of bigint keys, and with an online operation on schemas or groups";
         let problem = (self.has_faults() && !plain).then_some(no_faults);
-        let not_synchronous = "synchronous dual-write is only possible with an online split in two parts, of bigint keys";
+        let not_synchronous = "synchronous dual-write is only possible with an online split in two parts, of bigint keys, and with an online operation on schemas or groups";
         let problem = problem.or((self.is_synchronous() && !plain).then_some(not_synchronous));
+        let is_stopped = self.orphan.is_some() || self.stall.is_some();
+        let no_orphan = "--orphan and --stall are only possible with keys in columns";
+        let problem = problem.or((is_stopped && has_whole_tables).then_some(no_orphan));
         let problem = self.task.problem().or(problem).or(self.seeding_problem());
         problem.map_or(Ok(()), |reason| Err(OptionError::Contradiction { reason }))
     }
@@ -185,8 +190,10 @@ impl Options {
         }
         let needs_ordinary_target =
             |trouble: &Trouble| matches!(trouble.kind, TroubleKind::Disk | TroubleKind::Password);
-        if !self.task.is_plain_split() {
-            Some("--seed standby is only possible with an online split in two parts")
+        if !self.task.is_plain_split() || self.task.shape.has_whole_tables() {
+            Some(
+                "--seed standby is only possible with an online split in two parts, and not with whole tables",
+            )
         } else if self.abort_at.len() > 1 {
             Some(
                 "with --seed standby only one migration can be aborted: an abort leaves no standby for another one",
@@ -208,7 +215,9 @@ mod trouble;
 
 pub use seed::SeedOption;
 pub use servers::Servers;
-pub use task::{DemoTask, MapOperation, parse_measure, parse_shape, parse_strategy};
+pub use task::{
+    DemoTask, KeyDivision, MapOperation, parse_group, parse_measure, parse_shape, parse_strategy,
+};
 pub use trouble::{AfterRepair, CutoverMoment, Trouble, TroubleKind};
 
 /// A process that takes part in a migration.
@@ -284,8 +293,16 @@ pub enum OptionError {
         /// The text.
         text: String,
     },
+    /// The group of tables does not exist.
+    #[error("{text:?} is not a group of tables: {groups}")]
+    Group {
+        /// The text.
+        text: String,
+        /// The names of the groups.
+        groups: String,
+    },
     /// The strategy does not exist.
-    #[error("{text:?} is not a strategy: range, hash or list")]
+    #[error("{text:?} is not a strategy: range, hash, list, schema or group")]
     Strategy {
         /// The text.
         text: String,

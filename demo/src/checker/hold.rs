@@ -57,7 +57,7 @@ async fn digests(
     shape: KeyShape,
     keys: &[KeySet],
 ) -> Result<BTreeMap<&'static str, (i64, String)>, CheckError> {
-    let reader = ShardReader::open(shard, dsn).await?;
+    let reader = ShardReader::open(shard, dsn, shape).await?;
     let keys: Vec<&KeySet> = keys.iter().collect();
     let mut digests = BTreeMap::new();
     for table in TABLES {
@@ -66,7 +66,7 @@ async fn digests(
         }
         let sql = format!(
             "select count(*), coalesce(sum(hashtextextended(t::text, 0)), 0)::text \
-             from public.{table} t where {}",
+             from {table} t where {}",
             predicate(shape, &keys, table)
         );
         for row in reader.rows(table, &sql).await? {

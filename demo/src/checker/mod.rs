@@ -18,8 +18,8 @@ pub use histories::{Histories, InvalidEvent, check_history};
 pub use standby::StandbyWrites;
 
 use crate::ledger::BaselineError;
-use crate::shop::KeyShape;
-use connect::{ConnectError, Dsn};
+use crate::shop::{KeyShape, ShopError};
+use connect::Dsn;
 use expected::ExpectedRows;
 use observed::{ObservedRows, ReadScope};
 use plans::id::ShardName;
@@ -152,9 +152,9 @@ pub enum CheckError {
         /// The shard.
         shard: ShardName,
     },
-    /// A shard could not be reached.
+    /// A shard could not be opened.
     #[error(transparent)]
-    Connect(#[from] ConnectError),
+    Open(#[from] ShopError),
     /// A query failed.
     #[error("could not read table {table} of shard {shard}")]
     Query {
@@ -188,7 +188,7 @@ pub async fn check(input: &CheckInput) -> Result<CheckReport, CheckError> {
     let mut observed = ObservedRows::default();
     for (shard, dsn) in &input.shards {
         let owned = owned_by(&input.map, shard);
-        let reader = observed::ShardReader::open(shard, dsn).await?;
+        let reader = observed::ShardReader::open(shard, dsn, shape).await?;
         let owned_condition = |table: &str| predicate(shape, &owned, table);
         let scope = ReadScope {
             shape,

@@ -2,8 +2,8 @@
 
 use super::CheckError;
 use crate::ledger::base_digest_sql;
-use crate::shop::{FIRST_BALANCE, KeyShape, LONG_TEXT, TABLES};
-use connect::{Connected, Dsn, Session};
+use crate::shop::{self, FIRST_BALANCE, KeyShape, LONG_TEXT, TABLES};
+use connect::{Connected, Dsn};
 use plans::id::ShardName;
 use std::collections::{BTreeMap, HashMap};
 use tokio_postgres::Row;
@@ -56,10 +56,14 @@ pub(super) struct ShardReader {
 }
 
 impl ShardReader {
-    pub(super) async fn open(shard: &ShardName, dsn: &Dsn) -> Result<Self, CheckError> {
+    pub(super) async fn open(
+        shard: &ShardName,
+        dsn: &Dsn,
+        shape: KeyShape,
+    ) -> Result<Self, CheckError> {
         Ok(Self {
             shard: shard.clone(),
-            session: connect::connect(dsn, &Session::named("ledger-check")).await?,
+            session: shop::open_reader(dsn, "ledger-check", shape).await?,
         })
     }
 
@@ -80,7 +84,7 @@ impl ShardReader {
 
     /// Returns true if the table exists. A shard that never had a key has no tables.
     pub(super) async fn has(&self, table: &str) -> Result<bool, CheckError> {
-        let sql = format!("select to_regclass('public.{table}') is not null");
+        let sql = format!("select to_regclass('{table}') is not null");
         let rows = self.rows(table, &sql).await?;
         Ok(rows.first().is_some_and(|row| row.get(0)))
     }
@@ -101,13 +105,13 @@ impl ObservedRows {
                     continue;
                 }
                 return reader
-                    .rows(table, &format!("table public.{table}"))
+                    .rows(table, &format!("table {table}"))
                     .await
                     .map(|_| ());
             }
             if !scope.hold {
                 let condition = owned_condition(table);
-                let sql = format!("select count(*) from public.{table} t where not {condition}");
+                let sql = format!("select count(*) from {table} t where not {condition}");
                 let rows = reader.rows(table, &sql).await?;
                 let misplaced: i64 = rows.first().map_or(0, |row| row.get(0));
                 self.misplaced += misplaced.unsigned_abs();
@@ -143,7 +147,7 @@ impl ObservedRows {
             let name = shape.fill("{key_name}");
             let condition = owned_condition(table);
             format!(
-                "select {name}, op, count(*) {more} from public.{table} t where {rows} and {condition} group by 1, 2"
+                "select {name}, op, count(*) {more} from {table} t where {rows} and {condition} group by 1, 2"
             )
         };
         for row in reader.rows("ledger", &sql("ledger", "", "true")).await? {
@@ -155,7 +159,7 @@ impl ObservedRows {
             .map(|(column, _)| format!("i.{column} = t.{column}"))
             .collect();
         let items = format!(
-            ", sum((select count(*) from public.order_items i where {} and i.order_id = t.id \
+            ", sum((select count(*) from order_items i where {} and i.order_id = t.id \
                 and (i.op, i.quantity, i.cents) = (t.op, t.quantity, t.price * 100)))::bigint",
             equal.join(" and ")
         );
@@ -195,7 +199,7 @@ impl ObservedRows {
     ) -> Result<(), CheckError> {
         let name = shape.fill("{key_name}");
         let sql = format!(
-            "select {name}, id, balance, changes from public.accounts t \
+            "select {name}, id, balance, changes from accounts t \
              where (changes <> 0 or balance <> {FIRST_BALANCE}) and {}",
             owned_condition("accounts")
         );
@@ -203,7 +207,7 @@ impl ObservedRows {
             self.accounts.insert(key(&row), (row.get(2), row.get(3)));
         }
         let sql = format!(
-            "select {name}, id, seen from public.events t where seen <> 0 and {}",
+            "select {name}, id, seen from events t where seen <> 0 and {}",
             owned_condition("events")
         );
         for row in reader.rows("events", &sql).await? {
@@ -221,7 +225,7 @@ impl ObservedRows {
         let sql = |table: &str, columns: &str| {
             let name = shape.fill("{key_name}");
             format!(
-                "select {name}, {columns} from public.{table} t where {}",
+                "select {name}, {columns} from {table} t where {}",
                 owned_condition(table)
             )
         };

@@ -202,7 +202,7 @@ impl DemoRun<'_> {
             .await?;
         let pending_kill =
             planned_kill.map(|kill| kill.start(&self.fleet, &self.ledger, self.api.clone()));
-        if self.scenario.task.is_plain_split() {
+        if self.scenario.task.is_single_move() {
             self.migrations(held_points, &workload, &mut report).await?;
         } else {
             self.operation(&workload, &mut report).await?;

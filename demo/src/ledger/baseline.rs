@@ -1,7 +1,7 @@
 //! The baseline: the rows on the shards before the workload, in the columns that the workload never changes.
 
-use crate::shop::KeyShape;
-use connect::{ConnectError, Dsn, Session};
+use crate::shop::{self, KeyShape, ShopError};
+use connect::Dsn;
 use plans::id::ShardName;
 use plans::key_set::KeySet;
 use plans::shard_map::Mapping;
@@ -33,9 +33,9 @@ pub struct TableBase {
 /// Why no baseline could be read.
 #[derive(Debug, thiserror::Error)]
 pub enum BaselineError {
-    /// A shard could not be reached.
+    /// A shard could not be opened.
     #[error(transparent)]
-    Connect(#[from] ConnectError),
+    Open(#[from] ShopError),
     /// A query failed.
     #[error("could not digest table {table} on shard {shard}")]
     Query {
@@ -74,7 +74,7 @@ pub fn base_digest_sql(
         let constant = shape.fill(constant);
         let sql = format!(
             "select count(*), coalesce(sum(hashtextextended({constant}::text, 0)), 0)::text \
-             from public.{table} t where {first} and {}",
+             from {table} t where {first} and {}",
             condition(table)
         );
         (table, sql)
@@ -97,7 +97,7 @@ impl Baseline {
             if !owners.iter().any(|mapping| &mapping.shard == shard) {
                 continue;
             }
-            let session = connect::connect(dsn, &Session::named("demo")).await?;
+            let session = shop::open_reader(dsn, "demo", shape).await?;
             for (table, sql) in base_digest_sql(shape, |_| "true".to_owned()) {
                 let failed = |source| BaselineError::Query {
                     shard: shard.clone(),

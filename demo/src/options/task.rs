@@ -80,13 +80,54 @@ impl FromStr for MapOperation {
     }
 }
 
-/// Returns the strategy with this name.
+/// How a map divides keys, and the shape of keys that are whole tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeyDivision {
+    /// The strategy of the map.
+    pub strategy: Strategy,
+    /// Schemas or groups of tables. Otherwise the keys are in columns.
+    pub whole_tables: Option<KeyShape>,
+}
+
+impl fmt::Display for KeyDivision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.whole_tables {
+            Some(KeyShape::Schema) => f.write_str("schema"),
+            Some(KeyShape::Group) => f.write_str("group"),
+            Some(KeyShape::BigInt | KeyShape::TextBigInt | KeyShape::Timestamp) | None => {
+                self.strategy.fmt(f)
+            }
+        }
+    }
+}
+
+/// Returns the division with this name.
 ///
 /// # Errors
 /// [`OptionError::Strategy`], which lists the allowed names.
-pub fn parse_strategy(text: &str) -> Result<Strategy, OptionError> {
-    Strategy::parse(text).ok_or_else(|| OptionError::Strategy {
+pub fn parse_strategy(text: &str) -> Result<KeyDivision, OptionError> {
+    let (strategy, whole_tables) = match text {
+        "schema" => (Some(Strategy::List), Some(KeyShape::Schema)),
+        "group" => (Some(Strategy::List), Some(KeyShape::Group)),
+        column => (Strategy::parse(column), None),
+    };
+    let strategy = strategy.ok_or_else(|| OptionError::Strategy {
         text: text.to_owned(),
+    })?;
+    Ok(KeyDivision {
+        strategy,
+        whole_tables,
+    })
+}
+
+/// Returns the number of the tenant that has this group of tables.
+///
+/// # Errors
+/// [`OptionError::Group`], which lists the groups.
+pub fn parse_group(text: &str) -> Result<i64, OptionError> {
+    KeyShape::tenant_of_group(text).ok_or_else(|| OptionError::Group {
+        text: text.to_owned(),
+        groups: KeyShape::groups().join(", "),
     })
 }
 
@@ -137,6 +178,8 @@ pub struct DemoTask {
     pub into_live: bool,
     /// The measure of load of a rebalance.
     pub by: Measure,
+    /// The tenant whose group of tables moves.
+    pub group: Option<i64>,
     /// The fraction of all transactions that go to one tenant, which is moved or isolated. `None`: there is no such
     /// tenant.
     pub hot: Option<f64>,
@@ -152,22 +195,52 @@ impl Default for DemoTask {
             parts: 2,
             into_live: false,
             by: Measure::Rows,
+            group: None,
             hot: None,
         }
     }
 }
 
 impl DemoTask {
-    /// Returns whether the task is an online split into two parts, that is, one move between two separate servers,
-    /// which the operator approves and finishes. Only in such a run can the demo inject faults.
+    /// Returns the online split of such keys in two parts.
+    #[must_use]
+    pub fn split_of(keys: KeyDivision) -> Self {
+        Self {
+            strategy: keys.strategy,
+            shape: keys.whole_tables.unwrap_or_default(),
+            ..Self::default()
+        }
+    }
+
+    /// Returns whether the task is an online split into two parts.
     #[must_use]
     pub fn is_plain_split(&self) -> bool {
         self.operation == MapOperation::Split && self.mode == Mode::Online && self.parts == 2
     }
 
+    /// Returns whether the task is one online move from the first shard to the second one, which the operator approves
+    /// and finishes. Only in such a run can the demo inject faults.
+    #[must_use]
+    pub fn is_single_move(&self) -> bool {
+        let moves_whole_tables = self.shape.has_whole_tables() && self.mode == Mode::Online;
+        self.is_plain_split() || moves_whole_tables && self.operation != MapOperation::Split
+    }
+
     /// Returns a contradiction in the task, if there is one.
     pub(super) fn problem(&self) -> Option<&'static str> {
-        if self.shape != KeyShape::BigInt && self.strategy != Strategy::Range {
+        let is_of_list = self.shape.has_whole_tables() && self.strategy == Strategy::List;
+        let is_elsewhere = matches!(
+            self.operation,
+            MapOperation::Merge | MapOperation::Rebalance
+        );
+        if is_of_list && is_elsewhere {
+            Some("schemas and groups are only possible with split, move, isolate and drain")
+        } else if self.group.is_some()
+            && (self.shape != KeyShape::Group || self.operation != MapOperation::Move)
+        {
+            Some("a group is only possible with the operation move and the strategy group")
+        } else if self.shape != KeyShape::BigInt && self.strategy != Strategy::Range && !is_of_list
+        {
             Some("keys of other types than bigint are only possible with a range map")
         } else if !(2..=4).contains(&self.parts) {
             Some("a split must have 2 to 4 parts")

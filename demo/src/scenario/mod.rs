@@ -11,9 +11,9 @@ use crate::workload::{TenantChoice, TenantMix};
 use pieces::KeyPieces;
 use plans::key_set::KeySet;
 use plans::request::{Cutover, Hold, Measure, Mode, Options as RequestOptions, Request, Tables};
-use plans::shard_map::{KeyColumns, MapSettings, ShardMap, Strategy};
+use plans::shard_map::{KeyColumns, KeyedBy, MapSettings, Sequences, ShardMap, Strategy};
 use request::RequestSettings;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// The map of the demo.
@@ -46,7 +46,11 @@ pub(crate) struct Scenario {
 
 /// Returns how many shards own keys initially, and the number of all shards.
 fn shard_counts(task: &DemoTask) -> (usize, usize) {
+    let has_whole_tables = task.shape.has_whole_tables();
     match task.operation {
+        // The target has no schema of the moving tables.
+        MapOperation::Move if has_whole_tables => (1, 2),
+        MapOperation::Drain if has_whole_tables => (2, 2),
         MapOperation::Split => (1, usize::try_from(task.parts).unwrap_or(2)),
         MapOperation::Merge if task.into_live => (2, 2),
         MapOperation::Merge => (2, 3),
@@ -65,14 +69,14 @@ impl Scenario {
         let pieces = KeyPieces::new(&task, &shop, live_shards);
         let map = pieces.map(&SHARDS[..live_shards]);
         // A plain split names its tables in the request. For any other operation the map has the tables.
-        let is_plain = task.is_plain_split();
+        let is_listed = task.is_plain_split() && !task.shape.has_whole_tables();
         let settings = RequestSettings {
-            tables: if is_plain {
+            tables: if is_listed {
                 tables(task.shape)
             } else {
                 Tables::new()
             },
-            request_options: if is_plain {
+            request_options: if task.is_single_move() {
                 request_options
             } else {
                 default_request_options(task.mode)
@@ -82,10 +86,10 @@ impl Scenario {
         Self {
             shop,
             shards: SHARDS[..all_shards].to_vec(),
-            map: if is_plain {
+            map: if is_listed {
                 map
             } else {
-                with_tables(map, task.shape)
+                with_tables(map, &shop)
             },
             task,
             moving,
@@ -167,8 +171,7 @@ impl Scenario {
 /// Returns the data for the options. For a rebalance the rows belong to many small tenants, so that all virtual shards
 /// have similar loads.
 fn shop(options: &Options) -> Shop {
-    let mut shop = Shop::new(options.scale, options.seed);
-    shop.shape = options.task.shape;
+    let mut shop = Shop::new(options.scale, options.seed).of_shape(options.task.shape);
     if options.task.operation == MapOperation::Rebalance {
         shop.tenants = 1_000;
         shop.rows = PerTenant {
@@ -207,12 +210,35 @@ fn tables(shape: KeyShape) -> Tables {
     TABLES.into_iter().map(key_columns).collect()
 }
 
-fn with_tables(map: ShardMap, shape: KeyShape) -> ShardMap {
-    let settings = MapSettings {
-        tables: tables(shape),
-        ..map.settings
+fn with_tables(map: ShardMap, shop: &Shop) -> ShardMap {
+    let settings = match shop.shape {
+        KeyShape::Schema => MapSettings {
+            keyed_by: KeyedBy::Schema,
+            sequences: Sequences::Keep,
+            ..map.settings
+        },
+        KeyShape::Group => MapSettings {
+            keyed_by: KeyedBy::Group,
+            groups: groups(shop),
+            sequences: Sequences::Keep,
+            ..map.settings
+        },
+        KeyShape::BigInt | KeyShape::TextBigInt | KeyShape::Timestamp => MapSettings {
+            tables: tables(shop.shape),
+            ..map.settings
+        },
     };
     ShardMap { settings, ..map }
+}
+
+/// Returns the tables of each group.
+fn groups(shop: &Shop) -> BTreeMap<String, Vec<String>> {
+    let group = |tenant| {
+        let name = shop.key(tenant).text();
+        let tables = TABLES.map(|table| format!("{name}.{table}"));
+        (name, tables.to_vec())
+    };
+    (1..=shop.tenants).map(group).collect()
 }
 
 #[cfg(test)]

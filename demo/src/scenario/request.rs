@@ -45,6 +45,11 @@ impl RequestSettings {
                 let keys = map.empty_key_set().only(&shop.key(tenant.unwrap_or(1)));
                 (keys.clone(), self.moves(a, b, &keys))
             }
+            MapOperation::Move if task.group.is_some() => {
+                let key = shop.key(task.group.unwrap_or(1));
+                let keys = map.empty_key_set().only(&key);
+                (keys.clone(), self.moves(a, b, &keys))
+            }
             MapOperation::Move => {
                 let keys = pieces.divide(4).swap_remove(0);
                 (keys.clone(), self.moves(a, b, &keys))
@@ -52,6 +57,9 @@ impl RequestSettings {
             MapOperation::Isolate => {
                 let key = shop.key(2);
                 (map.empty_key_set().only(&key), self.isolate(key, b))
+            }
+            MapOperation::Drain if task.shape.has_whole_tables() => {
+                (map.owned_by(&a), self.drain(a))
             }
             MapOperation::Drain => (map.owned_by(&c), self.drain(c)),
             MapOperation::Rebalance => (map.owned_by(&a), self.rebalance(task)),

@@ -5,7 +5,7 @@
 
 mod shape;
 
-use connect::{ConnectError, Dsn, Session};
+use connect::{ConnectError, Connected, Dsn, Session};
 use plans::key::Key;
 use plans::key_set::KeySet;
 pub use shape::KeyShape;
@@ -35,6 +35,19 @@ pub const LONG_TEXT: usize = 9_600;
 pub const BANK_ACCOUNTS: i32 = 3;
 /// The initial balance of every account of the bank, including account 0.
 pub const BANK_DEPOSIT: i64 = 1_000;
+
+/// Creates a temporary view for each of the tables, of all schemas that have it.
+const VIEWS_OF_ALL_SCHEMAS: &str = "do $$ declare definition text; begin
+    for definition in
+      select format('create temp view %I as %s', c.relname,
+                    string_agg(format('select * from %s', c.oid::regclass), ' union all ' order by n.nspname))
+      from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where c.relkind = 'r' and c.relname in ({tables}) and n.nspname not in ('public', 'shardwright')
+      group by c.relname
+    loop
+      execute definition;
+    end loop;
+  end $$";
 
 const TENANTS: f64 = 2_000.0;
 const MIN_TENANTS: i64 = 20;
@@ -87,6 +100,16 @@ impl Default for PerTenant {
 }
 
 impl PerTenant {
+    /// Returns the numbers multiplied by `factor`.
+    fn times(self, factor: i64) -> Self {
+        Self {
+            accounts: self.accounts * factor,
+            orders: self.orders * factor,
+            events: self.events * factor,
+            max_events: self.max_events * factor,
+        }
+    }
+
     /// Returns the numbers multiplied by `fraction`, but never greater ones.
     fn scaled(self, fraction: f64) -> Self {
         #[expect(
@@ -129,6 +152,25 @@ impl Shop {
             seed,
             shape: KeyShape::default(),
             rows: PerTenant::default().scaled(scale / MIN_SCALE_WITH_ALL_ROWS),
+        }
+    }
+
+    /// Returns the same shop with these keys. With whole tables it has fewer tenants. A group of tables has the rows of
+    /// many tenants.
+    #[must_use]
+    pub fn of_shape(self, shape: KeyShape) -> Self {
+        let tenants = shape.tenants(self.tenants);
+        let rows = match shape {
+            KeyShape::Group => self.rows.times(self.tenants / tenants),
+            KeyShape::BigInt | KeyShape::TextBigInt | KeyShape::Timestamp | KeyShape::Schema => {
+                self.rows
+            }
+        };
+        Self {
+            tenants,
+            shape,
+            rows,
+            ..self
         }
     }
 
@@ -191,10 +233,13 @@ impl Shop {
             "set search_path = public; set synchronous_commit = off; set maintenance_work_mem = '128MB'",
         )
         .await?;
-        let constraints = self.shape.fill(include_str!("constraints.sql"));
-        run("create the tables", &self.create_tables_sql()).await?;
-        run("insert the rows", &self.insert_rows_sql(owned, most_rows)).await?;
-        run("add the constraints", &constraints).await?;
+        for part in self.parts(owned) {
+            run("choose the schema", &part.choose_schema).await?;
+            run("create the tables", &self.create_tables_sql()).await?;
+            let rows = self.insert_rows_sql(&part, owned, most_rows);
+            run("insert the rows", &rows).await?;
+            run("add the constraints", &part.constraints).await?;
+        }
         run("collect statistics", "vacuum analyze").await?;
         run("write a checkpoint", "checkpoint").await?;
         session.close().await;
@@ -207,7 +252,37 @@ impl Shop {
         self.shape.fill(include_str!("schema.sql"))
     }
 
-    fn insert_rows_sql(&self, owned: &KeySet, most_rows: Option<&KeySet>) -> String {
+    /// Returns the sets of tables of a shard: one, or one for each tenant that owns its tables.
+    fn parts(&self, owned: &KeySet) -> Vec<TableSet> {
+        let constraints = self.shape.fill(include_str!("constraints.sql"));
+        if !self.shape.has_whole_tables() {
+            return vec![TableSet {
+                choose_schema: String::new(),
+                first_tenant: 1,
+                step: 1,
+                constraints,
+            }];
+        }
+        let tenants = (1..=self.tenants).map(|tenant| (tenant, self.key(tenant)));
+        let own = tenants.filter(|(_, key)| owned.contains(key));
+        let part = |(tenant, key): (i64, Key)| {
+            let schema = plans::sql::quote_ident(&key.text());
+            TableSet {
+                choose_schema: format!("create schema {schema}; set search_path = {schema}"),
+                first_tenant: tenant,
+                step: self.tenants,
+                constraints: constraints.replace("schema public", &format!("schema {schema}")),
+            }
+        };
+        own.map(part).collect()
+    }
+
+    fn insert_rows_sql(
+        &self,
+        part: &TableSet,
+        owned: &KeySet,
+        most_rows: Option<&KeySet>,
+    ) -> String {
         let text = |number: i64| number.to_string();
         let most_rows = most_rows.map_or("false".to_owned(), |keys| {
             self.shape.tenant_predicate(keys, "t")
@@ -217,6 +292,8 @@ impl Shop {
             .fill(include_str!("data.sql"))
             .replace("{mine}", &self.shape.tenant_predicate(owned, "t"))
             .replace("{busy}", &most_rows)
+            .replace("{first}", &text(part.first_tenant))
+            .replace("{step}", &text(part.step))
             .replace("{tenants}", &text(self.tenants))
             .replace("{accounts}", &text(self.rows.accounts))
             .replace("{orders}", &text(self.rows.orders))
@@ -227,6 +304,39 @@ impl Shop {
             .replace("{deposit}", &text(BANK_DEPOSIT))
             .replace("{seed}", &self.seed.to_string())
     }
+}
+
+/// A set of the shop's tables, in one schema.
+struct TableSet {
+    /// The statements that create the schema and make it that of the session.
+    choose_schema: String,
+    /// The number of its first tenant, and the distance to the next one.
+    first_tenant: i64,
+    step: i64,
+    constraints: String,
+}
+
+/// Opens a session in which the names of tables are those of all tenants together: if each tenant has its own tables,
+/// they are temporary views of all schemas that the database has now.
+///
+/// # Errors
+/// [`ShopError`] names the failed action.
+pub async fn open_reader(
+    dsn: &Dsn,
+    name: &'static str,
+    shape: KeyShape,
+) -> Result<Connected, ShopError> {
+    let session = connect::connect(dsn, &Session::named(name)).await?;
+    if shape.has_whole_tables() {
+        let names = TABLES.map(|table| format!("'{table}'")).join(", ");
+        let views = VIEWS_OF_ALL_SCHEMAS.replace("{tables}", &names);
+        let created = session.batch_execute(&views).await;
+        created.map_err(|source| ShopError::Statement {
+            action: "create views of all schemas",
+            source,
+        })?;
+    }
+    Ok(session)
 }
 
 /// Creates the application's role or sets its password, and creates empty databases.

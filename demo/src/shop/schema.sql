@@ -1,4 +1,4 @@
--- A small shop of many tenants. Every table has the shard key; {keys} stands for its column or columns.
+-- A small shop of many tenants. Every table has the shard key; {keys} is its column or columns.
 create table tenants (
     {id_columns},
     name text not null,

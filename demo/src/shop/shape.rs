@@ -1,4 +1,5 @@
-//! The key columns of a tenant in the shop's tables: a number, a region and a number, or an hour.
+//! The key columns of a tenant in the shop's tables: a number, a region and a number, or an hour. Or each tenant has its
+//! own tables in a schema, whose name is the key.
 //!
 //! Tenants are numbered from 1, regardless of their keys. SQL texts have placeholders that a shape replaces.
 
@@ -12,6 +13,11 @@ const FIRST_HOUR: &str = "2024-01-01 00:00:00+00";
 /// 2024-01-01 in PostgreSQL's microseconds.
 const FIRST_HOUR_MICROS: i64 = 757_382_400_000_000;
 const HOUR_MICROS: i64 = 3_600_000_000;
+/// The maximum number of tenants with a schema.
+const MAX_SCHEMAS: i64 = 200;
+
+/// The schemas of the groups of tables, by the number of their tenant.
+const GROUPS: [&str; 4] = ["billing", "sales", "stock", "support"];
 
 /// The columns of the shard key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -26,6 +32,12 @@ pub enum KeyShape {
     /// `hour timestamptz`: each tenant is one hour of a log.
     #[serde(rename = "hour")]
     Timestamp,
+    /// Each tenant has a schema with its own tables. The checker reads the key in the column `tenant`.
+    #[serde(rename = "schema")]
+    Schema,
+    /// The same with a few groups of tables.
+    #[serde(rename = "group")]
+    Group,
 }
 
 impl KeyShape {
@@ -50,7 +62,39 @@ impl KeyShape {
             Self::BigInt => &[("tenant_id", KeyType::Bigint)],
             Self::TextBigInt => &[("region", KeyType::Text), ("tenant_id", KeyType::Bigint)],
             Self::Timestamp => &[("hour", KeyType::Timestamptz)],
+            Self::Schema | Self::Group => &[("tenant", KeyType::Text)],
         }
+    }
+
+    /// Returns whether a key is whole tables.
+    #[must_use]
+    pub fn has_whole_tables(self) -> bool {
+        match self {
+            Self::Schema | Self::Group => true,
+            Self::BigInt | Self::TextBigInt | Self::Timestamp => false,
+        }
+    }
+
+    /// Returns the number of tenants in a shop of about `tenants`.
+    pub(super) fn tenants(self, tenants: i64) -> i64 {
+        match self {
+            Self::Schema => tenants.min(MAX_SCHEMAS),
+            Self::Group => i64::try_from(GROUPS.len()).unwrap_or(1),
+            Self::BigInt | Self::TextBigInt | Self::Timestamp => tenants,
+        }
+    }
+
+    /// Returns the tenant with this group of tables.
+    #[must_use]
+    pub fn tenant_of_group(group: &str) -> Option<i64> {
+        let index = GROUPS.iter().position(|known| *known == group)?;
+        i64::try_from(index + 1).ok()
+    }
+
+    /// Returns the names of the groups of tables.
+    #[must_use]
+    pub fn groups() -> &'static [&'static str] {
+        &GROUPS
     }
 
     /// Returns the key of a tenant.
@@ -63,6 +107,11 @@ impl KeyShape {
                 Key::Row(vec![REGIONS[region].into(), Key::Int(tenant)])
             }
             Self::Timestamp => Key::Timestamp(FIRST_HOUR_MICROS + tenant * HOUR_MICROS),
+            Self::Schema => Key::Text(format!("tenant_{tenant}")),
+            Self::Group => {
+                let index = usize::try_from(tenant - 1).unwrap_or_default();
+                Key::Text(GROUPS[index % GROUPS.len()].to_owned())
+            }
         }
     }
 
@@ -78,7 +127,19 @@ impl KeyShape {
             Self::Timestamp => vec![format!(
                 "(timestamptz '{FIRST_HOUR}' + {tenant} * interval '1 hour')"
             )],
+            Self::Schema => vec![format!("('tenant_' || {tenant})")],
+            Self::Group => {
+                let groups = GROUPS.map(|group| format!("'{group}'")).join(", ");
+                vec![format!("(array[{groups}])[({tenant})::integer]")]
+            }
         }
+    }
+
+    /// Returns the statement that makes the tables of tenant `$1` those of the transaction, if each tenant has its own.
+    #[must_use]
+    pub fn select_tables_sql(self) -> Option<String> {
+        let sql = "select pg_catalog.set_config('search_path', {key_of_1}, true)";
+        self.has_whole_tables().then(|| self.fill(sql))
     }
 
     /// Returns an SQL condition that is true for tenants in `keys`. `tenant` is an SQL expression of type bigint.
@@ -159,5 +220,18 @@ mod tests {
             "select t.tenant_id::text from ledger t where tenant_id = $1::bigint"
         );
         assert!(!KeyShape::TextBigInt.fill(text).contains('{'));
+        assert_eq!(
+            KeyShape::Schema.fill(text),
+            "select t.tenant::text from ledger t where tenant = ('tenant_' || $1::bigint)"
+        );
+    }
+
+    #[test]
+    fn every_group_is_a_tenant() {
+        for (number, group) in (1..).zip(KeyShape::groups()) {
+            assert_eq!(KeyShape::Group.key(number), Key::Text((*group).to_owned()));
+            assert_eq!(KeyShape::tenant_of_group(group), Some(number));
+        }
+        assert_eq!(KeyShape::tenant_of_group("other"), None);
     }
 }

@@ -166,6 +166,12 @@ impl FaultCase {
             && may_be_flipped
     }
 
+    /// Returns whether the case is possible if the keys are whole tables. The writes of some faults are to tables with a
+    /// key column, and a standby cannot be the target of whole tables.
+    pub(super) fn is_possible_with_whole_tables(&self) -> bool {
+        !self.seeded && !self.fault.writes_rows()
+    }
+
     /// Returns whether the fault restores the source to a state before the flip.
     pub(super) fn restores_source(&self) -> bool {
         (self.fault, self.component) == (Fault::Restored, Process::Source)

@@ -402,6 +402,14 @@ impl Fault {
         )
     }
 
+    /// Returns whether the fault is a write of another user.
+    pub(super) fn writes_rows(self) -> bool {
+        matches!(
+            self,
+            Self::ForeignWrite | Self::LongWriter | Self::Prepared | Self::LaggingFailover
+        )
+    }
+
     /// Returns whether the fault is possible at every place.
     pub(super) fn is_possible_everywhere(self) -> bool {
         TABLE

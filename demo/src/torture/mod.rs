@@ -34,6 +34,7 @@ pub use text::summary;
 
 use crate::error::DemoError;
 use crate::fleet::{ServerGroup, TestEquipment};
+use crate::options::KeyDivision;
 use case::FaultCase;
 use futures::future::LocalBoxFuture;
 use missing_equipment::MissingEquipment;
@@ -56,6 +57,8 @@ pub struct FaultInjection {
     pub seed: Option<u64>,
     /// With `Seed::Standby`, every migration is seeded from a standby.
     pub seeding: Seed,
+    /// The keys of the split shard. With whole tables some cases are left out.
+    pub keys: KeyDivision,
     /// Only these cases, once each.
     pub only: Vec<CaseFilter>,
     /// The file of results. New results are added to it.
@@ -125,7 +128,7 @@ impl<'s> InjectionSession<'s> {
             None => ResultsFile::begin(&injection.commit, seed.unwrap_or(1)),
         };
         let missing_equipment = MissingEquipment::find();
-        let cases = case::shuffled(results.seed, injection.seeding);
+        let cases = cases_of(injection, results.seed);
         let (cases, left_out) = missing_equipment.split_possible(cases);
         results.cases_in_all = u64::try_from(cases.len()).unwrap_or_default();
         left_out.iter().for_each(|it| println!("not run: {it}"));
@@ -143,6 +146,7 @@ impl<'s> InjectionSession<'s> {
             terms: RunTerms {
                 lasts: injection.lasts,
                 keep: injection.keep,
+                keys: injection.keys,
                 programs: injection.programs.clone(),
             },
             missing_equipment,
@@ -196,8 +200,8 @@ impl<'s> InjectionSession<'s> {
             if !self.injection.only.is_empty() {
                 return None;
             }
-            let seeding = self.injection.seeding;
-            state.queue = least_run_cases(&state.results, &self.missing_equipment, seeding);
+            let cases = cases_of(self.injection, state.results.seed);
+            state.queue = least_run_cases(&state.results, &self.missing_equipment, cases);
         }
         state.runs += 1;
         state.queue.pop()
@@ -214,6 +218,14 @@ impl<'s> InjectionSession<'s> {
     }
 }
 
+/// Returns the cases that are possible with the keys, in the order of this seed.
+fn cases_of(injection: &FaultInjection, seed: u64) -> Vec<FaultCase> {
+    let mut cases = case::shuffled(seed, injection.seeding);
+    let has_whole_tables = injection.keys.whole_tables.is_some();
+    cases.retain(|case| !has_whole_tables || case.is_possible_with_whole_tables());
+    cases
+}
+
 /// Returns the cases that were named, once each.
 fn named_cases(injection: &FaultInjection, cases: Vec<FaultCase>) -> Vec<(FaultCase, u64)> {
     let admitted = |case: &FaultCase| injection.only.iter().any(|only| only.admits(case));
@@ -228,9 +240,9 @@ fn named_cases(injection: &FaultInjection, cases: Vec<FaultCase>) -> Vec<(FaultC
 fn least_run_cases(
     results: &ResultsFile,
     missing_equipment: &MissingEquipment,
-    seeding: Seed,
+    cases: Vec<FaultCase>,
 ) -> Vec<(FaultCase, u64)> {
-    let (cases, _) = missing_equipment.split_possible(case::shuffled(results.seed, seeding));
+    let (cases, _) = missing_equipment.split_possible(cases);
     let run_counts: Vec<u64> = cases.iter().map(|case| results.run_count(case)).collect();
     let pass = run_counts.iter().copied().min().unwrap_or_default();
     let due = cases
@@ -251,19 +263,23 @@ mod tests {
     #[test]
     fn a_session_continues_after_the_cases_of_the_last_one_and_then_repeats_all() {
         let mut results = ResultsFile::begin("aaa", 3);
-        let all = least_run_cases(&results, &MissingEquipment::default(), Seed::Copy);
+        let least_run = |results: &ResultsFile| {
+            let cases = case::shuffled(results.seed, Seed::Copy);
+            least_run_cases(results, &MissingEquipment::default(), cases)
+        };
+        let all = least_run(&results);
         let record = |(case, seed): &(FaultCase, u64)| RunRecord {
             case: case.to_string(),
             seed: *seed,
             ..RunRecord::default()
         };
         results.push(record(all.last().unwrap()));
-        let rest = least_run_cases(&results, &MissingEquipment::default(), Seed::Copy);
+        let rest = least_run(&results);
         assert_eq!(rest, all[..all.len() - 1]);
         for run in rest.iter().rev() {
             results.push(record(run));
         }
-        let again = least_run_cases(&results, &MissingEquipment::default(), Seed::Copy);
+        let again = least_run(&results);
         assert_eq!(again.len(), all.len());
         assert_ne!(again[0].1, all[0].1);
     }

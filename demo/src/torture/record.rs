@@ -29,6 +29,9 @@ pub struct RunRecord {
     /// The mode of the migration: asynchronous, synchronous, or offline.
     #[serde(default)]
     pub mode: String,
+    /// How the map divides keys, or what a key is: range, hash, list, schema or group.
+    #[serde(default)]
+    pub strategy: String,
     /// How the migration ended.
     pub outcome: String,
     /// True if the checks found no problem.

@@ -25,7 +25,7 @@ use crate::drive;
 use crate::error::DemoError;
 use crate::fleet::{Fleet, ServerGroup, free_port};
 use crate::ledger::{Ledger, LedgerPhase};
-use crate::options::Options;
+use crate::options::{DemoTask, KeyDivision, Options};
 use crate::report::RunOutcome;
 use crate::scenario::Scenario;
 use crate::workload::{Workload, WorkloadSettings};
@@ -60,6 +60,7 @@ const ARRIVAL_LIMIT: Duration = Duration::from_secs(20);
 pub(super) struct RunTerms {
     pub(super) lasts: Duration,
     pub(super) keep: bool,
+    pub(super) keys: KeyDivision,
     pub(super) programs: Option<PathBuf>,
 }
 
@@ -124,7 +125,7 @@ pub(super) async fn perform(
         path,
         mode,
         terms,
-        scenario: scenario(seed, mode, case),
+        scenario: scenario(seed, mode, case, terms.keys),
         fleet,
         proxies,
         run_log,
@@ -146,8 +147,9 @@ pub(super) async fn perform(
     Ok(record)
 }
 
-fn scenario(seed: u64, mode: RunMode, case: &FaultCase) -> Scenario {
+fn scenario(seed: u64, mode: RunMode, case: &FaultCase, keys: KeyDivision) -> Scenario {
     let options = Options {
+        task: DemoTask::split_of(keys),
         scale: SCALE,
         seed,
         ..Options::default()
@@ -169,6 +171,7 @@ impl FaultRun<'_> {
             fault: self.case.fault.to_string(),
             path: self.path.to_string(),
             mode: self.mode.to_string(),
+            strategy: self.terms.keys.to_string(),
             ..RunRecord::default()
         }
     }

@@ -47,6 +47,9 @@ pub(super) fn line(record: &RunRecord, number: u64) -> String {
         "\n       replay: shardwright torture --only {} --seed {}",
         record.case, record.seed
     );
+    if !["", "range"].contains(&record.strategy.as_str()) {
+        let _ = write!(text, " --strategy {}", record.strategy);
+    }
     text
 }
 

@@ -7,6 +7,7 @@
 use super::client_loop::ClientAction;
 use super::plan::choose_isolation;
 use super::shared_tenant::{SharedTenant, still_owns};
+use super::tenant_tables::TenantTables;
 use super::worker::SharedClients;
 use crate::ledger::{Balances, TransactionOutcome, Transfer, TransferLeg};
 use crate::shop::{BANK_ACCOUNTS, KeyShape, Shop};
@@ -25,6 +26,7 @@ const BETWEEN_TENANTS: f64 = 0.3;
 /// The SQL statements. The tenant is `$1`. [`KeyShape::fill`] explains the placeholders in braces.
 #[derive(Debug)]
 pub(super) struct BankStatements {
+    tables: TenantTables,
     insert_leg: String,
     add_to_account: String,
     read_balances: String,
@@ -38,6 +40,7 @@ impl BankStatements {
             "update bank set balance = balance + $3::bigint where {is_1} and id = $2::integer";
         let read = "select balance from bank where {is_1} and id > 0 order by id";
         Self {
+            tables: TenantTables::new(shape),
             insert_leg: shape.fill(leg),
             add_to_account: shape.fill(add),
             read_balances: shape.fill(read),
@@ -173,6 +176,7 @@ async fn write_transfer(
     for (number, side) in sides.iter().enumerate() {
         let params: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
             [&side.tenant, &id, &side.account, &side.delta];
+        sql.tables.select(tx, side.tenant).await?;
         match tx.execute(&sql.insert_leg, &params).await? {
             1 => {}
             0 if number == 0 => return Ok(()),
@@ -180,6 +184,7 @@ async fn write_transfer(
         }
     }
     for side in &sides {
+        sql.tables.select(tx, side.tenant).await?;
         let changed = tx
             .execute(
                 &sql.add_to_account,
@@ -229,6 +234,7 @@ impl Auditor {
         let done = map.with_shard(&key, options, |tx| {
             let sql = Arc::clone(&self.sql);
             async move {
+                sql.tables.select(tx, tenant).await?;
                 let rows = tx.query(&sql.read_balances, &[&tenant]).await?;
                 let balances: Vec<i64> = rows.iter().map(|row| row.get(0)).collect();
                 Ok::<_, tokio_postgres::Error>((balances, tx.shard().clone()))

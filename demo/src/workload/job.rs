@@ -1,6 +1,7 @@
 //! Executes the statements of one transaction, and returns what they changed.
 
 use super::plan::{TransactionKind, TransactionPlan};
+use super::tenant_tables::TenantTables;
 use crate::ledger::RowEffect;
 use crate::shop::{KeyShape, LONG_TEXT};
 use client::Transaction;
@@ -27,6 +28,7 @@ const WAIT_FOR_OPERATION: &str =
 /// The SQL statements, with the key's columns ([`KeyShape::fill`]). The tenant is `$1`.
 #[derive(Debug)]
 pub(super) struct JobStatements {
+    tables: TenantTables,
     mark: String,
     add: String,
     deposit: String,
@@ -66,6 +68,7 @@ impl JobStatements {
             from generate_series(1, 2) line";
         let fill = |text: &str| shape.fill(text);
         Self {
+            tables: TenantTables::new(shape),
             mark: fill(mark),
             add: fill(add),
             deposit: fill(deposit),
@@ -92,6 +95,7 @@ impl TransactionJob<'_> {
     /// Executes the statements of the plan. Returns the changes that exist if it commits.
     pub(super) async fn run(self) -> Result<Vec<RowEffect>, JobError> {
         let plan = self.plan;
+        self.sql.tables.select(self.tx, plan.tenant).await?;
         if let TransactionKind::Deposit { account, amount } = plan.kind {
             let (op, client) = (plan.op, plan.client);
             let params: [&(dyn ToSql + Sync); 5] = [&plan.tenant, &account, &amount, &op, &client];
@@ -110,6 +114,7 @@ impl TransactionJob<'_> {
     /// still insert the row has ended.
     pub(super) async fn is_committed(self) -> Result<bool, JobError> {
         let Self { tx, plan, sql } = self;
+        sql.tables.select(tx, plan.tenant).await?;
         // The lock is taken in a separate statement before the search, so that the search has a newer snapshot.
         tx.query(WAIT_FOR_OPERATION, &[&plan.client, &plan.op])
             .await?;

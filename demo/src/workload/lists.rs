@@ -10,6 +10,7 @@
 use super::client_loop::ClientAction;
 use super::plan::choose_isolation;
 use super::shared_tenant::{SharedTenant, still_owns};
+use super::tenant_tables::TenantTables;
 use super::worker::SharedClients;
 use crate::ledger::{CallEvent, CallPhase, ListOperation, list_name};
 use crate::shop::{KeyShape, Shop};
@@ -29,6 +30,7 @@ const MAX_LENGTH: i64 = 32;
 /// `{key_of_1}` for the shard key of tenant `$1`, and `{is_1}` for the condition that a row has this key.
 #[derive(Debug)]
 pub(super) struct ListStatements {
+    tables: TenantTables,
     append: String,
     read: String,
 }
@@ -40,6 +42,7 @@ impl ListStatements {
             on conflict ({keys}, id) do update set items = lists.items || excluded.items returning items";
         let read = "select items from lists where {is_1} and id = $2::bigint";
         Self {
+            tables: TenantTables::new(shape),
             append: shape.fill(append),
             read: shape.fill(read),
         }
@@ -159,7 +162,11 @@ impl Appender {
         let key = self.shop.key(tenant);
         let done = self.shared.map.with_shard(&key, options, |tx| {
             let sql = Arc::clone(&self.sql);
-            async move { tx.query(&sql.append, &[&tenant, &list, &value]).await }.boxed()
+            async move {
+                sql.tables.select(tx, tenant).await?;
+                tx.query(&sql.append, &[&tenant, &list, &value]).await
+            }
+            .boxed()
         });
         match done.await {
             Ok(rows) => (CallPhase::Ok, rows.first().map(|row| row.get(0))),
@@ -181,6 +188,7 @@ impl Appender {
         let done = self.shared.map.with_shard(&key, options, |tx| {
             let sql = Arc::clone(&self.sql);
             async move {
+                sql.tables.select(tx, tenant).await?;
                 let rows = tx.query(&sql.read, &[&tenant, &list]).await?;
                 let items: Option<Vec<i64>> = rows.first().map(|row| row.get(0));
                 Ok::<_, tokio_postgres::Error>((items, tx.shard().clone()))

@@ -12,6 +12,7 @@ mod plan;
 mod readers;
 mod shared_tenant;
 mod standby_writer;
+mod tenant_tables;
 mod worker;
 
 pub use plan::{TenantChoice, TenantMix};

@@ -1,6 +1,7 @@
 //! Clients that only read. They show whether moving keys can be read all the time.
 
 use super::TenantMix;
+use super::tenant_tables::TenantTables;
 use crate::shop::Shop;
 use client::{Map, TransactionOptions};
 use futures::FutureExt;
@@ -64,13 +65,18 @@ async fn read_repeatedly(
     let sql = shop
         .shape
         .fill("select id from accounts where {is_1} limit 1");
+    let tables = TenantTables::new(shop.shape);
     loop {
         let tenant = mix.choose_tenant(&mut rng);
         let plain = TransactionOptions::default();
         let found = map
             .with_shard(&shop.key(tenant), plain, |tx| {
-                let sql = sql.clone();
-                async move { tx.query(&sql, &[&tenant]).await }.boxed()
+                let (sql, tables) = (sql.clone(), tables.clone());
+                async move {
+                    tables.select(tx, tenant).await?;
+                    tx.query(&sql, &[&tenant]).await
+                }
+                .boxed()
             })
             .await;
         match found {

@@ -14,3 +14,4 @@ mod run;
 mod seeding;
 mod stall;
 mod ways_back;
+mod whole_tables;

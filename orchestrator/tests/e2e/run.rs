@@ -44,6 +44,20 @@ pub(crate) async fn demo(line: &str) -> RunReport {
     report
 }
 
+/// A disturbed move of schemas or groups of tables, which must end with exit 0, all zeros and enough writes to moving
+/// keys.
+pub(crate) async fn whole_tables(line: &str) -> RunReport {
+    let (report, said) = run(SMALL, line).await;
+    zeros(&report, &said);
+    if report.result != RunOutcome::Unwound {
+        assert!(report.ledger.acknowledged_on_moving_keys >= 1_000, "{said}");
+        assert!(report.rows_moved > 3_000, "{said}");
+        assert!(report.verify.rows_compared >= report.rows_moved, "{said}");
+        assert_ne!(report.window_ms, WriteBlockTimes::default(), "{said}");
+    }
+    report
+}
+
 /// An operation, which must end with exit 0, all zeros and enough writes to moving keys.
 pub(crate) async fn operation(line: &str) -> RunReport {
     let (report, said) = run(QUICK, line).await;

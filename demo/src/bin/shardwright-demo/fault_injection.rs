@@ -4,7 +4,7 @@
 use super::DEFECTS;
 use clap::Args;
 use demo::torture::{self, CaseFilter};
-use demo::{DemoError, SeedOption};
+use demo::{DemoError, KeyDivision, SeedOption, parse_strategy};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -26,6 +26,10 @@ pub(super) struct FaultInjectionArgs {
     /// steps promote and drop_surplus do. May be given once with a number and once with a word.
     #[arg(long, value_name = "NUMBER|copy|standby")]
     seed: Vec<SeedOption>,
+    /// How the map divides keys: range, hash or list. Or what a key is: a schema or a group of tables; these leave out the
+    /// cases in which other users write.
+    #[arg(long, default_value = "range", value_parser = parse_strategy)]
+    strategy: KeyDivision,
     /// Only these cases, once each: agent, controller, source, target or store, at a step or a place in it, for
     /// example agent@copy/kill. Without a fault: all faults. May be given several times.
     #[arg(long, value_name = "COMPONENT@STEP/FAULT")]
@@ -55,6 +59,7 @@ impl FaultInjectionArgs {
             time: self.seconds.map(Duration::from_secs),
             seed,
             seeding,
+            keys: self.strategy,
             only: self.only,
             json: self.json,
             commit: self.commit,

@@ -3,11 +3,11 @@
 use clap::Args;
 use demo::shop::KeyShape;
 use demo::{
-    AfterRepair, CutoverMoment, DemoError, DemoTask, Kill, MapOperation, Options, SeedOption,
-    Servers, Trouble, parse_measure, parse_shape, parse_step, parse_strategy,
+    AfterRepair, CutoverMoment, DemoError, DemoTask, KeyDivision, Kill, MapOperation, Options,
+    SeedOption, Servers, Trouble, parse_group, parse_measure, parse_shape, parse_step,
+    parse_strategy,
 };
 use plans::request::{DualWrite, Measure, Mode};
-use plans::shard_map::Strategy;
 use plans::step::StepKind;
 use std::path::PathBuf;
 
@@ -15,12 +15,17 @@ use std::path::PathBuf;
 /// result.
 #[derive(Debug, Args)]
 pub(super) struct Demo {
-    /// What to do: split, merge, move, isolate, drain or rebalance.
-    #[arg(long, default_value_t = MapOperation::Split)]
-    operation: MapOperation,
-    /// How the map divides keys: range, hash or list.
-    #[arg(long, default_value_t = Strategy::Range, value_parser = parse_strategy)]
-    strategy: Strategy,
+    /// What to do: split, merge, move, isolate, drain or rebalance; by default split, drain with schemas, move with
+    /// groups.
+    #[arg(long)]
+    operation: Option<MapOperation>,
+    /// How the map divides keys: range, hash or list. Or what a key is: a schema of a tenant's tables, or a group of
+    /// tables.
+    #[arg(long, default_value = "range", value_parser = parse_strategy)]
+    strategy: KeyDivision,
+    /// Move this group of tables: billing, sales, stock or support.
+    #[arg(long, value_name = "NAME", value_parser = parse_group, conflicts_with = "strategy")]
+    group: Option<i64>,
     /// Make the moving keys read-only until the flip, instead of capturing writes to them.
     #[arg(long)]
     offline: bool,
@@ -125,18 +130,29 @@ impl Demo {
             then: self.then,
             ..trouble
         };
+        let division = match self.group {
+            Some(_) => parse_strategy("group")?,
+            None => self.strategy,
+        };
+        let shape = division.whole_tables.unwrap_or(self.key);
+        let usual = match shape {
+            KeyShape::Schema => MapOperation::Drain,
+            KeyShape::Group => MapOperation::Move,
+            KeyShape::BigInt | KeyShape::TextBigInt | KeyShape::Timestamp => MapOperation::Split,
+        };
         let task = DemoTask {
-            operation: self.operation,
-            strategy: self.strategy,
+            operation: self.operation.unwrap_or(usual),
+            strategy: division.strategy,
             mode: if self.offline {
                 Mode::Offline
             } else {
                 Mode::Online
             },
-            shape: self.key,
+            shape,
             parts: self.parts,
             into_live: self.into_live,
             by: self.by,
+            group: self.group,
             hot: self.hot,
         };
         let options = Options {
