@@ -39,10 +39,10 @@ test-package: ## install the packages in a small Debian, start the units there, 
 	@scripts/setup machine
 	@scripts/test-package
 
-operations: ## run every operation on every kind of map, online and offline, under load
+operations: ## run every operation on every kind of map, and every kill and failure, under load
 	@scripts/setup test
 	cargo build --workspace --locked --bins
-	@scripts/in-memory cargo test --workspace --locked --test operations -- --include-ignored
+	@scripts/in-memory cargo test --workspace --locked --test operations --test e2e -- --include-ignored
 
 screenshots: ## make the pictures of the documentation again, of a real migration
 	@scripts/setup ui

@@ -26,6 +26,7 @@ async fn agent_at_copy() {
 }
 
 #[tokio::test]
+#[ignore = "make operations runs it"]
 async fn agent_at_catch_up() {
     let report = killed("agent@catch_up").await;
     assert_eq!(
@@ -40,6 +41,7 @@ async fn agent_at_cutover() {
 }
 
 #[tokio::test]
+#[ignore = "make operations runs it"]
 async fn controller_at_copy() {
     let report = killed("controller@copy").await;
     assert_eq!(
@@ -54,6 +56,7 @@ async fn controller_at_cutover() {
 }
 
 #[tokio::test]
+#[ignore = "make operations runs it"]
 async fn target_at_catch_up() {
     killed("target@catch_up").await;
 }

@@ -113,7 +113,9 @@ cells! {
     split_range_offline: Split Range Offline 1 "";
     #[ignore = "make operations runs it"]
     split_hash_offline: Split Hash Offline 1 "";
+    #[ignore = "make operations runs it"]
     split_list_offline: Split List Offline 1 "";
+    #[ignore = "make operations runs it"]
     split_in_three_range_online: Split Range Online 2 "--parts 3";
     split_composite_key_online: Split Range Online 1 "--key text,bigint";
     #[ignore = "make operations runs it"]
@@ -124,6 +126,7 @@ cells! {
     merge_hash_online: Merge Hash Online 2 "";
     #[ignore = "make operations runs it"]
     merge_list_online: Merge List Online 2 "";
+    #[ignore = "make operations runs it"]
     merge_range_offline: Merge Range Offline 2 "";
     #[ignore = "make operations runs it"]
     merge_hash_offline: Merge Hash Offline 2 "";
@@ -133,6 +136,7 @@ cells! {
     merge_into_live_range_online: Merge Range Online 1 "--into-live";
     #[ignore = "make operations runs it"]
     merge_into_live_hash_online: Merge Hash Online 1 "--into-live";
+    #[ignore = "make operations runs it"]
     merge_into_live_list_online: Merge List Online 1 "--into-live";
     #[ignore = "make operations runs it"]
     move_range_online: Move Range Online 1 "";
@@ -197,6 +201,7 @@ async fn rebalance_list_online() {
 }
 
 #[tokio::test]
+#[ignore = "make operations runs it"]
 async fn rebalance_hash_by_writes() {
     rebalance(Strategy::Hash, &Measure::Writes, "--by writes").await;
 }

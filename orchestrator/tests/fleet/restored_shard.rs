@@ -143,6 +143,7 @@ async fn rows_stay_on_the_source_if_the_target_is_from_before_the_migration() {
     start(&stage.b).await;
     let id = stage.ready_to_cut_over().await;
     stage.cut_over(&id).await;
+    stage.in_hold(&id).await;
     restore(&stage.b, before, false).await;
     stage
         .until("the missing data is reported", || async {

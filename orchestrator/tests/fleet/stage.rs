@@ -280,6 +280,20 @@ impl Stage {
         .await;
     }
 
+    /// The hold has compared the definitions of the tables, and keeps the rows on the source current.
+    pub(crate) async fn in_hold(&self, id: &str) {
+        self.until("the hold", || async {
+            let view = self.json(&["show", id, "-o", "json"]).await;
+            let steps = view["steps"].as_array().cloned().unwrap_or_default();
+            let keeps = |step: &Value| {
+                let message = step["progress"]["message"].as_str().unwrap_or_default();
+                step["kind"] == "hold" && message.contains("kept current")
+            };
+            steps.iter().any(keeps)
+        })
+        .await;
+    }
+
     /// The cleanup records of a migration.
     pub(crate) async fn records(&self, id: &str) -> Vec<Value> {
         let answer = self.get(&format!("/api/v1/migrations/{id}/cleanup")).await;

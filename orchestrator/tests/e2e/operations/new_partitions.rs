@@ -331,6 +331,7 @@ async fn adopts_after_flips(test: &'static str, number: i64, options: &str) {
 }
 
 #[tokio::test]
+#[ignore = "make operations runs it"]
 async fn partitions_that_come_in_the_hold_are_adopted() {
     adopts_after_flips("holdparts", 1, "hold: until_finish").await;
 }
