@@ -1,4 +1,4 @@
-//! The protocol of a move as eight small models, which are explored exhaustively within bounds.
+//! The protocol of a move as nine small models, which are explored exhaustively within bounds.
 //!
 //! Each model states invariants of docs/protocol.md as properties. Each also has mutants: the same model with one rule
 //! changed. If a mutant violates no property, the model is too weak. README.md describes what the models contain and
@@ -14,6 +14,7 @@ mod lanes;
 pub mod report;
 mod reverse;
 mod seeding;
+mod whole_tables;
 
 pub use check::ModelSize;
 use report::Report;
@@ -32,6 +33,7 @@ pub fn run(size: ModelSize, threads: usize) -> Report {
             check::check::<cascades::Cascades>(size, threads),
             check::check::<seeding::Seeding>(size, threads),
             check::check::<failover::Failover>(size, threads),
+            check::check::<whole_tables::WholeTables>(size, threads),
         ],
     }
 }
