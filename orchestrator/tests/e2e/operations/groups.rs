@@ -155,17 +155,7 @@ async fn a_group_of_tables_moves_to_another_database_and_returns() {
 
     refuse_changed_groups(&fleet, &moving("a", "b", held)).await;
     let id = fleet.reach(&moving("a", "b", held), "waiting").await;
-    fleet.ok(&["approve", &id, "--yes"]).await;
-    fleet.wait(&id, "flipped").await;
-    writers.more(20).await;
-    fleet.ok(&["rollback", &id, "--yes"]).await;
-    fleet.wait(&id, "rolled_back").await;
-    writers.more(20).await;
-    fleet.ok(&["approve", &id, "--yes"]).await;
-    fleet.wait(&id, "flipped").await;
-    writers.more(1000).await;
-    fleet.ok(&["finish", &id, "--yes"]).await;
-    fleet.wait(&id, "completed").await;
+    writers.cut_over_twice(&fleet, &id, 1000).await;
     let expected = writers.end().await;
     assert_eq!(found(&fleet, "b", BILLING).await, expected[&BILLING]);
     assert_eq!(found(&fleet, "a", SALES).await, expected[&SALES]);

@@ -147,17 +147,7 @@ async fn schemas_move_online_to_an_empty_database_and_return() {
     let id = fleet
         .reach(&moving("a", "b", &[1, 2, 5], HELD), "waiting")
         .await;
-    fleet.ok(&["approve", &id, "--yes"]).await;
-    fleet.wait(&id, "flipped").await;
-    writers.more(20).await;
-    fleet.ok(&["rollback", &id, "--yes"]).await;
-    fleet.wait(&id, "rolled_back").await;
-    writers.more(20).await;
-    fleet.ok(&["approve", &id, "--yes"]).await;
-    fleet.wait(&id, "flipped").await;
-    writers.more(1000).await;
-    fleet.ok(&["finish", &id, "--yes"]).await;
-    fleet.wait(&id, "completed").await;
+    writers.cut_over_twice(&fleet, &id, 1000).await;
     let expected = writers.end().await;
     for tenant in [1, 2, 5] {
         assert_eq!(

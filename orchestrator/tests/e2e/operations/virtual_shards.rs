@@ -146,17 +146,7 @@ async fn one_of_ten_thousand_tenants_of_a_virtual_shard_moves_and_returns() {
     let request = format!("operation: isolate\nmap: shop\nkey: {moving}\ntarget: b\n{HELD}");
     let id = apply(&fleet, &request).await;
     fleet.wait(&id, "waiting").await;
-    fleet.ok(&["approve", &id, "--yes"]).await;
-    fleet.wait(&id, "flipped").await;
-    writers.more(20).await;
-    fleet.ok(&["rollback", &id, "--yes"]).await;
-    fleet.wait(&id, "rolled_back").await;
-    writers.more(20).await;
-    fleet.ok(&["approve", &id, "--yes"]).await;
-    fleet.wait(&id, "flipped").await;
-    writers.more(TRANSACTIONS).await;
-    fleet.ok(&["finish", &id, "--yes"]).await;
-    fleet.wait(&id, "completed").await;
+    writers.cut_over_twice(&fleet, &id, TRANSACTIONS).await;
     let expected = writers.end().await;
     let of_tenant = |tenant: i64| i64::try_from(expected[&tenant].len()).unwrap();
     assert_eq!(row_count(&fleet, "b").await, of_tenant(moving));

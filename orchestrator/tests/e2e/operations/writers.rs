@@ -119,6 +119,22 @@ impl Writers {
         }
     }
 
+    /// Cuts a waiting migration over, rolls it back, cuts it over again and finishes it, with writes in each phase;
+    /// `transactions` of each tenant in the second hold.
+    pub(crate) async fn cut_over_twice(&self, fleet: &Fleet, id: &str, transactions: u64) {
+        fleet.ok(&["approve", id, "--yes"]).await;
+        fleet.wait(id, "flipped").await;
+        self.more(20).await;
+        fleet.ok(&["rollback", id, "--yes"]).await;
+        fleet.wait(id, "rolled_back").await;
+        self.more(20).await;
+        fleet.ok(&["approve", id, "--yes"]).await;
+        fleet.wait(id, "flipped").await;
+        self.more(transactions).await;
+        fleet.ok(&["finish", id, "--yes"]).await;
+        fleet.wait(id, "completed").await;
+    }
+
     /// Ends writing; what was acknowledged, tenant by tenant.
     pub(crate) async fn end(self) -> BTreeMap<i64, Rows> {
         self.stop.store(true, Ordering::Relaxed);
