@@ -18,7 +18,7 @@ use tokio_postgres::error::SqlState;
 use crate::cleanup::delete_rows::RowDeletion;
 use crate::error::{StepError, WithIntent};
 use crate::postgres::catalog;
-use crate::shard::conflicting_migrations::about_of;
+use crate::shard::conflicting_migrations::{SHARED_OBJECTS, about_of};
 use crate::shard::created::{self, CreatedTable};
 use crate::shard::released_keys::ReleasedKeys;
 use crate::shard::{epoch, guard, register, sidecar_schema, user_code};
@@ -148,9 +148,11 @@ impl CopiedRows<'_> {
     async fn try_drop(&self, tables: &[MovingTable]) -> Result<bool, tokio_postgres::Error> {
         let (session, migration) = (self.session, &self.deletion.token.migration);
         session
-            .batch_execute(
-                "set local lock_timeout = '2s'; lock table shardwright.move in share row exclusive mode",
-            )
+            .batch_execute(&format!(
+                "set local lock_timeout = '2s';
+                 select pg_catalog.pg_advisory_xact_lock({SHARED_OBJECTS});
+                 lock table shardwright.move in share row exclusive mode"
+            ))
             .await?;
         let created = created::tables(session, migration, &sql_names(tables)).await?;
         if self.is_shared(tables).await? || self.has_other_rows(&created, tables).await? {

@@ -107,6 +107,7 @@ async fn copied_rows_go_from_a_table_that_another_migration_uses() {
         .expect("shared");
     drop_new(&bench).await;
     assert_eq!(count(&there, "public.item").await, 0);
+    assert_eq!(count(&there, "public.other").await, 0);
 }
 
 /// After a rollback the plan no longer contains the reference tables, but the shard has recorded them.
@@ -237,7 +238,14 @@ async fn a_move_of_other_whole_tables_shares_only_what_both_need() {
     };
     beside(&there, "first", &keys(500, 600)).await;
     let about = About {
-        tables: vec![of_schema("One")],
+        // One of the tables does not exist on this shard.
+        tables: vec![
+            of_schema("One"),
+            MovingTable::bare(
+                TableName::parse("One.other"),
+                TableKey::Schema("One".to_owned()),
+            ),
+        ],
         ..about(&bench.keys)
     };
     let recorded = "update shardwright.move set about = $1 where migration = 'first'";
@@ -247,7 +255,7 @@ async fn a_move_of_other_whole_tables_shares_only_what_both_need() {
         .expect("recorded");
     let first = MigrationId::from("first");
     there
-        .batch_execute("begin; create schema \"One\"; create table \"One\".item (id serial); create type \"One\".mood as enum ()")
+        .batch_execute("begin; create schema \"One\"; create table \"One\".item (id serial); create type \"One\".mood as enum (); create view public.items as select * from \"One\".item")
         .await
         .expect("created");
     there
@@ -265,7 +273,7 @@ async fn a_move_of_other_whole_tables_shares_only_what_both_need() {
     assert!(shared.contains("public.shared()"), "{shared}");
     // What the migration created is still known, also for the comparison of its schema.
     let names = created::names(&there, &first).await.expect("names");
-    assert_eq!(names.len(), 5, "{names:?}");
+    assert_eq!(names.len(), 6, "{names:?}");
     let drops = created::drop_statements(&there, &first)
         .await
         .expect("read");

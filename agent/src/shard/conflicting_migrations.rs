@@ -13,6 +13,9 @@ use super::created::{self, UnsharedObjects};
 use super::epoch::{self, EpochToken};
 use crate::error::{StepError, WithIntent};
 
+/// The key of the lock on shared objects.
+pub(crate) const SHARED_OBJECTS: &str = "pg_catalog.hashtextextended('shardwright:create', 0)";
+
 /// Returns another migration of this map that moves some of these keys, whether this shard is its source or its target.
 /// It ignores the migrations in `except`.
 ///
@@ -55,7 +58,7 @@ pub(crate) async fn find_with_same_keys(
 /// Records that this migration can use what other migrations created on this shard. Their cleanup then deletes their
 /// rows, and does not drop the tables.
 ///
-/// A migration of other whole tables keeps its tables and schemas: this one uses only the objects that both need.
+/// A migration of other whole tables keeps what depends on its tables and schemas: this one cannot use it.
 pub(crate) async fn share_objects_of_others(
     client: &Connected,
     token: &EpochToken,
@@ -86,6 +89,17 @@ pub(crate) async fn share_objects_of_others(
     epoch::execute(client, token, &shares.join(";\n"))
         .await
         .at(what)
+}
+
+/// Waits until no other migration creates or drops shared objects on the shard: two moves of whole tables to one shard could
+/// create the same object, or one could drop what the other one is about to use. The lock ends with the session.
+pub(crate) async fn lock_shared_objects(client: &Connected) -> Result<(), StepError> {
+    let lock = format!("select pg_catalog.pg_advisory_lock({SHARED_OBJECTS})");
+    let locked = client.batch_execute(&lock).await;
+    locked.at(format_args!(
+        "shard {}: waiting until no other migration creates objects",
+        client.name()
+    ))
 }
 
 /// Returns the schema that is the key of a table.

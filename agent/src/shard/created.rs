@@ -39,7 +39,7 @@ pub(crate) async fn record(
     client.execute(RECORD, &[&migration.0]).await.map(|_| ())
 }
 
-/// Returns whether any object is recorded that no other migration uses. If an older version prepared the migration, it recorded a script instead,
+/// Returns whether an object is recorded that is not shared. If an older version prepared the migration, it recorded a script instead,
 /// which this version does not run.
 pub(crate) async fn is_recorded(
     client: &Connected,

@@ -46,7 +46,7 @@ create table if not exists shardwright.created (
     identity text not null,
     primary key (migration, class, oid)
 );
-comment on table shardwright.created is 'target: objects that the migration created, by catalog and OID; an abort drops them';
+comment on table shardwright.created is 'target: objects that the migration created, by catalog and OID; an abort drops those that are not shared';
 create table if not exists shardwright.shared_object (
     migration text not null,
     class oid not null,

@@ -55,10 +55,9 @@ pub(crate) async fn prepare_target(context: &StepContext) -> Result<TargetCreate
     let session = target.session("create").await?;
     let server = identity::read_named(&session).await?;
     context.enrol(&session, "target").await?;
-    let tables = &context.dispatch.tables;
-    conflicting_migrations::share_objects_of_others(&session, &context.token(), tables).await?;
     undo_creation(context, &session).await?;
     refuse_conflicting_migrations(context, &session).await?;
+    share_objects_of_others(context, &session).await?;
     let cascades = context.is_online() && has_source_cascades(context).await?;
     if context.follows_definitions() {
         record_definitions(context, &session).await?;
@@ -88,7 +87,9 @@ pub(crate) async fn prepare_target(context: &StepContext) -> Result<TargetCreate
         ));
     }
     if context.schema_scope().is_some() {
-        lock_shared_objects(&session).await?;
+        conflicting_migrations::lock_shared_objects(&session).await?;
+        // Another migration may have created objects until the lock was granted.
+        share_objects_of_others(context, &session).await?;
     }
     let existing_references = existing_references(context, &session).await?;
     let objects = create_tables(context, &session).await?;
@@ -99,6 +100,14 @@ pub(crate) async fn prepare_target(context: &StepContext) -> Result<TargetCreate
         cascades,
         target: Some(server),
     })
+}
+
+async fn share_objects_of_others(
+    context: &StepContext,
+    session: &Connected,
+) -> Result<(), StepError> {
+    let (token, tables) = (context.token(), &context.dispatch.tables);
+    conflicting_migrations::share_objects_of_others(session, &token, tables).await
 }
 
 /// Records the definitions of the source's tables before the target gets its own: the agent follows every later change.
@@ -338,18 +347,6 @@ async fn create_tables(context: &StepContext, session: &Connected) -> Result<usi
     .await?;
     released_keys.reclaim(session).await?;
     Ok(schema.entries.len())
-}
-
-/// Waits until no other migration creates objects on the shard. Two moves of whole tables to one shard could otherwise
-/// create the same shared object. The lock ends with the session.
-async fn lock_shared_objects(session: &Connected) -> Result<(), StepError> {
-    let lock =
-        "select pg_catalog.pg_advisory_lock(pg_catalog.hashtextextended('shardwright:create', 0))";
-    let locked = session.batch_execute(lock).await;
-    locked.at(format_args!(
-        "shard {}: waiting until no other migration creates objects",
-        session.name()
-    ))
 }
 
 /// Stores the statements of the schema, so that later steps execute them.

@@ -1,4 +1,4 @@
--- The existing objects that a migration created and that no other migration can use.
+-- The existing objects that a migration created and that are not recorded as shared.
 select e.*
 from ({existing}) e
 where not exists (select from shardwright.shared_object s
