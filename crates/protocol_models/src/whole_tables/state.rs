@@ -59,10 +59,11 @@ pub(crate) enum AttemptStage {
     Idle,
     Gate,
     /// The register is fenced. The wait-out waits for the transactions in the list.
+    /// `searched`: the agent has found no new table.
     Fenced {
         awaited: Vec<usize>,
+        searched: bool,
     },
-    Searched,
     Flipped,
 }
 

@@ -39,16 +39,19 @@ impl WholeTables {
             AttemptStage::Idle if state.has_unknown_table() => actions.push(Act::Adopt),
             AttemptStage::Idle if state.attempt < self.attempts => actions.push(Act::PassGate),
             AttemptStage::Gate => actions.push(Act::Fence),
-            AttemptStage::Fenced { awaited } => {
+            AttemptStage::Fenced { awaited, searched } => {
                 let ended = awaited
                     .iter()
                     .filter(|index| !state.tables[**index].holds_lock());
                 actions.extend(ended.map(|index| Act::SeeEnd(*index)));
-                if awaited.is_empty() || self.is(WholeTablesRule::SearchesBeforeWait) {
+                let has_waited = awaited.is_empty();
+                if !searched && (has_waited || self.is(WholeTablesRule::SearchesBeforeWait)) {
                     actions.push(Act::Search);
                 }
+                if *searched && has_waited {
+                    actions.push(Act::Flip);
+                }
             }
-            AttemptStage::Searched => actions.push(Act::Flip),
             AttemptStage::Idle | AttemptStage::Flipped => {}
         }
     }
@@ -90,10 +93,13 @@ impl WholeTables {
                     true => Vec::new(),
                     false => open.collect(),
                 };
-                state.stage = AttemptStage::Fenced { awaited };
+                state.stage = AttemptStage::Fenced {
+                    awaited,
+                    searched: false,
+                };
             }
             Act::SeeEnd(index) => {
-                if let AttemptStage::Fenced { awaited } = &mut state.stage {
+                if let AttemptStage::Fenced { awaited, .. } = &mut state.stage {
                     awaited.retain(|other| *other != index);
                 }
             }
@@ -104,8 +110,8 @@ impl WholeTables {
                     state.stage = AttemptStage::Idle;
                     // The next attempt has a fence of its own.
                     state.mark_early();
-                } else {
-                    state.stage = AttemptStage::Searched;
+                } else if let AttemptStage::Fenced { searched, .. } = &mut state.stage {
+                    *searched = true;
                 }
             }
             Act::Flip => state.stage = AttemptStage::Flipped,
