@@ -117,6 +117,12 @@ impl ObservedRows {
                 self.misplaced += misplaced.unsigned_abs();
             }
         }
+        if reader.has("rows_in_other_schemas").await? {
+            let count = "select count(*) from rows_in_other_schemas";
+            let rows = reader.rows("rows_in_other_schemas", count).await?;
+            let misplaced: i64 = rows.first().map_or(0, |row| row.get(0));
+            self.misplaced += misplaced.unsigned_abs();
+        }
         if !scope.owns {
             return Ok(());
         }

@@ -31,7 +31,8 @@ const GROWTH_TIMEOUT: Duration = Duration::from_secs(60);
 /// The size of the application's tables in bytes. The tables grow before the copy's transaction commits.
 const TABLE_SIZE: &str = "select coalesce(sum(pg_catalog.pg_relation_size(oid)), 0)::bigint \
     from pg_catalog.pg_class where relkind = 'r' and relnamespace not in (
-      'pg_catalog'::regnamespace, 'information_schema'::regnamespace, 'pg_toast'::regnamespace)";
+      select oid from pg_catalog.pg_namespace
+      where nspname in ('pg_catalog', 'information_schema', 'pg_toast', 'shardwright'))";
 
 /// A kill that is prepared.
 #[derive(Debug)]

@@ -236,9 +236,13 @@ impl DemoTask {
         if is_of_list && is_elsewhere {
             Some("schemas and groups are only possible with split, move, isolate and drain")
         } else if self.group.is_some()
-            && (self.shape != KeyShape::Group || self.operation != MapOperation::Move)
+            && (self.shape != KeyShape::Group
+                || self.operation != MapOperation::Move
+                || self.hot.is_some())
         {
-            Some("a group is only possible with the operation move and the strategy group")
+            Some(
+                "a group is only possible with the operation move and the strategy group, and without --hot",
+            )
         } else if self.shape != KeyShape::BigInt && self.strategy != Strategy::Range && !is_of_list
         {
             Some("keys of other types than bigint are only possible with a range map")

@@ -36,17 +36,25 @@ pub const BANK_ACCOUNTS: i32 = 3;
 /// The initial balance of every account of the bank, including account 0.
 pub const BANK_DEPOSIT: i64 = 1_000;
 
-/// Creates a temporary view for each of the tables, of all schemas that have it.
-const VIEWS_OF_ALL_SCHEMAS: &str = "do $$ declare definition text; begin
+/// Creates a temporary view for each of the tables, of all schemas that have it, and one of the rows that are in a schema
+/// of another tenant.
+const VIEWS_OF_ALL_SCHEMAS: &str = "do $$ declare definition text; strays text; begin
     for definition in
       select format('create temp view %I as %s', c.relname,
                     string_agg(format('select * from %s', c.oid::regclass), ' union all ' order by n.nspname))
       from pg_class c join pg_namespace n on n.oid = c.relnamespace
-      where c.relkind = 'r' and c.relname in ({tables}) and n.nspname not in ('public', 'shardwright')
+      where c.relkind = 'r' and c.relname in ({tables}) and n.nspname not in ('public', 'shardwright') and n.nspname !~ '^pg_'
       group by c.relname
     loop
       execute definition;
     end loop;
+    select string_agg(format('select tenant from %s where tenant is distinct from %L', c.oid::regclass, n.nspname), ' union all ')
+    into strays
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where c.relkind = 'r' and c.relname in ({tables}) and n.nspname not in ('public', 'shardwright') and n.nspname !~ '^pg_';
+    if strays is not null then
+      execute 'create temp view rows_in_other_schemas as ' || strays;
+    end if;
   end $$";
 
 const TENANTS: f64 = 2_000.0;

@@ -402,7 +402,7 @@ impl Fault {
         )
     }
 
-    /// Returns whether the fault is a write of another user.
+    /// Returns whether the fault writes rows itself, to tables with a key column.
     pub(super) fn writes_rows(self) -> bool {
         matches!(
             self,

@@ -34,7 +34,7 @@ pub use text::summary;
 
 use crate::error::DemoError;
 use crate::fleet::{ServerGroup, TestEquipment};
-use crate::options::KeyDivision;
+use crate::options::{KeyDivision, OptionError};
 use case::FaultCase;
 use futures::future::LocalBoxFuture;
 use missing_equipment::MissingEquipment;
@@ -128,6 +128,10 @@ impl<'s> InjectionSession<'s> {
             None => ResultsFile::begin(&injection.commit, seed.unwrap_or(1)),
         };
         let missing_equipment = MissingEquipment::find();
+        if injection.keys.whole_tables.is_some() && injection.seeding == Seed::Standby {
+            let reason = "a standby cannot become the target of whole tables";
+            return Err(OptionError::Contradiction { reason }.into());
+        }
         let cases = cases_of(injection, results.seed);
         let (cases, left_out) = missing_equipment.split_possible(cases);
         results.cases_in_all = u64::try_from(cases.len()).unwrap_or_default();
@@ -201,7 +205,9 @@ impl<'s> InjectionSession<'s> {
                 return None;
             }
             let cases = cases_of(self.injection, state.results.seed);
-            state.queue = least_run_cases(&state.results, &self.missing_equipment, cases);
+            let strategy = self.injection.keys.to_string();
+            let (results, missing) = (&state.results, &self.missing_equipment);
+            state.queue = least_run_cases(results, missing, (cases, &strategy));
         }
         state.runs += 1;
         state.queue.pop()
@@ -240,10 +246,13 @@ fn named_cases(injection: &FaultInjection, cases: Vec<FaultCase>) -> Vec<(FaultC
 fn least_run_cases(
     results: &ResultsFile,
     missing_equipment: &MissingEquipment,
-    cases: Vec<FaultCase>,
+    (cases, strategy): (Vec<FaultCase>, &str),
 ) -> Vec<(FaultCase, u64)> {
     let (cases, _) = missing_equipment.split_possible(cases);
-    let run_counts: Vec<u64> = cases.iter().map(|case| results.run_count(case)).collect();
+    let run_counts: Vec<u64> = cases
+        .iter()
+        .map(|case| results.run_count(case, strategy))
+        .collect();
     let pass = run_counts.iter().copied().min().unwrap_or_default();
     let due = cases
         .into_iter()
@@ -265,7 +274,7 @@ mod tests {
         let mut results = ResultsFile::begin("aaa", 3);
         let least_run = |results: &ResultsFile| {
             let cases = case::shuffled(results.seed, Seed::Copy);
-            least_run_cases(results, &MissingEquipment::default(), cases)
+            least_run_cases(results, &MissingEquipment::default(), (cases, "range"))
         };
         let all = least_run(&results);
         let record = |(case, seed): &(FaultCase, u64)| RunRecord {

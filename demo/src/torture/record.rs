@@ -225,10 +225,14 @@ impl ResultsFile {
         self.cases_run = u64::try_from(names.len()).unwrap_or_default();
     }
 
-    /// Returns how often a case was run.
-    pub(super) fn run_count(&self, case: &FaultCase) -> u64 {
+    /// Returns how often a case was run with this strategy. Records of earlier versions have none: they are of range maps.
+    pub(super) fn run_count(&self, case: &FaultCase, strategy: &str) -> u64 {
         let name = case.to_string();
-        let same = self.cases.iter().filter(|record| record.case == name);
+        let is_same = |record: &&RunRecord| {
+            let is_range = record.strategy.is_empty() && strategy == "range";
+            record.case == name && (is_range || record.strategy == strategy)
+        };
+        let same = self.cases.iter().filter(is_same);
         u64::try_from(same.count()).unwrap_or_default()
     }
 

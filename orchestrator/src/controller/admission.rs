@@ -205,7 +205,8 @@ fn changed_groups(plan: &Plan, map: &ShardMap) -> Vec<String> {
     let planned = moves.map(|planned| MapSettings::listing(&planned.moving.tables));
     let changed = planned.flat_map(|planned| {
         let groups = map.settings.changed_groups(&planned).into_iter();
-        let words = groups.map(|group| format!("the map changed the tables of group {group}"));
+        let words = groups
+            .map(|group| format!("group {group} has other tables in the map than in the plan"));
         words.collect::<Vec<_>>()
     });
     changed.collect()

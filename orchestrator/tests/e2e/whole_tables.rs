@@ -75,7 +75,6 @@ async fn moves_of_schemas_are_aborted() {
 }
 
 #[tokio::test]
-#[ignore = "make operations runs it"]
 async fn moves_of_a_group_are_aborted() {
     aborted(GROUP).await;
 }

@@ -26,8 +26,8 @@ pub(super) struct FaultInjectionArgs {
     /// steps promote and drop_surplus do. May be given once with a number and once with a word.
     #[arg(long, value_name = "NUMBER|copy|standby")]
     seed: Vec<SeedOption>,
-    /// How the map divides keys: range, hash or list. Or what a key is: a schema or a group of tables; these leave out the
-    /// cases in which other users write.
+    /// How the map divides keys: range, hash or list. With schema or group each key is a schema or a group of whole
+    /// tables; cases whose fault writes rows itself are then left out.
     #[arg(long, default_value = "range", value_parser = parse_strategy)]
     strategy: KeyDivision,
     /// Only these cases, once each: agent, controller, source, target or store, at a step or a place in it, for

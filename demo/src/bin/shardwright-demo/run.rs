@@ -19,7 +19,7 @@ pub(super) struct Demo {
     /// groups.
     #[arg(long)]
     operation: Option<MapOperation>,
-    /// How the map divides keys: range, hash or list. Or what a key is: a schema of a tenant's tables, or a group of
+    /// How the map divides keys: range, hash or list. With schema or group each key is a schema or a group of whole
     /// tables.
     #[arg(long, default_value = "range", value_parser = parse_strategy)]
     strategy: KeyDivision,

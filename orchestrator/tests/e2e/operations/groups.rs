@@ -90,7 +90,7 @@ async fn refuse_changed_groups(fleet: &Fleet, request: &str) {
     let applied = fleet.apply().await;
     let refused = String::from_utf8_lossy(&applied.stderr).into_owned();
     assert!(
-        !applied.status.success() && refused.contains("the tables of group billing"),
+        !applied.status.success() && refused.contains("group billing has other tables"),
         "{refused}"
     );
     set("billing=billing.invoice,payment", "sales=customer,purchase").await;
