@@ -229,3 +229,27 @@ async fn a_moving_table_that_needs_what_stays_is_refused() {
     source.batch_execute(key).await.expect(key);
     scope.check(&source).await.expect("a foreign key");
 }
+
+/// The server names objects by their present state, and reads the catalogs by the snapshot of the query.
+#[tokio::test]
+async fn an_object_that_is_dropped_during_the_comparison_is_left_out() {
+    let bench = Bench::new("scope_dropped", "").await;
+    let (source, target) = (
+        bench.ours(&bench.source).await,
+        bench.ours(&bench.target).await,
+    );
+    source
+        .batch_execute("create collation public.dropped (locale = 'C')")
+        .await
+        .expect("created");
+    source
+        .batch_execute("begin isolation level repeatable read; select from pg_catalog.pg_collation")
+        .await
+        .expect("a snapshot");
+    let other = bench.ours(&bench.source).await;
+    other
+        .batch_execute("drop collation public.dropped")
+        .await
+        .expect("dropped");
+    compare(&source, &target, None).await.expect("the same");
+}

@@ -89,12 +89,14 @@ async fn read_definitions(
         "shard {}: reading the whole schema",
         client.name()
     ))?;
-    let definitions = rows.iter().map(|row| {
+    let definitions = rows.iter().filter_map(|row| {
         let definition = ObjectDefinition {
             parent: row.get(2),
             text: row.get::<_, Option<String>>(3).unwrap_or_default(),
         };
-        ((row.get(0), row.get(1)), definition)
+        // Another session has dropped an object without a name since the snapshot of the query.
+        let name: Option<ObjectName> = Option::zip(row.get(0), row.get(1));
+        Some((name?, definition))
     });
     Ok(definitions.collect())
 }

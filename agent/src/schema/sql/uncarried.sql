@@ -31,5 +31,5 @@ from (
   union all select l.classoid, l.objoid, ' (it has a security label)' from pg_catalog.pg_seclabel l
 ) o
 join lateral pg_catalog.pg_identify_object(o.class, o.oid, 0) named on true
-where o.oid >= 16384 and coalesce(named.schema, '') !~ '^(pg_temp|pg_toast)' and coalesce(named.schema, '') <> 'shardwright'
+where o.oid >= 16384 and named.identity is not null and coalesce(named.schema, '') !~ '^(pg_temp|pg_toast)' and coalesce(named.schema, '') <> 'shardwright'
 order by 3
