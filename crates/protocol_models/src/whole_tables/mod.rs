@@ -99,7 +99,7 @@ impl Model for WholeTables {
             stage: AttemptStage::Idle,
             attempt: 0,
             tables: vec![CreatedTable::NONE; self.tables],
-            has_given_up: false,
+            has_failed_attempt: false,
         }]
     }
 
@@ -136,7 +136,7 @@ impl Model for WholeTables {
             ),
             Property::sometimes(
                 "an attempt is given up because of a new table, and a later one flips",
-                |_, s: &WholeTablesState| s.has_given_up && s.stage == AttemptStage::Flipped,
+                |_, s: &WholeTablesState| s.has_failed_attempt && s.stage == AttemptStage::Flipped,
             ),
             Property::sometimes(
                 "a creation that is rolled back prevents no flip",

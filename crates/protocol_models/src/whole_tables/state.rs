@@ -73,7 +73,7 @@ pub(crate) struct WholeTablesState {
     pub(crate) attempt: u8,
     pub(crate) tables: Vec<CreatedTable>,
     /// An attempt was given up because of a new table.
-    pub(crate) has_given_up: bool,
+    pub(crate) has_failed_attempt: bool,
 }
 
 impl WholeTablesState {

@@ -106,7 +106,7 @@ impl WholeTables {
             Act::Search => {
                 let searches = !self.is(WholeTablesRule::SearchesAtGateOnly);
                 if searches && state.has_unknown_table() {
-                    state.has_given_up = true;
+                    state.has_failed_attempt = true;
                     state.stage = AttemptStage::Idle;
                     // The next attempt has a fence of its own.
                     state.mark_early();
