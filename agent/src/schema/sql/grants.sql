@@ -22,6 +22,7 @@ with objects as (
   select p.tableoid, p.oid, 0, '', 'routine', (pg_catalog.pg_identify_object(p.tableoid, p.oid, 0)).identity,
          p.proowner, n.nspname, p.proacl, acldefault('f', p.proowner)
   from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace where p.prokind = 'a' and p.proacl is not null
+    and (pg_catalog.pg_identify_object(p.tableoid, p.oid, 0)).identity is not null
   union all
   select f.tableoid, f.oid, 0, '', 'foreign data wrapper', quote_ident(f.fdwname), f.fdwowner, '', f.fdwacl, acldefault('F', f.fdwowner)
   from pg_catalog.pg_foreign_data_wrapper f
