@@ -12,7 +12,9 @@ use crate::cli::preview;
 use clap::Args;
 use plans::id::ShardName;
 use plans::shard_map::{Effect, MapSettings, PlacementRule, ShardMap, ThroughRef};
+use plans::table::TableName;
 use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 /// Change settings of a map. Settings that are not named stay unchanged.
@@ -25,7 +27,7 @@ pub(in crate::cli) struct MapSetArgs {
     /// A sharded table and its key column, or columns separated by commas; may be given several times.
     #[arg(long = "table", value_name = "TABLE=COLUMN", value_parser = pair)]
     tables: Vec<(String, String)>,
-    /// A group of whole tables and tables that it gets; may be given several times.
+    /// A group of whole tables and tables that it gets, also from other groups; may be given several times.
     #[arg(long = "group", value_name = "GROUP=TABLE,TABLE", value_parser = pair)]
     groups: Vec<(String, String)>,
     /// A table without the shard key, whose rows belong to rows of another table by a foreign key; may be given several
@@ -83,6 +85,11 @@ impl MapSetArgs {
     fn edit_lists(&self, settings: &mut MapSettings) {
         let is_forgotten = |table: &String| self.forget.contains(table);
         for (group, added) in groups(&self.groups) {
+            let names: BTreeSet<TableName> =
+                added.iter().map(|table| TableName::parse(table)).collect();
+            for tables in settings.groups.values_mut() {
+                tables.retain(|table| !names.contains(&TableName::parse(table)));
+            }
             settings.groups.entry(group).or_default().extend(added);
         }
         for tables in settings.groups.values_mut() {
@@ -91,7 +98,7 @@ impl MapSetArgs {
         settings.tables.extend(tables(&self.tables));
         settings.tables.retain(|table, _| !is_forgotten(table));
         let through = self.through.iter().map(|(table, parent)| {
-            let columns = std::collections::BTreeMap::new();
+            let columns = BTreeMap::new();
             let parent = parent.clone();
             (table.clone(), ThroughRef { parent, columns })
         });

@@ -82,9 +82,6 @@ async fn only_billing_came(fleet: &Fleet) {
 /// A plan of a group is refused if the map has given one of its tables to another group since.
 async fn refuse_changed_groups(fleet: &Fleet, request: &str) {
     let give = async |group: &str| {
-        fleet
-            .ok(&["map", "set", "parts", "--forget", "payment"])
-            .await;
         let group = format!("{group}=payment");
         fleet.ok(&["map", "set", "parts", "--group", &group]).await;
     };
