@@ -335,15 +335,16 @@ pub async fn open_reader(
     shape: KeyShape,
 ) -> Result<Connected, ShopError> {
     let session = connect::connect(dsn, &Session::named(name)).await?;
-    if shape.has_whole_tables() {
-        let names = TABLES.map(|table| format!("'{table}'")).join(", ");
-        let views = VIEWS_OF_ALL_SCHEMAS.replace("{tables}", &names);
-        let created = session.batch_execute(&views).await;
-        created.map_err(|source| ShopError::Statement {
-            action: "create views of all schemas",
-            source,
-        })?;
-    }
+    let names = TABLES.map(|table| format!("'{table}'")).join(", ");
+    let prepare = match shape.has_whole_tables() {
+        true => VIEWS_OF_ALL_SCHEMAS.replace("{tables}", &names),
+        false => "set search_path = public".to_owned(),
+    };
+    let prepared = session.batch_execute(&prepare).await;
+    prepared.map_err(|source| ShopError::Statement {
+        action: "prepare a session that reads all tables",
+        source,
+    })?;
     Ok(session)
 }
 
