@@ -199,7 +199,8 @@ fn distinct_surveys(moves: &[PlannedMove]) -> Vec<&PlannedMove> {
         .collect()
 }
 
-/// Returns the groups of tables that the plan moves and that have other tables since.
+/// Returns the groups that lack a table which the plan moves with them. A table that a group has got since changes the
+/// fingerprint of the survey.
 fn changed_groups(plan: &Plan, map: &ShardMap) -> Vec<String> {
     let moves = plan.moves.iter();
     let planned = moves.map(|planned| MapSettings::listing(&planned.moving.tables));
@@ -212,7 +213,8 @@ fn changed_groups(plan: &Plan, map: &ShardMap) -> Vec<String> {
     changed.collect()
 }
 
-/// Returns map settings that contain the tables, the ignored tables and the sequence mode of the plan.
+/// Returns map settings that contain the tables, the ignored tables and the sequence mode of the plan, and the groups of the
+/// map.
 fn settings_of(plan: &Plan, planned: &PlannedMove, map: &ShardMap) -> MapSettings {
     let listed = MapSettings::listing(&planned.moving.tables);
     let reference = match listed.keyed_by.is_column() {
@@ -224,6 +226,7 @@ fn settings_of(plan: &Plan, planned: &PlannedMove, map: &ShardMap) -> MapSetting
         ignore: plan.ignore.clone(),
         sequences: plan.sequences,
         reference,
+        groups: map.settings.groups.clone(),
         ..listed
     }
 }

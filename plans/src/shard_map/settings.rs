@@ -76,18 +76,19 @@ impl MapSettings {
         settings
     }
 
-    /// Returns the groups of `planned`, the settings of a plan, that have other tables now.
+    /// Returns the groups of `planned`, the settings of a plan, that lack one of their planned tables now. A plan does not
+    /// have all tables of a group: it lacks partitioned tables without partitions.
     #[must_use]
     pub fn changed_groups<'a>(&self, planned: &'a Self) -> Vec<&'a str> {
         let names = |tables: &[String]| -> BTreeSet<TableName> {
             tables.iter().map(|name| TableName::parse(name)).collect()
         };
-        let is_same = |group: &str, tables: &[String]| {
+        let has_all = |group: &str, tables: &[String]| {
             let current = self.groups.get(group);
-            current.is_some_and(|current| names(current) == names(tables))
+            current.is_some_and(|current| names(current).is_superset(&names(tables)))
         };
         let groups = planned.groups.iter();
-        let changed = groups.filter(|(group, tables)| !is_same(group, tables));
+        let changed = groups.filter(|(group, tables)| !has_all(group, tables));
         changed.map(|(group, _)| group.as_str()).collect()
     }
 
