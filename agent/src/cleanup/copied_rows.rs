@@ -145,12 +145,15 @@ impl CopiedRows<'_> {
     }
 
     /// Locks all tables before it reads them and drops them, so that no row can arrive between the query and the drop.
+    /// A migration that creates whole tables holds the lock on shared objects while it reads the source's schema, which takes
+    /// seconds. No session of the application waits for this lock.
     async fn try_drop(&self, tables: &[MovingTable]) -> Result<bool, tokio_postgres::Error> {
         let (session, migration) = (self.session, &self.deletion.token.migration);
         session
             .batch_execute(&format!(
-                "set local lock_timeout = '2s';
+                "set local lock_timeout = '30s';
                  select pg_catalog.pg_advisory_xact_lock({SHARED_OBJECTS});
+                 set local lock_timeout = '2s';
                  lock table shardwright.move in share row exclusive mode"
             ))
             .await?;
