@@ -27,6 +27,7 @@ mod copies;
 mod cutover;
 mod database;
 mod ddl;
+mod dependents;
 mod doctor;
 mod drop_old;
 mod drop_surplus;

@@ -15,6 +15,7 @@ mod batch;
 mod capture;
 mod confirmable;
 mod copy_snapshots;
+mod dependent_pieces;
 pub mod dual_write;
 mod feed;
 mod lanes;
@@ -32,6 +33,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use plans::failure::StepCode;
+use plans::key_set::KeySet;
 use plans::names::Direction;
 use plans::table::{MovingTable, TableName};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
@@ -45,6 +47,7 @@ use crate::postgres::replication::SystemIdentity;
 use crate::shard::database::Shard;
 use crate::shard::epoch::EpochToken;
 use crate::spool::SpoolLocation;
+use crate::stream::apply::dependents::EnteringRows;
 use crate::stream::dual_write::{DualWrite, DualWriteKeeper, KeeperSpec};
 
 pub(crate) use observation::StreamObservation;
@@ -62,6 +65,10 @@ pub(crate) struct StreamSpec {
     /// The proof of the agent's epoch, which each write on a shard contains.
     pub(crate) token: EpochToken,
     pub(crate) tables: Arc<Vec<MovingTable>>,
+    /// The moving keys.
+    pub(crate) keys: KeySet,
+    /// Rows that the next run reads again on the upstream shard.
+    pub(crate) entering: EnteringRows,
     /// Partitions that do not move any more, although the stream may still send changes of them. It discards these.
     pub(crate) retired: Vec<TableName>,
     /// Whether the agent follows changes of the tables' definitions. The other shard then may not have constraints that
@@ -87,6 +94,13 @@ pub(crate) struct StreamSpec {
     pub(crate) max_retained_bytes: u64,
     /// The number of failures in a row after which the stream gives up.
     pub(crate) max_attempts: u32,
+}
+
+impl StreamSpec {
+    /// Returns whether rows of some tables belong to rows of other tables.
+    pub(crate) fn has_dependents(&self) -> bool {
+        self.tables.iter().any(|table| table.through().is_some())
+    }
 }
 
 /// Settings of a stream that the steps can change at any time. They remain in effect when the stream restarts.

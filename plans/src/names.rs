@@ -100,6 +100,13 @@ impl MigrationId {
         format!("guard_{self}_{table}")
     }
 
+    /// Returns the name of the function in [`SCHEMA`] that refuses an UPDATE which gives a row with dependents another
+    /// owner. `table` is the index of the row's table in the plan's tables.
+    #[must_use]
+    pub fn owner_function(&self, table: usize) -> String {
+        format!("guard_owner_{self}_{table}")
+    }
+
     /// Returns the name of the TRUNCATE guard's function in [`SCHEMA`].
     #[must_use]
     pub fn truncate_function(&self) -> String {
@@ -132,6 +139,13 @@ impl MigrationId {
         format!("guard_cascade_{self}")
     }
 
+    /// Returns the name of the function as [`MigrationId::cascade_function`], for a table without the key. `table` is its
+    /// index in the plan's tables.
+    #[must_use]
+    pub fn dependent_cascade_function(&self, table: usize) -> String {
+        format!("guard_cascade_{self}_{table}")
+    }
+
     /// Returns the name of the sequence in [`SCHEMA`] that determines whether cascades skip this migration's rows.
     #[must_use]
     pub fn skips(&self) -> String {
@@ -151,8 +165,8 @@ impl MigrationId {
         format!("{DDL_PREFIX}{self}_{event}")
     }
 
-    /// Returns the name of a guard trigger on a moving table. `event` is insert, update, delete, truncate or cascade;
-    /// with the prefix `clone_`, it is a trigger of the clone guard.
+    /// Returns the name of a guard trigger on a moving table. `event` is insert, update, delete, truncate,
+    /// cascade, update_owner or cascade_owner; with the prefix `clone_`, it is a trigger of the clone guard.
     #[must_use]
     pub fn trigger(&self, event: &str) -> String {
         format!("{TRIGGER_PREFIX}{self}_{event}")

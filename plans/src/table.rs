@@ -23,7 +23,8 @@ pub use name::TableName;
 pub enum TableKey {
     /// Columns of the table hold the shard key.
     Columns(Vec<KeyColumn>),
-    /// Each row belongs to the shard of the row to which it refers. Such tables move only offline.
+    /// Each row belongs to the shard of the row to which it refers. Such tables move online only if foreign keys prove
+    /// that this row exists.
     Through(Box<ThroughTable>),
     /// The schema of the table is the key of all of its rows.
     Schema(String),
@@ -50,8 +51,79 @@ pub struct ThroughTable {
     pub parent: TableName,
     /// Pairs of a column of this table and the equal column of the parent.
     pub columns: Vec<(String, String)>,
+    /// Whether a validated foreign key with exactly these columns proves that a row with values in all of them has its
+    /// parent row when its transaction commits.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub enforced: bool,
     /// How the shard key of the parent's rows is determined.
     pub key: TableKey,
+}
+
+impl ThroughTable {
+    /// Returns whether foreign keys prove the parent of every row, its parent, and so on up to the row with the key.
+    #[must_use]
+    pub fn is_enforced(&self) -> bool {
+        let above = match &self.key {
+            TableKey::Through(above) => above.is_enforced(),
+            TableKey::Columns(_)
+            | TableKey::Schema(_)
+            | TableKey::Group(_)
+            | TableKey::Reference => true,
+        };
+        self.enforced && above
+    }
+
+    /// Returns the number of parents between a row and the row with the key, which is at least 1.
+    #[must_use]
+    pub fn depth(&self) -> usize {
+        match &self.key {
+            TableKey::Through(above) => 1 + above.depth(),
+            TableKey::Columns(_)
+            | TableKey::Schema(_)
+            | TableKey::Group(_)
+            | TableKey::Reference => 1,
+        }
+    }
+
+    /// Returns the condition that `parent` is the parent of the row `row`. Both are aliases.
+    #[must_use]
+    pub fn joins(&self, parent: &str, row: &str) -> String {
+        let pairs = self.columns.iter().map(|(own, theirs)| {
+            format!("{} = {}", qualified(parent, theirs), qualified(row, own))
+        });
+        pairs.collect::<Vec<_>>().join(" and ")
+    }
+
+    /// Returns the condition that the row `row` refers to a parent that does not exist, as far as the statement sees.
+    #[must_use]
+    pub fn lacks_parent(&self, row: &str) -> String {
+        let parent = "shardwright_missing";
+        let columns = self.columns.iter();
+        let columns: Vec<String> = columns.map(|(own, _)| qualified(row, own)).collect();
+        format!(
+            "(pg_catalog.num_nulls({}) = 0 and not exists (select from {} {parent} where {}))",
+            columns.join(", "),
+            self.parent.sql(),
+            self.joins(parent, row)
+        )
+    }
+}
+
+/// Returns the quoted name of a column, with the name of its row unless that is empty.
+fn qualified(row: &str, name: &str) -> String {
+    match row {
+        "" => quote_ident(name),
+        row => format!("{row}.{}", quote_ident(name)),
+    }
+}
+
+/// Which rows a predicate of a dependent table matches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Dependents {
+    /// Those whose parent rows have a key of the set.
+    OfKeys,
+    /// Those, and rows whose parent row is missing, if a foreign key proves that this is a passing state of a copy.
+    OfCopy,
 }
 
 impl TableKey {
@@ -59,15 +131,11 @@ impl TableKey {
     /// have no prefix.
     #[must_use]
     pub fn predicate(&self, keys: &KeySet, row: &str) -> String {
-        self.nested(keys, row, 0)
+        self.nested(keys, row, 0, Dependents::OfKeys)
     }
 
     /// Returns the predicate. `depth` distinguishes the aliases of nested subqueries.
-    fn nested(&self, keys: &KeySet, row: &str, depth: usize) -> String {
-        let qualified = |row: &str, name: &str| match row {
-            "" => quote_ident(name),
-            row => format!("{row}.{}", quote_ident(name)),
-        };
+    fn nested(&self, keys: &KeySet, row: &str, depth: usize, dependents: Dependents) -> String {
         match self {
             Self::Columns(columns) => {
                 let columns: Vec<(String, KeyType)> = columns
@@ -82,19 +150,18 @@ impl TableKey {
             Self::Reference => "(true)".to_owned(),
             Self::Through(through) => {
                 let parent = format!("shardwright_parent_{depth}");
-                let joined: Vec<String> = through
-                    .columns
-                    .iter()
-                    .map(|(own, theirs)| {
-                        format!("{} = {}", qualified(&parent, theirs), qualified(row, own))
-                    })
-                    .collect();
-                format!(
+                let owned = format!(
                     "(exists (select from {} {parent} where {} and {}))",
                     through.parent.sql(),
-                    joined.join(" and "),
-                    through.key.nested(keys, &parent, depth + 1)
-                )
+                    through.joins(&parent, row),
+                    through.key.nested(keys, &parent, depth + 1, dependents)
+                );
+                match dependents {
+                    Dependents::OfCopy if through.enforced => {
+                        format!("({owned} or {})", through.lacks_parent(row))
+                    }
+                    Dependents::OfCopy | Dependents::OfKeys => owned,
+                }
             }
         }
     }
@@ -183,8 +250,21 @@ impl MovingTable {
     /// columns of a dependent table ([`TableKey::Through`]) then have the full name of the table as prefix.
     #[must_use]
     pub fn predicate(&self, keys: &KeySet, row: &str) -> String {
+        self.key.predicate(keys, &self.row_name(row))
+    }
+
+    /// Returns the predicate of the rows that a move has copied to a shard which does not own the keys. While the copy is
+    /// incomplete, rows of a dependent table can lack their parents there.
+    #[must_use]
+    pub fn copy_predicate(&self, keys: &KeySet, row: &str) -> String {
+        let row = self.row_name(row);
+        self.key.nested(keys, &row, 0, Dependents::OfCopy)
+    }
+
+    /// Returns the prefix of columns in a predicate for a row named `row`.
+    fn row_name(&self, row: &str) -> String {
         match (&self.key, row) {
-            (TableKey::Through(_), "") => self.key.predicate(keys, &self.table.sql()),
+            (TableKey::Through(_), "") => self.table.sql(),
             (
                 TableKey::Columns(_)
                 | TableKey::Through(_)
@@ -192,8 +272,27 @@ impl MovingTable {
                 | TableKey::Group(_)
                 | TableKey::Reference,
                 row,
-            ) => self.key.predicate(keys, row),
+            ) => row.to_owned(),
         }
+    }
+
+    /// Returns the relation to the parent table, if the table is a dependent one.
+    #[must_use]
+    pub fn through(&self) -> Option<&ThroughTable> {
+        match &self.key {
+            TableKey::Through(through) => Some(through),
+            TableKey::Columns(_)
+            | TableKey::Schema(_)
+            | TableKey::Group(_)
+            | TableKey::Reference => None,
+        }
+    }
+
+    /// Returns whether rows of dependent tables among `tables` belong to rows of this one.
+    #[must_use]
+    pub fn is_parent_among(&self, tables: &[MovingTable]) -> bool {
+        let mut through = tables.iter().filter_map(MovingTable::through);
+        through.any(|through| through.parent == *self.top() || through.parent == self.table)
     }
 
     /// Returns the table that maps and foreign keys name: the root of its partitioned table, or else this table.

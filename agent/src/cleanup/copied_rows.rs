@@ -201,7 +201,7 @@ impl CopiedRows<'_> {
                 // The copy wrote all rows of a reference table.
                 Some(table) if table.is_reference() => continue,
                 Some(table) => {
-                    let moved = table.predicate(self.deletion.keys, "t");
+                    let moved = table.copy_predicate(self.deletion.keys, "t");
                     format!("({moved}) is not true or {}", catalog::in_none(self.tables))
                 }
                 None => "true".to_owned(),

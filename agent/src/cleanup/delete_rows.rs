@@ -302,9 +302,12 @@ impl RowDeletion<'_> {
         }
     }
 
-    /// Returns the predicate of a table's moving rows.
+    /// Returns the predicate of a table's moving rows, on a target also of rows whose parents are not copied yet.
     pub(crate) fn predicate(&self, table: &MovingTable) -> String {
-        let moving = table.predicate(self.keys, "");
+        let moving = match self.closed.is_at_source() {
+            true => table.predicate(self.keys, ""),
+            false => table.copy_predicate(self.keys, ""),
+        };
         if !table.retired {
             return moving;
         }

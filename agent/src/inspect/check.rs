@@ -183,7 +183,7 @@ async fn count_misplaced_rows(
             .at(&action)?;
     }
     if let TableKey::Through(through) = &table.key {
-        let parent_join = keys::join_condition(through, "p", "t");
+        let parent_join = through.joins("p", "t");
         let sql = format!(
             "select count(*) from {} t where {key_condition} and not exists (select from {} p where {parent_join})",
             name.sql(),

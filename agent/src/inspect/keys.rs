@@ -1,7 +1,7 @@
 //! Determines how each table of a map has the shard key: by its own columns, by a parent row, or as a whole by its schema
 //! or group. Uses the settings of the map, the catalog and the foreign keys.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use plans::key::{Key, KeyType};
 use plans::key_set::KeySet;
@@ -104,14 +104,10 @@ pub(super) fn resolve(
     while let Some((table, key)) = next_through(&unresolved, &keyed) {
         if let Some(parent_link) = unresolved.remove(&table) {
             match join_columns(&table, parent_link, foreign_keys) {
-                Ok(columns) => keyed.push((
-                    table,
-                    TableKey::Through(Box::new(ThroughTable {
-                        parent: TableName::parse(&parent_link.parent),
-                        columns,
-                        key,
-                    })),
-                )),
+                Ok(columns) => {
+                    let through = through_table(&table, parent_link, columns, key, foreign_keys);
+                    keyed.push((table, TableKey::Through(Box::new(through))));
+                }
                 Err(table) => unkeyed.push(table),
             }
         }
@@ -132,6 +128,30 @@ pub(super) fn resolve(
             }),
     );
     (keyed, unkeyed)
+}
+
+/// Returns the relation of a table to its parent.
+fn through_table(
+    table: &TableName,
+    parent_link: &ThroughRef,
+    columns: Vec<(String, String)>,
+    key: TableKey,
+    foreign_keys: &[ForeignKey],
+) -> ThroughTable {
+    let parent = TableName::parse(&parent_link.parent);
+    let wanted: BTreeSet<&(String, String)> = columns.iter().collect();
+    let enforced = foreign_keys.iter().any(|key| {
+        key.validated
+            && key.from == *table
+            && key.to == parent
+            && key.columns.iter().collect::<BTreeSet<_>>() == wanted
+    });
+    ThroughTable {
+        parent,
+        columns,
+        enforced,
+        key,
+    }
 }
 
 /// Returns a table whose parent is already resolved, with the key of the parent.
@@ -194,7 +214,7 @@ fn key_expressions_at(key: &TableKey, row: &str, depth: usize) -> Vec<String> {
         TableKey::Through(through) => {
             let parent = format!("shardwright_key_{depth}");
             let parent_columns = key_expressions_at(&through.key, &parent, depth + 1);
-            let condition = join_condition(through, &parent, row);
+            let condition = through.joins(&parent, row);
             parent_columns
                 .iter()
                 .map(|column| {
@@ -220,25 +240,9 @@ pub(super) fn keyless_row_condition(through: &ThroughTable, row: &str) -> String
         conditions.push(format!(
             "exists (select from {} {parent} where {} and ({}))",
             through.parent.sql(),
-            join_condition(through, &parent, row),
+            through.joins(&parent, row),
             keyless_row_condition(above, &parent),
         ));
     }
     conditions.join(" or ")
-}
-
-/// Returns the SQL condition that the row `parent` is the one that `row` references.
-pub(super) fn join_condition(through: &ThroughTable, parent: &str, row: &str) -> String {
-    let pairs: Vec<String> = through
-        .columns
-        .iter()
-        .map(|(child_column, parent_column)| {
-            format!(
-                "{parent}.{} = {row}.{}",
-                quote_ident(parent_column),
-                quote_ident(child_column)
-            )
-        })
-        .collect();
-    pairs.join(" and ")
 }

@@ -37,6 +37,7 @@ use crate::shard::database::Shard;
 use crate::shard::epoch::{self, EpochToken};
 use crate::shard::sidecar_schema;
 use crate::spool::SpoolLocation;
+use crate::stream::apply::dependents::EnteringRows;
 use crate::stream::dual_write::{DualWrite, WatchdogProgram};
 use crate::stream::{ApplyStream, StreamSpec};
 
@@ -413,6 +414,8 @@ impl StepContext {
             system: parse_system_identity(&identity)?,
             token,
             tables: Arc::new(self.dispatch.tables.clone()),
+            keys: self.dispatch.keys.clone(),
+            entering: EnteringRows::default(),
             retired: self.retired_names(),
             follows_ddl: self.follows_definitions(),
             sessions: self.dispatch.options.apply_sessions,

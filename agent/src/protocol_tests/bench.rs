@@ -23,6 +23,7 @@ use crate::shard::guard::GuardedRows;
 use crate::shard::marker::{Marker, MarkerKind};
 use crate::shard::register::Register;
 use crate::shard::{guard, publication, sidecar_schema};
+use crate::stream::apply::dependents::EnteringRows;
 use crate::stream::{ApplyStream, StreamSpec};
 
 /// The table that most tests use.
@@ -228,10 +229,12 @@ impl Bench {
     pub(crate) async fn open_slot(&self, direction: Direction) -> Lsn {
         let (origin, _) = self.ends(direction);
         let session = self.ours(origin).await;
-        let predicate = self.predicate();
         let tables = self.tables.iter();
         let filtered: Vec<_> = tables
-            .map(|t| format!("{} where {predicate}", t.table.sql()))
+            .map(|table| match table.through() {
+                Some(_) => table.table.sql(),
+                None => format!("{} where {}", table.table.sql(), self.predicate()),
+            })
             .collect();
         publication::create(&session, &self.token, direction, &filtered)
             .await
@@ -290,6 +293,8 @@ impl Bench {
             system: system(origin).await,
             token: self.token.clone(),
             tables: self.tables.clone(),
+            keys: self.keys.clone(),
+            entering: EnteringRows::default(),
             retired: Vec::new(),
             follows_ddl: false,
             sessions: 2,
@@ -329,7 +334,7 @@ impl Bench {
             let read = format!(
                 "select (t.*)::text from {} t where {} order by (t.*)::text collate \"C\"",
                 table.table.sql(),
-                self.predicate()
+                table.copy_predicate(&self.keys, "t")
             );
             let rows = session.query(&read, &[]).await.expect("rows");
             all.extend(

@@ -11,7 +11,7 @@ use plans::plan::TargetState;
 use plans::request::Mode;
 use plans::shard_map::{KeyColumns, MapSettings, ThroughRef};
 use plans::survey::{Survey, SurveyTask};
-use plans::table::TableKey;
+use plans::table::{MovingTable, TableKey, ThroughTable};
 
 use super::shard::Shard as Database;
 use crate::error::StepError;
@@ -274,19 +274,37 @@ async fn surveyed_through(name: &str, rows: &str, mode: Mode) -> Survey {
 }
 
 #[tokio::test]
-async fn tables_that_belong_to_others_move_offline_only_and_parents_come_first() {
+async fn tables_that_belong_to_others_move_online_by_their_foreign_keys_and_parents_come_first() {
     let survey = surveyed_through("sv_online", "", Mode::Online).await;
     refuses(
         &survey,
         "through.online",
-        "table public.item",
-        "mode: offline",
+        "table public.note: its rows belong to rows of public.item, and no validated foreign key",
+        "foreign key (\"item_id\") references \"public\".\"item\" (\"id\")",
     );
+    assert_eq!(refusals(&survey).len(), 1, "{:?}", refusals(&survey));
+    let add = "alter table note add foreign key (item_id) references item not valid;";
+    let survey = surveyed_through("sv_not_valid", add, Mode::Online).await;
+    refuses(&survey, "through.online", "table public.note", "validate");
+    let add =
+        "alter table note add foreign key (item_id) references item deferrable initially deferred;";
+    let survey = surveyed_through("sv_enforced", add, Mode::Online).await;
+    assert_eq!(refusals(&survey), []);
+    assert!(
+        survey
+            .tables
+            .iter()
+            .filter_map(MovingTable::through)
+            .all(ThroughTable::is_enforced)
+    );
+    let add = "alter table note drop constraint note_pkey, replica identity full,
+                   add foreign key (item_id) references item;";
+    let survey = surveyed_through("sv_whole_row", add, Mode::Online).await;
     refuses(
         &survey,
         "through.online",
-        "table public.note",
-        "mode: offline",
+        "only the whole row identifies a row",
+        "primary key",
     );
     let survey = surveyed_through("sv_offline", "", Mode::Offline).await;
     assert_eq!(refusals(&survey), []);
@@ -326,6 +344,33 @@ async fn a_table_that_holds_the_key_under_another_name_is_reported() {
     let held = KeyColumns(vec!["source_id".to_owned()]);
     task.settings.through.clear();
     task.settings.tables.insert("edge".to_owned(), held);
+    assert_eq!(refusals(&survey::run(&task).await.unwrap()), []);
+}
+
+#[tokio::test]
+async fn a_parent_is_referred_to_by_what_identifies_it() {
+    let ddl = "create table good (tenant_id bigint, id bigint, code text unique, primary key (tenant_id, id));
+        create table item (id bigint primary key, code text references good (code))";
+    let source = Database::new("sv_outside_s").await;
+    let target = Database::on(source.cluster.clone(), "sv_outside_t").await;
+    run(&source, ddl).await;
+    let mut task = task(
+        &source.dsn_text(),
+        &target.dsn_text(),
+        &[("good", "tenant_id")],
+    );
+    let parent = ThroughRef {
+        parent: "good".to_owned(),
+        columns: BTreeMap::new(),
+    };
+    task.settings.through.insert("item".to_owned(), parent);
+    refuses(
+        &survey::run(&task).await.unwrap(),
+        "through.online",
+        "refer to public.good by the column code",
+        "replica identity",
+    );
+    task.mode = Mode::Offline;
     assert_eq!(refusals(&survey::run(&task).await.unwrap()), []);
 }
 

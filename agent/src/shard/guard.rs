@@ -14,6 +14,7 @@ pub(crate) mod cascade;
 pub(crate) mod clone;
 pub(crate) mod ddl_guard;
 mod functions;
+pub(crate) mod owner_change;
 
 pub(crate) use functions::{disable, functions_sql, passed_lock_key, replace_if_outdated};
 
@@ -204,7 +205,10 @@ pub(crate) fn drop_triggers_sql(
     let mut sql = vec![drop_trigger("truncate", &table.table)];
     if !is_covered_by_earlier_leaf(tables, index) {
         sql.extend(
-            ["insert", "update", "delete", "cascade"].map(|event| drop_trigger(event, table.top())),
+            ["insert", "update", "delete", "cascade"]
+                .into_iter()
+                .chain(owner_change::EVENTS)
+                .map(|event| drop_trigger(event, table.top())),
         );
     }
     sql.join("; ")
@@ -283,7 +287,7 @@ async fn drop_within(client: &Connected, token: &EpochToken, tries: u32) -> Resu
              where n.nspname = $1 and p.proname ~ $2",
             &[
                 &SCHEMA,
-                &format!("^guard_((truncate_|foreign_|cascade_|clone_|closed_)?{migration}|{migration}_[0-9]+)$"),
+                &format!("^guard_(truncate_|foreign_|cascade_|clone_|closed_|owner_)?{migration}(_[0-9]+)?$"),
             ],
         )
         .await
@@ -350,14 +354,19 @@ pub(crate) async fn missing_triggers(
     migration: &MigrationId,
     tables: &[MovingTable],
 ) -> Result<Vec<String>, StepError> {
+    let expected = tables.iter().flat_map(|table| {
+        let events = events_on(table).iter();
+        events.map(|event| (table.table.sql(), migration.trigger(event)))
+    });
+    missing_triggers_of(client, expected.collect()).await
+}
+
+/// Returns those of the triggers, each a table with the name of its trigger, that are missing or not `ENABLE ALWAYS`.
+async fn missing_triggers_of(
+    client: &Connected,
+    expected: Vec<(String, String)>,
+) -> Result<Vec<String>, StepError> {
     let shard = client.name();
-    let expected: Vec<(String, String)> = tables
-        .iter()
-        .flat_map(|table| {
-            let events = events_on(table).iter();
-            events.map(|event| (table.table.sql(), migration.trigger(event)))
-        })
-        .collect();
     let (on, names): (Vec<String>, Vec<String>) = expected.into_iter().unzip();
     let rows = client
         .query(
@@ -409,16 +418,20 @@ pub(crate) async fn check(
     migration: &MigrationId,
     tables: &[MovingTable],
 ) -> Result<Vec<String>, StepError> {
-    let shard = client.name();
     let missing = missing_triggers(client, migration, tables).await?;
     if missing.is_empty() {
         return read_triggers(client, migration).await;
     }
-    Err(StepError::listed(
+    Err(missing_error(client, &missing))
+}
+
+fn missing_error(client: &Connected, missing: &[String]) -> StepError {
+    StepError::listed(
         StepCode::GuardChanged,
         format!(
-            "shard {shard}: guard triggers were dropped or disabled: {}",
+            "shard {}: guard triggers were dropped or disabled: {}",
+            client.name(),
             missing.join(", ")
         ),
-    ))
+    )
 }

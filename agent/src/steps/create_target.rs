@@ -68,6 +68,7 @@ pub(crate) async fn prepare_target(context: &StepContext) -> Result<TargetCreate
             let (token, guarded) = (context.token(), context.guarded_rows());
             cascade::create(&session, &token, guarded, true).await?;
         }
+        create_owner_guards(context, &session).await?;
         return Ok(TargetCreated {
             created: false,
             objects: 0,
@@ -93,6 +94,7 @@ pub(crate) async fn prepare_target(context: &StepContext) -> Result<TargetCreate
     }
     let existing_references = existing_references(context, &session).await?;
     let objects = create_tables(context, &session).await?;
+    create_owner_guards(context, &session).await?;
     Ok(TargetCreated {
         created: true,
         existing_references,
@@ -302,6 +304,18 @@ pub(super) async fn create_guards(
     epoch::commit(session, &what).await?;
     let guarded = context.guarded_rows();
     guard::create(session, &token, &dispatch.map, guarded).await
+}
+
+/// Creates the guard of rows with dependents, which only an online move needs: an offline move captures no changes.
+pub(super) async fn create_owner_guards(
+    context: &StepContext,
+    session: &Connected,
+) -> Result<(), StepError> {
+    if !context.is_online() {
+        return Ok(());
+    }
+    let token = context.token_for_cleanup();
+    guard::owner_change::create(session, &token, context.guarded_rows()).await
 }
 
 /// Undoes an earlier run of this step, with the copy: removes the copied rows, the tables that the migration created,

@@ -365,8 +365,11 @@ async fn restore_guards(
     let token = context.token_for_cleanup();
     for session in [sessions.source, sessions.target] {
         let shard = session.name();
-        let missing =
-            guard::missing_triggers(session, &dispatch.migration, &dispatch.tables).await?;
+        let (migration, tables) = (&dispatch.migration, &dispatch.tables);
+        let mut missing = guard::missing_triggers(session, migration, tables).await?;
+        if context.is_online() {
+            missing.extend(guard::owner_change::missing(session, migration, tables).await?);
+        }
         // Without a row of the migration, the shard has no guard of it.
         if missing.is_empty() || !epoch::is_enrolled(session, &token).await? {
             continue;
@@ -374,6 +377,7 @@ async fn restore_guards(
         context.report_message(format!("shard {shard}: creating missing guards again"));
         let guarded = context.guarded_rows();
         guard::create(session, &token, &dispatch.map, guarded).await?;
+        super::create_target::create_owner_guards(context, session).await?;
         if context.may_skip_cascades() {
             cascade::create(session, &token, guarded, false).await?;
         }

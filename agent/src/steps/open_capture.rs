@@ -16,7 +16,7 @@ use plans::step::StepKind;
 use plans::step::open_capture::CaptureOpened;
 
 use super::copy;
-use super::create_target::create_guards;
+use super::create_target::{create_guards, create_owner_guards};
 use crate::controller::CleanupRecord;
 use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
@@ -44,6 +44,7 @@ pub(super) async fn run(context: &StepContext) -> Result<CaptureOpened, StepErro
     context.enrol(&session, "source").await?;
     context.report_message("putting guards on the source's tables");
     create_guards(context, &session, Register::Open).await?;
+    create_owner_guards(context, &session).await?;
     if context.is_seeded() {
         clone::create(&session, &token, &dispatch.map, &dispatch.tables).await?;
     }

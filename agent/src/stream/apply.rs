@@ -2,11 +2,13 @@
 //!
 //! [`Applier`] turns messages of the stream into changes. [`Executor`] executes them in pieces, inside the caller's
 //! transaction: if possible by sets, which contain the net change of each row (ADR 23), otherwise one by one in commit
-//! order. In both cases each change must affect exactly one row. If a change affects no row, or lacks a value, the
+//! order. In both cases each change must affect exactly one row. Changes of dependent tables are first assigned to keys
+//! ([`dependents`]). If a change affects no row, or lacks a value, the
 //! stream fails, because the two shards would differ.
 
 mod change;
 mod compact;
+pub(crate) mod dependents;
 mod downstream_table;
 mod executor;
 mod key;
@@ -33,7 +35,7 @@ pub(crate) use change::RowChange;
 use change::{RowChangeKind, key_differs};
 pub(crate) use compact::compact_changes;
 use downstream_table::DownstreamTable;
-pub(crate) use executor::{Executor, SHARED_BATCH_LOCK_TIMEOUT};
+pub(crate) use executor::{Executor, SHARED_BATCH_LOCK_TIMEOUT, is_statement_error};
 pub(crate) use lane::{ApplyLane, DIVISION};
 pub(crate) use planned::PlannedChanges;
 use target::ApplyTarget;
@@ -229,10 +231,9 @@ impl Applier {
         values: TextValues,
     ) -> Result<RowChange, StepError> {
         let target = self.target_for_read_rows(table)?;
-        Ok(RowChange::new(
-            target,
-            RowChangeKind::Insert(text_tuple(values)),
-        ))
+        let mut change = RowChange::new(target, RowChangeKind::Insert(text_tuple(values)));
+        change.is_known_to_move = true;
+        Ok(change)
     }
 
     /// Returns the change that updates a row to the values that were read.

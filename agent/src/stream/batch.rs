@@ -189,6 +189,8 @@ impl ApplyBatch {
             && self.is_divisible
             && self.is_lagging
             && spec.sessions > 1
+            // Which rows of dependent tables move depends on rows that the other session would write.
+            && !spec.has_dependents()
             && spec.direction == Direction::Forward
             && spec.dual_write.is_none()
     }
@@ -274,6 +276,7 @@ impl ApplyBatch {
         self.begin_transaction(spec).await?;
         self.first_change_at.get_or_insert_with(Instant::now);
         self.pending.bytes += change.size();
+        let change = change.committed_at(arrival.commit_lsn);
         self.pending.changes.push(change);
         if arrival.is_lagging && !self.is_compaction_futile && self.has_enough_changes(spec, true) {
             self.compact();
@@ -298,8 +301,12 @@ impl ApplyBatch {
     }
 
     /// Whether the gathered changes may be sent now, if the queue has room. This is so at every multiple of a number of
-    /// changes, and only for a batch that is not full yet.
+    /// changes, and only for a batch that is not full yet. Changes of dependent tables are kept together with those of
+    /// their parents.
     fn may_send(&self, spec: &StreamSpec, is_lagging: bool) -> bool {
+        if spec.has_dependents() {
+            return false;
+        }
         let piece_changes = if is_lagging {
             self.max_piece_changes()
         } else {

@@ -20,6 +20,7 @@ use crate::error::{StepError, WithIntent};
 use crate::postgres::lsn::Lsn;
 use crate::shard::apply_progress::{self, ApplyProgress};
 use crate::shard::epoch;
+use crate::stream::apply::dependents::{DepartedParents, MissingParents};
 use crate::stream::apply::{ApplyLane, Executor, PlannedChanges, SHARED_BATCH_LOCK_TIMEOUT};
 use crate::stream::second_lane;
 
@@ -34,6 +35,10 @@ pub(super) struct ApplyLanes {
     both_executed: bool,
     /// The number of shareable batches that the first session still applies alone before sharing is tried again.
     batches_until_sharing: u32,
+    /// The parents that rows of an open transaction lack.
+    pub(super) missing_parents: MissingParents,
+    /// The parents of dependent rows that the batch has deleted.
+    pub(super) departed_parents: DepartedParents,
 }
 
 impl ApplyLanes {
@@ -43,6 +48,8 @@ impl ApplyLanes {
             second: None,
             both_executed: false,
             batches_until_sharing: 0,
+            missing_parents: MissingParents::default(),
+            departed_parents: DepartedParents::default(),
         }
     }
 

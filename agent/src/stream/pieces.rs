@@ -198,12 +198,18 @@ fn lost_session_error() -> StepError {
 async fn execute(
     earlier_execution: PieceExecution,
     spec: StreamSpec,
-    piece: ChangePiece,
+    mut piece: ChangePiece,
     commit_lsn: Lsn,
 ) -> Result<Box<ApplyLanes>, StepError> {
-    let prepared = PreparedPiece::new(&spec, &piece, commit_lsn);
-    let mut lanes = earlier_execution.await?;
-    let executed = lanes.execute(&spec, &prepared).await;
+    let mut lanes;
+    let executed = if spec.has_dependents() {
+        lanes = earlier_execution.await?;
+        lanes.execute_by_levels(&spec, &mut piece, commit_lsn).await
+    } else {
+        let prepared = PreparedPiece::new(&spec, &piece, commit_lsn);
+        lanes = earlier_execution.await?;
+        lanes.execute(&spec, &prepared).await
+    };
     executed.map_err(|error| {
         if piece.compacted {
             error_to_retry_in_sequence(error)

@@ -15,6 +15,7 @@ use std::time::Duration;
 use connect::Connected;
 use plans::failure::StepCode;
 use plans::id::AttemptNo;
+use plans::key_set::KeySet;
 use plans::sql::{quote_ident, quote_literal};
 use plans::table::MovingTable;
 use tokio::time::Instant;
@@ -137,7 +138,7 @@ impl RecopiedRows {
             self.is_reader_open = true;
             write_barrier(spec, sessions).await?;
         }
-        let found = query_row(&sessions.reader, &spec.tables[table], key).await?;
+        let found = query_row(&sessions.reader, &spec.tables[table], &spec.keys, key).await?;
         let snapshot = self.snapshots.len().saturating_sub(1);
         self.rows.insert((table, key.to_owned()), snapshot);
         Ok(found)
@@ -248,10 +249,12 @@ async fn write_barrier(spec: &StreamSpec, sessions: &RecopySessions) -> Result<(
         .await
 }
 
-/// Reads the row of a table with this key, a JSON array of text.
+/// Reads the row of a table with this key, a JSON array of text. A row of a dependent table that does not move counts as
+/// missing.
 async fn query_row(
     reader: &Connected,
     table: &MovingTable,
+    keys: &KeySet,
     key: &str,
 ) -> Result<FoundRow, StepError> {
     let shard = reader.name();
@@ -273,8 +276,12 @@ async fn query_row(
     let parameters: Vec<String> = (1..=key.len())
         .map(|nth| format!("($1::text[])[{nth}]"))
         .collect();
+    let moves = match table.through() {
+        Some(_) => table.predicate(keys, "t"),
+        None => "true".to_owned(),
+    };
     let sql = format!(
-        "select case when {} <= {MAX_BYTES_IN_MEMORY} then array[{}]::text[] end from only {} t where {}",
+        "select case when {} <= {MAX_BYTES_IN_MEMORY} then array[{}]::text[] end from only {} t where {} and {moves}",
         sizes.join(" + "),
         columns.join(", "),
         table.table.sql(),

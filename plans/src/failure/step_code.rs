@@ -66,6 +66,8 @@ step_codes! {
         "The session that applies changes has ended.";
     ApplyConflict = "apply.order", GROWING,
         "Changes violated a constraint when they were applied as sets. The stream reads them again and applies them in their order.";
+    ApplyParent = "apply.parent", NEVER,
+        "The agent cannot assign rows of a table without the shard key to keys, because it cannot look up their parent rows.";
     AwayUnreadable = "away.unreadable", NEVER,
         "The keys in a table of schema `shardwright` cannot be parsed.",
         hint: "a table of schema shardwright was changed; restore it";

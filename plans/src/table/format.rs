@@ -112,6 +112,12 @@ pub fn stream_format(tables: &[MovingTable]) -> (Format, String) {
         if table.format == Format::Text {
             return Some(format!("table {} is copied in text", table.table));
         }
+        if table.through().is_some() {
+            return Some(format!(
+                "rows of table {} are assigned to keys by their values in text",
+                table.table
+            ));
+        }
         if table.identity.is_empty() {
             return Some(format!(
                 "only the whole row identifies a row of table {}",

@@ -293,6 +293,9 @@ fn classify(kind_name: &str, name: &str) -> (ObjectKind, Option<ObjectOwner>) {
         "guard_truncate_",
         "guard_foreign_",
         "guard_cascade_",
+        "guard_clone_",
+        "guard_closed_",
+        "guard_owner_",
         "guard_",
         DDL_PREFIX,
     ];

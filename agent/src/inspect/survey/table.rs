@@ -1,7 +1,7 @@
 //! Checks one table: it must be an ordinary table, and contain the shard key or depend on a parent table. The survey
 //! checks each leaf partition of a partitioned table.
 
-use plans::request::Mode;
+use plans::request::{Mode, Seed};
 use plans::sql::quote_ident;
 use plans::table::{KeyColumn, TableKey, ThroughTable};
 
@@ -20,6 +20,7 @@ pub(super) struct TableCheck<'a> {
     /// The unique indexes that could identify its rows.
     pub(super) unique: &'a [UniqueIndex],
     pub(super) mode: Mode,
+    pub(super) seed: Seed,
 }
 
 impl TableCheck<'_> {
@@ -142,31 +143,12 @@ impl TableCheck<'_> {
     pub(super) fn check_parent_columns(
         &self,
         through: &ThroughTable,
-        mode: Mode,
+        parent: Option<&TableFacts>,
         findings: &mut Findings,
     ) -> bool {
         self.check_identity(KeySource::Through, findings);
-        if let (Mode::Online, Some(held_columns)) = (mode, held_key_columns(through)) {
-            let (table, held_columns) = (&self.facts.table, held_columns.join(","));
-            self.add_refusal(
-                findings,
-                "through.online",
-                format!("it is listed under `through` with parent {}, so its changes cannot be captured by key; but its own column {held_columns} contains the key", through.parent),
-                format!("list it under `tables` in the place of `through`: {table}: {held_columns}"),
-            );
-        } else if mode == Mode::Online {
-            self.add_refusal(
-                findings,
-                "through.online",
-                format!(
-                    "its rows depend on rows of {} and do not contain the key, so their changes cannot be captured by key",
-                    through.parent
-                ),
-                format!(
-                    "add the key column to {} and list it under `tables`, or move with `mode: offline`",
-                    self.facts.table
-                ),
-            );
+        if self.mode == Mode::Online {
+            self.check_online_dependence(through, parent, findings);
         }
         let child_columns = through.columns.iter().map(|(child_column, _)| child_column);
         let missing: Vec<&String> = child_columns
@@ -186,6 +168,77 @@ impl TableCheck<'_> {
             );
         }
         missing.is_empty()
+    }
+}
+
+impl TableCheck<'_> {
+    /// Refuses a dependent table whose changes cannot be assigned to keys by the parent rows.
+    fn check_online_dependence(
+        &self,
+        through: &ThroughTable,
+        parent_facts: Option<&TableFacts>,
+        findings: &mut Findings,
+    ) {
+        let outside_identity = through.columns.iter().find(|(_, theirs)| {
+            parent_facts.is_some_and(|parent| !parent.unique_by.contains(theirs))
+        });
+        let (table, parent) = (&self.facts.table, &through.parent);
+        let (problem, remedy) = if let Some(held_columns) = held_key_columns(through) {
+            let held_columns = held_columns.join(",");
+            (
+                format!(
+                    "it is listed under `through` with parent {parent}, but its own column {held_columns} contains the key"
+                ),
+                format!(
+                    "list it under `tables` in the place of `through`: {table}: {held_columns}"
+                ),
+            )
+        } else if self.seed == Seed::Standby {
+            (
+                format!(
+                    "its rows belong to rows of {parent}, and a target that is seeded from a standby also has rows of other keys"
+                ),
+                format!(
+                    "add the key column to {table} and list it under `tables`, or move with `seed: copy`"
+                ),
+            )
+        } else if self.facts.unique_by.is_empty() {
+            (
+                format!(
+                    "its rows belong to rows of {parent}, and a captured change does not show which row it concerns, because only the whole row identifies a row"
+                ),
+                format!("add a primary key to {table}, or move with `mode: offline`"),
+            )
+        } else if !through.enforced {
+            let list = |side: fn(&(String, String)) -> &String| {
+                let names = through.columns.iter().map(|pair| quote_ident(side(pair)));
+                names.collect::<Vec<_>>().join(", ")
+            };
+            (
+                format!(
+                    "its rows belong to rows of {parent}, and no validated foreign key proves that these exist, so a captured change does not show to which key it belongs"
+                ),
+                format!(
+                    "alter table {} add foreign key ({}) references {} ({}), or validate the one that exists; or add the key column to {table} and list it under `tables`; or move with `mode: offline`",
+                    table.sql(),
+                    list(|pair| &pair.0),
+                    parent.sql(),
+                    list(|pair| &pair.1),
+                ),
+            )
+        } else if let Some((_, theirs)) = outside_identity {
+            (
+                format!(
+                    "its rows refer to {parent} by the column {theirs}, which is not part of what identifies a row there, so a captured DELETE does not show it"
+                ),
+                format!(
+                    "let the foreign key refer to the primary key of {parent}, or make an index with {theirs} the replica identity of {parent}; or move with `mode: offline`"
+                ),
+            )
+        } else {
+            return;
+        };
+        self.add_refusal(findings, "through.online", problem, remedy);
     }
 }
 

@@ -12,7 +12,6 @@ use plans::survey::SurveyTask;
 use plans::table::{CopyBy, Format, MovingTable, TableKey, TableName, ThroughTable};
 
 use super::super::fixes;
-use super::super::keys::join_condition;
 use super::foreign_keys::{self, TableKeysByName};
 use super::identity::KeySource;
 use super::table::TableCheck;
@@ -75,6 +74,7 @@ impl<'a> TableDefinitions<'a> {
             columns: self.columns.get(table).map_or(&[], Vec::as_slice),
             unique: self.unique.get(table).map_or(&[], Vec::as_slice),
             mode: task.mode,
+            seed: task.seed,
         }
     }
 }
@@ -140,7 +140,10 @@ fn check_leaves(
 ) -> (bool, Vec<MovingTable>) {
     let check_key = |check: &TableCheck<'_>, findings: &mut Findings| match key {
         TableKey::Columns(columns) => check.check_key_columns(columns, findings),
-        TableKey::Through(through) => check.check_parent_columns(through, task.mode, findings),
+        TableKey::Through(through) => {
+            let parent = read.all_tables.get(&through.parent);
+            check.check_parent_columns(through, parent, findings)
+        }
         TableKey::Schema(_) | TableKey::Group(_) => {
             check.check_identity(KeySource::Columns(&[]), findings);
             true
@@ -347,7 +350,7 @@ pub(super) async fn check_orphans(
             continue;
         }
         let (name, parent) = (table.table.sql(), through.parent.sql());
-        let joined = join_condition(through, "p", "t");
+        let joined = through.joins("p", "t");
         let pairs = through.columns.iter();
         let conditions: Vec<String> = pairs
             .map(|(child_column, _)| format!("t.{} is not null", quote_ident(child_column)))

@@ -7,6 +7,7 @@ use std::time::Duration;
 use connect::Dsn;
 use plans::fleet::ShardRef;
 use plans::id::{Epoch, MapVersion, MigrationId};
+use plans::key_set::KeySet;
 use plans::names::Direction;
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +15,7 @@ use crate::postgres::replication::ReplicationSession;
 use crate::protocol_tests::bench::{Bench, VERSION, tables};
 use crate::shard::database::Shard;
 use crate::shard::epoch::EpochToken;
+use crate::stream::apply::dependents::EnteringRows;
 use crate::stream::dual_write::{DualWrite, WatchdogProgram};
 use crate::stream::{ApplyStream, StreamSpec};
 
@@ -110,6 +112,8 @@ async fn agent_process() {
                 until: MapVersion(VERSION),
             },
             tables: Arc::new(tables(&session).await),
+            keys: KeySet::range(None, None),
+            entering: EnteringRows::default(),
             retired: Vec::new(),
             upstream: origin,
             follows_ddl: false,

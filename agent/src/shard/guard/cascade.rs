@@ -46,7 +46,7 @@ fn sequences_and_function_sql(migration: &MigrationId, skips: bool) -> String {
         quote_ident(&migration.skips()),
         u8::from(skips),
         quote_ident(&migration.skipped()),
-        function_sql(migration)
+        function_sql(migration, &migration.cascade_function(), "true")
     )
 }
 
@@ -59,31 +59,35 @@ fn sequences_and_function_sql(migration: &MigrationId, skips: bool) -> String {
 /// statement does not have this text. If a version of the server uses another text, no row is skipped, and the guard
 /// refuses the cascade. It does not skip statements for SET
 /// DEFAULT, because the server afterwards checks their effect.
-fn function_sql(migration: &MigrationId) -> String {
+///
+/// `moving` is the condition that the row `old` moves, if WHEN cannot contain it.
+fn function_sql(migration: &MigrationId, name: &str, moving: &str) -> String {
     format!(
         "create or replace function {SCHEMA}.{name}() returns trigger
          language plpgsql security definer set search_path = pg_catalog, pg_temp as $guard$
          declare
            stack text;
          begin
-           perform pg_advisory_xact_lock_shared({lock});
-           if (select last_value from {SCHEMA}.{register}) = {max}
-              and (select last_value from {SCHEMA}.{skips}) = 1 then
-             get diagnostics stack = pg_context;
-             if exists (
-               select from (select tg_relid as relid union select relid from pg_partition_ancestors(tg_relid)) t
-               join pg_class c on c.oid = t.relid
-               join pg_namespace n on n.oid = c.relnamespace
-               cross join lateral (select split_part(stack, E'\\n', 2), format(
-                 case when tg_op = 'DELETE' then 'DELETE FROM ' else 'UPDATE ' end
-                   || case when c.relkind = 'p' then '' else 'ONLY ' end || '\"%s\".\"%s\" '
-                   || case when tg_op = 'DELETE' then 'WHERE $1' else 'SET \"' end,
-                 replace(n.nspname, '\"', '\"\"'), replace(c.relname, '\"', '\"\"'))) s (statement, beginning)
-               where strpos(s.statement, s.beginning) between 2 and 40
-                 and s.statement ~ ' WHERE \\$\\d+(::\\S+)? OPERATOR\\('
-                 and s.statement !~ '\" = DEFAULT(, \"| WHERE )') then
-               perform nextval('{SCHEMA}.{skipped}');
-               return null;
+           if {moving} then
+             perform pg_advisory_xact_lock_shared({lock});
+             if (select last_value from {SCHEMA}.{register}) = {max}
+                and (select last_value from {SCHEMA}.{skips}) = 1 then
+               get diagnostics stack = pg_context;
+               if exists (
+                 select from (select tg_relid as relid union select relid from pg_partition_ancestors(tg_relid)) t
+                 join pg_class c on c.oid = t.relid
+                 join pg_namespace n on n.oid = c.relnamespace
+                 cross join lateral (select split_part(stack, E'\\n', 2), format(
+                   case when tg_op = 'DELETE' then 'DELETE FROM ' else 'UPDATE ' end
+                     || case when c.relkind = 'p' then '' else 'ONLY ' end || '\"%s\".\"%s\" '
+                     || case when tg_op = 'DELETE' then 'WHERE $1' else 'SET \"' end,
+                   replace(n.nspname, '\"', '\"\"'), replace(c.relname, '\"', '\"\"'))) s (statement, beginning)
+                 where strpos(s.statement, s.beginning) between 2 and 40
+                   and s.statement ~ ' WHERE \\$\\d+(::\\S+)? OPERATOR\\('
+                   and s.statement !~ '\" = DEFAULT(, \"| WHERE )') then
+                 perform nextval('{SCHEMA}.{skipped}');
+                 return null;
+               end if;
              end if;
            end if;
            if tg_op = 'DELETE' then
@@ -91,7 +95,6 @@ fn function_sql(migration: &MigrationId) -> String {
            end if;
            return new;
          end $guard$; ",
-        name = migration.cascade_function(),
         lock = lock_key(migration),
         register = quote_ident(&migration.register()),
         skips = quote_ident(&migration.skips()),
@@ -145,30 +148,38 @@ pub(crate) async fn create(
             continue;
         }
         if keys_of_table.all(|key| key.can_be_queried) {
-            let sql = trigger_sql(&token.migration, keys, table, &role);
+            let sql = table_sql(&token.migration, keys, (index, table), &role);
             execute_with_short_locks(client, token, &sql, &what).await?;
         }
     }
     Ok(())
 }
 
-/// Returns the statement that creates the trigger of a table. For a leaf the trigger is on its topmost table. The
-/// trigger does not fire for statements of a client, only for those of a foreign key or a trigger.
-fn trigger_sql(
+/// Returns the statements that create the trigger of a table, and the function of a dependent table. For a leaf the trigger
+/// is on its topmost table. The trigger does not fire for statements of a client, only for those of a foreign key or a
+/// trigger.
+fn table_sql(
     migration: &MigrationId,
     keys: &KeySet,
-    table: &MovingTable,
+    (index, table): (usize, &MovingTable),
     our_role: &str,
 ) -> String {
+    // WHEN cannot query other tables, so the function of a dependent table does.
+    let (create_function, function, moving) = if table.through().is_some() {
+        let name = migration.dependent_cascade_function(index);
+        let sql = function_sql(migration, &name, &table.copy_predicate(keys, "old"));
+        (sql, name, "true".to_owned())
+    } else {
+        let name = migration.cascade_function();
+        (String::new(), name, table.predicate(keys, "old"))
+    };
     format!(
-        "create or replace trigger {name} before delete or update on {on} \
+        "{create_function}create or replace trigger {name} before delete or update on {on} \
          for each row when (pg_catalog.pg_trigger_depth() > 0 and {moving} and {foreign}) \
          execute function {SCHEMA}.{function}()",
         name = quote_ident(&migration.trigger("cascade")),
         on = table.top().sql(),
-        moving = table.predicate(keys, "old"),
         foreign = foreign_session_sql(our_role),
-        function = migration.cascade_function(),
     )
 }
 

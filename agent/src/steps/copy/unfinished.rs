@@ -50,11 +50,10 @@ pub(crate) async fn empty_unfinished_units(
             "shard {shard}: deleting a partly copied unit of {}",
             table.table
         );
+        let copied = table.copy_predicate(&context.dispatch.keys, "");
         let condition = match &chunk.extent {
-            CopyExtent::Blocks(_) => context.predicate(table, ""),
-            CopyExtent::Keys(range) => {
-                format!("{} and {}", range.condition(), context.predicate(table, ""))
-            }
+            CopyExtent::Blocks(_) => copied,
+            CopyExtent::Keys(range) => format!("{} and {copied}", range.condition()),
         };
         deletion.begin_closed(&into).await?;
         prover.prove(&into, std::slice::from_ref(table)).await?;

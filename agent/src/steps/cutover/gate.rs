@@ -118,6 +118,11 @@ pub(super) async fn read_facts(
     )
     .await?;
     guard::check(new_owner, id, tables).await?;
+    if context.is_online() {
+        for owner in [new_owner, old_owner] {
+            guard::owner_change::check(owner, id, tables).await?;
+        }
+    }
     check_identity(context, old_owner, parties.direction).await?;
     check_publication(context, old_owner, parties).await?;
     if parties.direction == Direction::Forward && context.is_online() {

@@ -6,17 +6,22 @@ use bytes::Bytes;
 
 use super::lane::ApplyLane;
 use super::target::ApplyTarget;
+use crate::postgres::lsn::Lsn;
 use crate::postgres::pgoutput::{OldRow, Tuple, TupleValue};
 
 /// A change of one row. The values that identify the row are text.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct RowChange {
     pub(super) target: Arc<ApplyTarget>,
     pub(super) kind: RowChangeKind,
+    /// The position of the commit of its transaction.
+    pub(crate) commit_lsn: Lsn,
+    /// Whether the agent read the row on the upstream shard, which has decided that it moves.
+    pub(super) is_known_to_move: bool,
 }
 
 /// The kind of a change, with its row images.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum RowChangeKind {
     /// The new row, with every value.
     Insert(Tuple),
@@ -32,7 +37,17 @@ pub(super) enum RowChangeKind {
 
 impl RowChange {
     pub(super) fn new(target: Arc<ApplyTarget>, kind: RowChangeKind) -> Self {
-        Self { target, kind }
+        Self {
+            target,
+            kind,
+            commit_lsn: Lsn::ZERO,
+            is_known_to_move: false,
+        }
+    }
+
+    /// Returns the change as one of the transaction that commits at this position.
+    pub(crate) fn committed_at(self, commit_lsn: Lsn) -> Self {
+        Self { commit_lsn, ..self }
     }
 
     /// The index of the table among the move's tables.
@@ -115,6 +130,14 @@ impl RowChange {
                 old: OldRow::Key(row) | OldRow::Full(row),
                 ..
             } => row,
+        }
+    }
+
+    /// Returns the image of the row after the change, as it arrived.
+    pub(super) fn new_image(&self) -> Option<&Tuple> {
+        match &self.kind {
+            RowChangeKind::Insert(new) | RowChangeKind::Update { new, .. } => Some(new),
+            RowChangeKind::Delete(_) => None,
         }
     }
 

@@ -206,12 +206,15 @@ impl Executor {
         let begun = futures::poll!(begin.as_mut());
         let params: Vec<Vec<(&(dyn ToSql + Sync), Type)>> = statements
             .iter()
-            .map(|statement| statement.params())
+            .map(|set| set.statement.params())
             .collect();
         let mut running: Vec<StatementExecution<'_>> = Vec::with_capacity(statements.len());
         for (statement, params) in statements.iter().zip(&params) {
             running.push(
-                start_execution(Box::pin(client.execute_typed(&statement.sql, params))).await,
+                start_execution(Box::pin(
+                    client.execute_typed(&statement.statement.sql, params),
+                ))
+                .await,
             );
         }
         let what = format!("shard {}: applying changes", self.session.name());
@@ -304,7 +307,7 @@ const STATEMENT_ERROR_CLASSES: [&str; 5] = ["0A", "22", "23", "42", "54"];
 
 /// Returns whether the rows, their values or the statement caused the error: a wrong number of rows, a violated
 /// constraint, or a type that a set cannot contain.
-fn is_statement_error(error: &StepError) -> bool {
+pub(crate) fn is_statement_error(error: &StepError) -> bool {
     let is_of_class = |state: &str| {
         STATEMENT_ERROR_CLASSES
             .iter()

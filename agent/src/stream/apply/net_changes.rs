@@ -35,7 +35,7 @@ pub(super) enum SetOperation {
 /// Rows of one table that have values in the same columns, with one operation on all of them.
 #[derive(Debug)]
 pub(super) struct RowSet<'a> {
-    pub(super) target: &'a ApplyTarget,
+    pub(super) target: &'a Arc<ApplyTarget>,
     pub(super) operation: SetOperation,
     /// The rows, in the order of their keys.
     pub(super) rows: Vec<Cow<'a, Tuple>>,

@@ -18,19 +18,25 @@ use crate::postgres::pgoutput::{Tuple, TupleValue};
 /// The condition that a row of the table is the one that the lookup query has found.
 const IS_FOUND_ROW: &str = "t.ctid = found.ctid";
 
-/// The statement of a set. Its parameters are encoded and have known types, so the server need not describe the
-/// statement first.
+/// A statement with columns of rows as parameters. These are encoded and have known types, so the server need not describe
+/// the statement first.
 #[derive(Debug)]
-pub(super) struct SetStatement {
+pub(super) struct RowsStatement {
     pub(super) sql: String,
     columns: Vec<ColumnArray>,
+}
+
+/// The statement of a set.
+#[derive(Debug)]
+pub(super) struct SetStatement {
+    pub(super) statement: RowsStatement,
     /// The number of rows that it must affect.
     pub(super) expected: u64,
     /// The description of the statement for messages.
     pub(super) what: String,
 }
 
-impl SetStatement {
+impl RowsStatement {
     pub(super) fn params(&self) -> Vec<(&(dyn ToSql + Sync), Type)> {
         let columns = self.columns.iter();
         columns
@@ -42,11 +48,7 @@ impl SetStatement {
 /// Builds the statement of a set. `None` if the values of a column do not fit into one array.
 pub(super) fn set_statement(set: &RowSet<'_>) -> Option<SetStatement> {
     let target = set.target;
-    let mut columns = SetColumns {
-        target,
-        rows: &set.rows,
-        arrays: Vec::new(),
-    };
+    let mut columns = SetColumns::new(set);
     let table = target.name.sql();
     let sql = match set.operation {
         SetOperation::Insert => columns.insert(&table)?,
@@ -65,8 +67,7 @@ pub(super) fn set_statement(set: &RowSet<'_>) -> Option<SetStatement> {
     };
     let rows = set.rows.len();
     Some(SetStatement {
-        sql,
-        columns: columns.arrays,
+        statement: columns.into_statement(sql),
         expected: match set.operation {
             SetOperation::ProveMissing => 0,
             SetOperation::Insert | SetOperation::Update | SetOperation::Delete => {
@@ -77,11 +78,62 @@ pub(super) fn set_statement(set: &RowSet<'_>) -> Option<SetStatement> {
     })
 }
 
+/// Builds the query for the places of the rows that the table has and that satisfy `condition` on the row `t` there. `None`
+/// if the values of a column do not fit into one array.
+pub(super) fn present_rows(set: &RowSet<'_>, condition: &str) -> Option<RowsStatement> {
+    let mut columns = SetColumns::new(set);
+    let found = columns.lookup()?;
+    let sql = format!(
+        "select u.place, true from {}, {found}, only {} as t where {IS_FOUND_ROW} and {condition}",
+        columns.numbered_unnest_clause(),
+        set.target.name.sql(),
+    );
+    Some(columns.into_statement(sql))
+}
+
+/// Builds the query for the places of the rows with one of two conditions on the row `r`, which has the values of the
+/// columns `indexes` under their names, and which of the two it is: the first, `true`, or the second. `None` if the values
+/// of a column do not fit into one array.
+pub(super) fn classified_rows(
+    set: &RowSet<'_>,
+    indexes: &[usize],
+    [first, second]: [&str; 2],
+) -> Option<RowsStatement> {
+    let mut columns = SetColumns::new(set);
+    let values = indexes.iter().map(|index| {
+        let value = columns.add_column(*index)?;
+        Some(format!("{value} as {}", set.target.column(*index)))
+    });
+    let values = values.collect::<Option<Vec<_>>>()?.join(", ");
+    let sql = format!(
+        "select u.place, {first} from {}, lateral (select {values}) as r where {first} or {second}",
+        columns.numbered_unnest_clause(),
+    );
+    Some(columns.into_statement(sql))
+}
+
 /// The columns of a set's rows that a statement uses, in the order of its parameters.
 struct SetColumns<'a> {
     target: &'a ApplyTarget,
     rows: &'a [Cow<'a, Tuple>],
     arrays: Vec<ColumnArray>,
+}
+
+impl<'a> SetColumns<'a> {
+    fn new(set: &'a RowSet<'_>) -> Self {
+        Self {
+            target: set.target,
+            rows: &set.rows,
+            arrays: Vec::new(),
+        }
+    }
+
+    fn into_statement(self, sql: String) -> RowsStatement {
+        RowsStatement {
+            sql,
+            columns: self.arrays,
+        }
+    }
 }
 
 impl SetColumns<'_> {
@@ -130,6 +182,17 @@ impl SetColumns<'_> {
         let parameters: Vec<_> = numbers.map(|n| format!("${n}")).collect();
         format!(
             "unnest({}) as u ({})",
+            parameters.join(", "),
+            names.join(", ")
+        )
+    }
+
+    /// As [`SetColumns::unnest_clause`], with a column `place` that numbers the rows from 1.
+    fn numbered_unnest_clause(&self) -> String {
+        let names: Vec<_> = (1..=self.arrays.len()).map(|n| format!("c{n}")).collect();
+        let parameters: Vec<_> = (1..=self.arrays.len()).map(|n| format!("${n}")).collect();
+        format!(
+            "unnest({}) with ordinality as u ({}, place)",
             parameters.join(", "),
             names.join(", ")
         )

@@ -140,6 +140,12 @@ impl ApplyTarget {
         self.allows_sets && !self.has_other_unique_keys
     }
 
+    /// Returns the position of a column in the tuple.
+    pub(super) fn position(&self, column: &str) -> Option<usize> {
+        let mut columns = self.relation.columns.iter();
+        columns.position(|found| found.name == column)
+    }
+
     /// Returns the quoted name of a column.
     pub(super) fn column(&self, index: usize) -> String {
         quote_ident(&self.relation.columns[index].name)

@@ -73,8 +73,11 @@ impl StreamRun {
             OldRow::Key(row) | OldRow::Full(row) => self.is_in_copy(relation, row)?,
         };
         let change = match (is_old_in_copy, is_new_in_copy) {
-            // The stream left a large value out: the row is read again, in place of the UPDATE.
-            (false, false) if new.0.contains(&TupleValue::LeftOut) => {
+            // A large value is missing: the row is read again, in place of the UPDATE.
+            (false, false)
+                if new.0.contains(&TupleValue::LeftOut)
+                    || self.is_entering(shared, relation, &new_row)? =>
+            {
                 let new_row = new_row.into_owned();
                 let old = match old {
                     OldRow::Absent => OldRow::Key(new),
@@ -93,6 +96,22 @@ impl StreamRun {
             (true, true) => return Ok(()),
         };
         self.add_change(shared, change).await
+    }
+
+    /// Returns whether an earlier run has found that the row came to the moving keys by an UPDATE without some of its
+    /// values.
+    fn is_entering(
+        &self,
+        shared: &StreamState,
+        relation: u32,
+        new_row: &Tuple,
+    ) -> Result<bool, StepError> {
+        let entering = &shared.spec.entering;
+        if entering.is_empty() || !new_row.0.contains(&TupleValue::UnchangedToast) {
+            return Ok(false);
+        }
+        let (table, key) = self.batch.applier().key_text(relation, new_row)?;
+        Ok(entering.contains(table, &key))
     }
 
     /// Returns whether the copy, or the row as it was read again, already contains this image of a row.

@@ -55,9 +55,9 @@ pub(super) const CODES: &[FindingCode] = &[
         sw: "SW0611",
         name: "through.online",
         severity: Refused,
-        title: "A table without the shard key is part of an online move",
-        wrong: "The agent cannot capture the changes of the table by key, because a row filter cannot read other tables.",
-        remedy: "Add the key column to the table, or move it with `mode: offline`.",
+        title: "The changes of a table without the shard key cannot be assigned to keys",
+        wrong: "A row filter cannot read other tables, so the agent looks up the parent of each changed row. It can do so only if a validated foreign key proves that the parent exists, and if a primary key identifies the row.",
+        remedy: "Run `alter table ... add foreign key ... references ...`. Or add the key column to the table, or move it with `mode: offline`.",
     },
     FindingCode {
         sw: "SW0612",

@@ -2,7 +2,7 @@
 //! reference table, or from a moving table if the foreign key does not contain the shard key.
 
 use connect::Connected;
-use plans::table::{MovingTable, TableName};
+use plans::table::{MovingTable, TableName, ThroughTable};
 
 use crate::error::{StepError, WithIntent};
 
@@ -52,13 +52,14 @@ pub(super) struct CascadingKey {
     pub(super) dangling_sql: String,
 }
 
-/// Returns the cascading foreign keys of all moving tables that have the shard key.
+/// Returns the cascading foreign keys of all moving tables, except those by which a row moves together with its parent
+/// row.
 pub(super) async fn find(
     client: &Connected,
     tables: &[MovingTable],
     what: &str,
 ) -> Result<Vec<CascadingKey>, StepError> {
-    let name = |table: &MovingTable| table.has_key().then(|| table.table.sql());
+    let name = |table: &MovingTable| (!table.is_reference()).then(|| table.table.sql());
     let names: Vec<Option<String>> = tables.iter().map(name).collect();
     let rows = client.query(FIND, &[&names]).await.at(what)?;
     let mut found = Vec::new();
@@ -69,15 +70,25 @@ pub(super) async fn find(
             name: row.get(3),
         };
         let moves = |other: &MovingTable| {
-            other.has_key() && (other.table == parent || *other.top() == parent)
+            !other.is_reference() && (other.table == parent || *other.top() == parent)
         };
         let parent_moves = tables.iter().any(moves);
         let columns: Vec<&str> = row.get(4);
-        // The columns of the shard key.
-        let mut key = tables[table].key_names().into_iter();
+        let is_key = |through: &ThroughTable| {
+            let mut own = through.columns.iter().map(|(own, _)| own.as_str());
+            through.parent == parent && own.all(|column| columns.contains(&column))
+        };
+        let moves_together = match tables[table].through() {
+            Some(through) => is_key(through),
+            // The columns of the shard key.
+            None => {
+                let mut key = tables[table].key_names().into_iter();
+                key.all(|column| columns.contains(&column))
+            }
+        };
         // If the foreign key contains the shard key, a row moves together with its parent row. The guard then refuses
         // the cascade on the shard that does not own the keys, and no row needs to be skipped.
-        if parent_moves && key.all(|column| columns.contains(&column)) {
+        if parent_moves && moves_together {
             continue;
         }
         found.push(CascadingKey {

@@ -100,7 +100,8 @@ impl Resync<'_> {
     /// Resynchronizes one table.
     async fn table(&mut self, index: usize) -> Result<ResyncEnd, StepError> {
         let table = &self.context.dispatch.tables[index];
-        let moving = MovingRows::new(table, &self.context.dispatch.keys);
+        let copied = table.copy_predicate(&self.context.dispatch.keys, "t");
+        let moving = MovingRows::matching(table, copied);
         let mut parts = records::parts(self.context, &self.target, table).await?;
         if parts.is_empty() {
             if self.may_begin_no_table() || !self.begin_reading(table).await? {

@@ -1,0 +1,187 @@
+//! Executes pieces with changes of dependent tables: first the changes of the tables that have the key, then those of the
+//! tables whose rows belong to them, and so on. Before each of these levels the agent assigns the changes to keys
+//! ([`dependents`](super::apply::dependents)).
+
+use std::sync::Arc;
+
+use connect::Connected;
+use plans::table::{MovingTable, ThroughTable};
+
+use super::StreamSpec;
+use super::lanes::{ApplyLanes, PreparedPiece};
+use super::pieces::ChangePiece;
+use crate::error::{StepError, WithIntent};
+use crate::postgres::lsn::Lsn;
+use crate::shard::apply_progress;
+use crate::stream::apply::dependents::{AssignedChanges, OwnerLookup, ParentHash};
+use crate::stream::apply::{RowChange, is_statement_error};
+
+/// The savepoint to which the net changes of a level are rolled back.
+const SAVEPOINT: &str = "savepoint dependents";
+const RELEASE: &str = "release savepoint dependents";
+const ROLL_BACK: &str = "rollback to savepoint dependents; release savepoint dependents";
+
+/// What the levels of a piece have in common.
+#[derive(Clone, Copy)]
+struct PieceScope<'a> {
+    spec: &'a StreamSpec,
+    records_dirty: bool,
+    commit_lsn: Lsn,
+    /// The position of the commit of a transaction that may continue in the next piece.
+    open_commit: Option<Lsn>,
+}
+
+impl ApplyLanes {
+    /// Executes a piece level by level. The progress is written with the first level.
+    ///
+    /// # Errors
+    /// Those of [`ApplyLanes::execute`] and [`OwnerLookup::assign_net`]; `apply.parent` if a row was discarded before its
+    /// parent arrived.
+    pub(super) async fn execute_by_levels(
+        &mut self,
+        spec: &StreamSpec,
+        piece: &mut ChangePiece,
+        commit_lsn: Lsn,
+    ) -> Result<(), StepError> {
+        let changes = std::mem::take(&mut piece.changes);
+        let last = changes.last().map(|change| change.commit_lsn);
+        let scope = PieceScope {
+            spec,
+            records_dirty: piece.records_dirty,
+            commit_lsn,
+            open_commit: last.filter(|_| piece.batch_end.is_none()),
+        };
+        let mut levels = divide(&spec.tables, changes).into_iter();
+        piece.changes = levels.next().unwrap_or_default();
+        let prepared = PreparedPiece::new(spec, piece, commit_lsn);
+        self.execute(spec, &prepared).await?;
+        self.note_parents(spec, &piece.changes)?;
+        let mut missing = Vec::new();
+        for level in levels.filter(|level| !level.is_empty()) {
+            missing.extend(self.execute_level(scope, &level).await?);
+        }
+        self.missing_parents.record(scope.open_commit, missing);
+        match piece.batch_end {
+            Some(_) => self.remove_dependents_of_departed(scope).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Checks and records executed changes of parents.
+    fn note_parents(&mut self, spec: &StreamSpec, changes: &[RowChange]) -> Result<(), StepError> {
+        self.missing_parents.check(&spec.tables, changes)?;
+        self.departed_parents.record(&spec.tables, changes);
+        Ok(())
+    }
+
+    /// Removes rows whose parents the batch has deleted. This is done at its end, because a transaction may delete a parent
+    /// and insert it again.
+    async fn remove_dependents_of_departed(
+        &mut self,
+        scope: PieceScope<'_>,
+    ) -> Result<(), StepError> {
+        let session = self.first_session().session().clone();
+        let spec = scope.spec;
+        let removed = self
+            .departed_parents
+            .remove_dependents(&session, &spec.tables);
+        let removed = removed.await?;
+        if !scope.records_dirty || removed.is_empty() {
+            return Ok(());
+        }
+        let name = |table: usize| spec.tables[table].table.to_string();
+        let keys = removed.into_iter().map(|(table, key)| (name(table), key));
+        let keys: Vec<(String, String)> = keys.collect();
+        apply_progress::mark_dirty(&session, &spec.token, &keys, scope.commit_lsn).await
+    }
+
+    /// Executes the changes of one level: as net changes, or one by one if that is not possible. Returns the parents that
+    /// rows of the open transaction lack.
+    async fn execute_level(
+        &mut self,
+        scope: PieceScope<'_>,
+        changes: &[RowChange],
+    ) -> Result<Vec<ParentHash>, StepError> {
+        let session = self.first_session().session().clone();
+        run(&session, SAVEPOINT).await?;
+        match self.execute_net(scope, &session, changes).await {
+            Ok(Some(missing)) => {
+                run(&session, RELEASE).await?;
+                return Ok(missing);
+            }
+            Ok(None) => run(&session, RELEASE).await?,
+            Err(error) if is_statement_error(&error) => {
+                let code = error.failure().map(|failure| failure.code.as_str());
+                tracing::debug!(
+                    code,
+                    "net changes of dependent rows failed; they are applied one by one"
+                );
+                run(&session, ROLL_BACK).await?;
+            }
+            Err(error) => return Err(error),
+        }
+        let mut missing = Vec::new();
+        for change in changes {
+            let assigned = lookup(scope, &session).assign_one(change).await?;
+            missing.extend(self.execute_assigned(scope, assigned).await?);
+        }
+        Ok(missing)
+    }
+
+    async fn execute_net(
+        &mut self,
+        scope: PieceScope<'_>,
+        session: &Connected,
+        changes: &[RowChange],
+    ) -> Result<Option<Vec<ParentHash>>, StepError> {
+        match lookup(scope, session).assign_net(changes).await? {
+            Some(assigned) => self.execute_assigned(scope, assigned).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    async fn execute_assigned(
+        &mut self,
+        scope: PieceScope<'_>,
+        assigned: AssignedChanges,
+    ) -> Result<Vec<ParentHash>, StepError> {
+        let piece = ChangePiece {
+            changes: assigned.changes,
+            records_dirty: scope.records_dirty,
+            ..ChangePiece::default()
+        };
+        if !piece.changes.is_empty() {
+            let prepared = PreparedPiece::new(scope.spec, &piece, scope.commit_lsn);
+            self.execute(scope.spec, &prepared).await?;
+            self.note_parents(scope.spec, &piece.changes)?;
+        }
+        self.departed_parents.extend(assigned.departed);
+        Ok(assigned.missing_parents)
+    }
+}
+
+fn lookup<'a>(scope: PieceScope<'a>, session: &'a Connected) -> OwnerLookup<'a> {
+    OwnerLookup {
+        session,
+        tables: &scope.spec.tables,
+        keys: &scope.spec.keys,
+        entering: &scope.spec.entering,
+        open_commit: scope.open_commit,
+    }
+}
+
+/// Divides changes by the number of parents between their rows and the rows with the key.
+fn divide(tables: &[MovingTable], changes: Vec<RowChange>) -> Vec<Vec<RowChange>> {
+    let depth = |table: &MovingTable| table.through().map_or(0, ThroughTable::depth);
+    let deepest = tables.iter().map(depth).max().unwrap_or(0);
+    let mut levels: Vec<Vec<RowChange>> = (0..=deepest).map(|_| Vec::new()).collect();
+    for change in changes {
+        levels[depth(&tables[change.table()])].push(change);
+    }
+    levels
+}
+
+async fn run(session: &Arc<Connected>, sql: &str) -> Result<(), StepError> {
+    let what = format!("shard {}: applying changes", session.name());
+    session.batch_execute(sql).await.at(what)
+}
