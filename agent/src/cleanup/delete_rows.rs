@@ -13,7 +13,7 @@ use plans::id::{MapName, MapVersion, MigrationId};
 use plans::key_set::KeySet;
 use plans::names::Direction;
 use plans::sql::quote_literal;
-use plans::table::MovingTable;
+use plans::table::{MovingTable, ThroughTable};
 
 use crate::error::{StepError, WithIntent};
 use crate::postgres::copy_stream::BlockRange;
@@ -121,6 +121,25 @@ impl ClosedProof<'_> {
 impl RowDeletion<'_> {
     /// Deletes the rows of one table, and returns how many.
     pub(crate) async fn delete_rows_of(&self, table: &MovingTable) -> Result<i64, StepError> {
+        self.delete_by_batches(table, None).await
+    }
+
+    /// Deletes the rows of a dependent table whose parents do not exist, and returns how many.
+    pub(crate) async fn delete_rows_without_parents(
+        &self,
+        table: &MovingTable,
+        through: &ThroughTable,
+    ) -> Result<i64, StepError> {
+        let condition = through.lacks_parent(&table.table.sql());
+        self.delete_by_batches(table, Some(&condition)).await
+    }
+
+    /// Deletes the rows with a condition, or else those that `closed` describes.
+    async fn delete_by_batches(
+        &self,
+        table: &MovingTable,
+        condition: Option<&str>,
+    ) -> Result<i64, StepError> {
         let session = self.shard.replica_session("drop").await?;
         if self.closed.must_end() {
             session
@@ -142,7 +161,9 @@ impl RowDeletion<'_> {
         while from <= blocks {
             let to = (from + BATCH_BLOCKS <= blocks).then_some(from + BATCH_BLOCKS);
             let range = BlockRange { from, to };
-            deleted += self.delete_batch(&session, table, &range).await?;
+            deleted += self
+                .delete_batch(&session, table, &range, condition)
+                .await?;
             (self.on_batch)(table, deleted);
             from += BATCH_BLOCKS;
             if from <= blocks {
@@ -159,11 +180,13 @@ impl RowDeletion<'_> {
         session: &Connected,
         table: &MovingTable,
         range: &BlockRange,
+        condition: Option<&str>,
     ) -> Result<i64, StepError> {
         let what = self.what(table);
         self.begin_closed(session).await?;
         user_code::prove(session, std::slice::from_ref(table)).await?;
         let condition = match self.closed {
+            _ if let Some(condition) = condition => condition.to_owned(),
             ClosedProof::Surplus(_) => self.surplus_predicate(session, table).await?,
             ClosedProof::Live
             | ClosedProof::Notified(_)

@@ -7,10 +7,14 @@ use std::time::Duration;
 use plans::failure::StepCode;
 use plans::id::AttemptNo;
 use plans::names::Direction;
+use plans::step::StepKind;
 use plans::step::catch_up::CaughtUp;
+use plans::step::copy::Copied;
 use tokio::time::Instant;
 
+use super::delete::row_deletion;
 use super::dual_write;
+use crate::cleanup::delete_rows::ClosedProof;
 use crate::error::StepError;
 use crate::eta::Eta;
 use crate::migration::context::StepContext;
@@ -34,10 +38,30 @@ pub(super) async fn run(context: &StepContext) -> Result<CaughtUp, StepError> {
         result = catch_up(context) => result?,
         never = update_eta(context) => match never {},
     };
+    remove_rows_without_parents(context).await?;
     Ok(CaughtUp {
         transactions,
         changes,
     })
+}
+
+/// Deletes copied rows whose parents left the moving keys during the copy. If tables were copied with different snapshots,
+/// the copy can have such a row, while the stream discarded the change of its parent, because the copy of the parent's
+/// table contains that change. The stream has passed all snapshots now, so every other row has its parent.
+async fn remove_rows_without_parents(context: &StepContext) -> Result<(), StepError> {
+    let copied = context.output::<Copied>(StepKind::Copy);
+    if copied.is_ok_and(|copied| copied.snapshots < 2) {
+        return Ok(());
+    }
+    let target = context.target()?;
+    let deletion = row_deletion(context, &target, context.token(), ClosedProof::Live);
+    // Parents come before children.
+    for table in &context.dispatch.tables {
+        if let Some(through) = table.through() {
+            deletion.delete_rows_without_parents(table, through).await?;
+        }
+    }
+    Ok(())
 }
 
 /// Waits until the lag is small. Returns how many transactions and changes the stream has applied.

@@ -5,6 +5,8 @@
 //! one change.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use plans::names::Direction;
@@ -89,8 +91,13 @@ pub(super) struct ApplyBatch {
     transaction_count: usize,
     /// The time at which the first change of the batch arrived.
     first_change_at: Option<Instant>,
-    /// The number of changes of moving tables in the batch, without those of reference tables.
+    /// The number of changes of moving rows in the batch, without those of dependent tables.
     moving_rows: u64,
+    /// The number of executed changes of moving rows of dependent tables, in all batches. Only their execution shows which
+    /// rows move.
+    dependent_rows: Arc<AtomicU64>,
+    /// The part of `dependent_rows` that is published in the status.
+    published_dependent_rows: u64,
     /// Markers whose transactions are in this batch, with the number of changes of moving rows before each.
     pub(super) markers: Vec<(Marker, u64)>,
 }
@@ -122,8 +129,9 @@ impl ApplyBatch {
         progress: ApplyProgress,
         second_lane_position: Option<Lsn>,
     ) -> Self {
+        let dependent_rows = Arc::<AtomicU64>::default();
         Self {
-            pieces: PieceQueue::new(executor),
+            pieces: PieceQueue::new(executor, dependent_rows.clone()),
             applier,
             progress,
             closed: VecDeque::new(),
@@ -140,6 +148,8 @@ impl ApplyBatch {
             transaction_count: 0,
             first_change_at: None,
             moving_rows: 0,
+            dependent_rows,
+            published_dependent_rows: 0,
             markers: Vec::new(),
         }
     }
@@ -246,15 +256,29 @@ impl ApplyBatch {
         (self.first_change_at.unwrap_or(now) + MIN_WAIT).max(now + MAX_IDLE)
     }
 
-    /// The number of changes of moving rows that the status does not include yet, durable or not.
+    /// The number of changes of moving rows that the status does not include yet, durable or not. Those of dependent tables
+    /// are included when they are executed.
     pub(super) fn unpublished_moving_rows(&self) -> u64 {
         let closed: u64 = self.closed.iter().map(|closed| closed.moving_rows).sum();
-        self.unpublished_rows + closed + self.moving_rows
+        let dependent = self.dependent_rows.load(Ordering::SeqCst) - self.published_dependent_rows;
+        self.unpublished_rows + closed + self.moving_rows + dependent
     }
 
-    /// Returns the number of changes of moving rows that became durable since the last call.
+    /// Returns the number of changes of moving rows that became durable since the last call. It includes executed changes
+    /// of dependent tables.
     pub(super) fn take_unpublished_rows(&mut self) -> u64 {
-        std::mem::take(&mut self.unpublished_rows)
+        let executed = self.dependent_rows.load(Ordering::SeqCst);
+        let dependent = executed - std::mem::replace(&mut self.published_dependent_rows, executed);
+        std::mem::take(&mut self.unpublished_rows) + dependent
+    }
+
+    /// Executes the gathered changes, so that [`ApplyBatch::unpublished_moving_rows`] includes all of them.
+    pub(super) async fn execute_gathered(&mut self, spec: &StreamSpec) -> Result<(), StepError> {
+        if let Some(last) = self.pending.changes.last() {
+            let commit_lsn = last.commit_lsn;
+            self.send_pending(spec, commit_lsn).await?;
+        }
+        self.pieces.wait_until_idle().await.map(drop)
     }
 
     /// Adds a change to the batch. Sends the gathered changes as a piece when they are many, so that a large
@@ -266,7 +290,8 @@ impl ApplyBatch {
         arrival: ChangeArrival,
     ) -> Result<(), StepError> {
         self.change_count += 1;
-        self.moving_rows += u64::from(!spec.tables[change.table()].is_reference());
+        let table = &spec.tables[change.table()];
+        self.moving_rows += u64::from(!table.is_reference() && table.through().is_none());
         if self.is_applied_by_second_lane(&change, arrival.commit_lsn) {
             return Ok(());
         }

@@ -3,6 +3,7 @@
 //! ([`dependents`](super::apply::dependents)).
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use connect::Connected;
 use plans::table::{MovingTable, ThroughTable};
@@ -154,6 +155,8 @@ impl ApplyLanes {
             let prepared = PreparedPiece::new(scope.spec, &piece, scope.commit_lsn);
             self.execute(scope.spec, &prepared).await?;
             self.note_parents(scope.spec, &piece.changes)?;
+            let rows = u64::try_from(piece.changes.len()).unwrap_or(u64::MAX);
+            self.dependent_rows.fetch_add(rows, Ordering::SeqCst);
         }
         self.departed_parents.extend(assigned.departed);
         Ok(assigned.missing_parents)

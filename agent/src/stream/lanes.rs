@@ -10,6 +10,7 @@
 //! the first session executes the whole batch alone.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use futures::future::{join, try_join3, try_join4};
 use plans::names::Direction;
@@ -39,10 +40,12 @@ pub(super) struct ApplyLanes {
     pub(super) missing_parents: MissingParents,
     /// The parents of dependent rows that the batch has deleted.
     pub(super) departed_parents: DepartedParents,
+    /// The number of executed changes of dependent tables that concern moving rows.
+    pub(super) dependent_rows: Arc<AtomicU64>,
 }
 
 impl ApplyLanes {
-    pub(super) fn new(first: Executor) -> Self {
+    pub(super) fn new(first: Executor, dependent_rows: Arc<AtomicU64>) -> Self {
         Self {
             first,
             second: None,
@@ -50,6 +53,7 @@ impl ApplyLanes {
             batches_until_sharing: 0,
             missing_parents: MissingParents::default(),
             departed_parents: DepartedParents::default(),
+            dependent_rows,
         }
     }
 

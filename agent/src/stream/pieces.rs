@@ -1,6 +1,7 @@
 //! The queue of pieces of changes. The downstream shard executes them one after the other.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::task::Poll;
 
 use connect::Connected;
@@ -64,9 +65,9 @@ enum QueueState {
 }
 
 impl PieceQueue {
-    pub(super) fn new(executor: Executor) -> Self {
+    pub(super) fn new(executor: Executor, dependent_rows: Arc<AtomicU64>) -> Self {
         Self {
-            state: QueueState::Idle(Box::new(ApplyLanes::new(executor))),
+            state: QueueState::Idle(Box::new(ApplyLanes::new(executor, dependent_rows))),
             permits: Arc::new(Semaphore::new(MAX_CONCURRENT_PIECES)),
         }
     }

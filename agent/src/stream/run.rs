@@ -319,6 +319,11 @@ impl StreamRun {
             .any(|marker| marker.kind == MarkerKind::Opened);
         self.batch
             .end_transaction(&shared.spec, end, arriving.change_count, opened);
+        // A cutover compares the numbers of changed rows before its markers. Which changes of dependent tables count is known
+        // when they are executed.
+        if !arriving.markers.is_empty() && shared.spec.has_dependents() {
+            self.batch.execute_gathered(&shared.spec).await?;
+        }
         let rows_before =
             shared.publish.borrow().applied_rows + self.batch.unpublished_moving_rows();
         self.batch.markers.extend(

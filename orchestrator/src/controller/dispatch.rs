@@ -26,9 +26,9 @@ use plans::step::StepKind;
 use plans::step::create_target::TargetCreated;
 use plans::step::open_capture::CaptureOpened;
 use plans::wire::{
-    Claim, Dispatch, FIRST_PROTOCOL_WITH_CASCADES, FIRST_PROTOCOL_WITH_EXCEPTIONS,
-    FIRST_PROTOCOL_WITH_FOLLOWING, FIRST_PROTOCOL_WITH_SECRETS, FIRST_PROTOCOL_WITH_SEEDING,
-    FIRST_PROTOCOL_WITH_WHOLE_TABLES, ProtocolRange, WireSecret, Work,
+    Claim, Dispatch, FIRST_PROTOCOL_WITH_CASCADES, FIRST_PROTOCOL_WITH_DEPENDENTS,
+    FIRST_PROTOCOL_WITH_EXCEPTIONS, FIRST_PROTOCOL_WITH_FOLLOWING, FIRST_PROTOCOL_WITH_SECRETS,
+    FIRST_PROTOCOL_WITH_SEEDING, FIRST_PROTOCOL_WITH_WHOLE_TABLES, ProtocolRange, WireSecret, Work,
 };
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -325,6 +325,11 @@ fn needed_protocol(snapshot: &Snapshot) -> u32 {
         ),
         (FIRST_PROTOCOL_WITH_EXCEPTIONS, has_exceptions),
         (FIRST_PROTOCOL_WITH_WHOLE_TABLES, has_whole_tables),
+        (
+            FIRST_PROTOCOL_WITH_DEPENDENTS,
+            plan.mode == plans::request::Mode::Online
+                && moving.tables.iter().any(|t| t.through().is_some()),
+        ),
     ];
     let needed = needs.into_iter().filter(|(_, is_needed)| *is_needed);
     needed.map(|(first, _)| first).max().unwrap_or_default()

@@ -11,6 +11,8 @@
 #[allow(dead_code, reason = "the tests of connections use more of it")]
 #[path = "../../../crates/connect/tests/protected/authority.rs"]
 mod authority;
+#[path = "operations/dependents.rs"]
+mod dependents;
 #[path = "operations/existing.rs"]
 mod existing;
 #[allow(dead_code, reason = "the suite of the doctor uses more of it")]

@@ -22,6 +22,9 @@ pub const FIRST_PROTOCOL_WITH_EXCEPTIONS: u32 = 5;
 /// The first version whose agents know tables that have a key as a whole.
 pub const FIRST_PROTOCOL_WITH_WHOLE_TABLES: u32 = 5;
 
+/// The first version whose agents assign changes of dependent tables by their parent rows (ADR 76).
+pub const FIRST_PROTOCOL_WITH_DEPENDENTS: u32 = 5;
+
 /// The newest version of the messages that this program supports.
 pub const NEWEST_PROTOCOL: u32 = 5;
 
