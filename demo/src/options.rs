@@ -155,7 +155,10 @@ impl Options {
     /// Checks that the options do not contradict each other.
     pub(crate) fn check(&self) -> Result<(), OptionError> {
         let has_whole_tables = self.task.shape.has_whole_tables();
-        let has_shape = has_whole_tables || self.task.shape == KeyShape::BigInt;
+        let has_shape = match self.task.shape {
+            KeyShape::BigInt | KeyShape::Schema | KeyShape::Group | KeyShape::Dependents => true,
+            KeyShape::TextBigInt | KeyShape::Timestamp => false,
+        };
         let plain = self.task.is_single_move() && has_shape;
         let no_faults = "faults, aborts, pauses and rollbacks are only possible with an online split in two parts, of bigint keys, and with an online operation on schemas or groups";
         let problem = (self.has_faults() && !plain).then_some(no_faults);
@@ -190,9 +193,11 @@ impl Options {
         }
         let needs_ordinary_target =
             |trouble: &Trouble| matches!(trouble.kind, TroubleKind::Disk | TroubleKind::Password);
-        if !self.task.is_plain_split() || self.task.shape.has_whole_tables() {
+        let has_columns =
+            !self.task.shape.has_whole_tables() && self.task.shape != KeyShape::Dependents;
+        if !self.task.is_plain_split() || !has_columns {
             Some(
-                "--seed standby is only possible with an online split in two parts, and not with whole tables",
+                "--seed standby is only possible with an online split in two parts, if every table has the key's columns",
             )
         } else if self.abort_at.len() > 1 {
             Some(
@@ -302,7 +307,7 @@ pub enum OptionError {
         groups: String,
     },
     /// The strategy does not exist.
-    #[error("{text:?} is not a strategy: range, hash, list, schema or group")]
+    #[error("{text:?} is not a strategy: range, hash, list, schema, group or dependents")]
     Strategy {
         /// The text.
         text: String,

@@ -117,9 +117,9 @@ impl ObservedRows {
                 self.misplaced += misplaced.unsigned_abs();
             }
         }
-        if reader.has("rows_in_other_schemas").await? {
-            let count = "select count(*) from rows_in_other_schemas";
-            let rows = reader.rows("rows_in_other_schemas", count).await?;
+        if reader.has("stray_rows").await? {
+            let count = "select count(*) from stray_rows";
+            let rows = reader.rows("stray_rows", count).await?;
             let misplaced: i64 = rows.first().map_or(0, |row| row.get(0));
             self.misplaced += misplaced.unsigned_abs();
         }

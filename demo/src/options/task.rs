@@ -80,20 +80,21 @@ impl FromStr for MapOperation {
     }
 }
 
-/// How a map divides keys, and the shape of keys that are whole tables.
+/// How a map divides keys, and the shape of the keys if the name of the division tells it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyDivision {
     /// The strategy of the map.
     pub strategy: Strategy,
-    /// Schemas or groups of tables. Otherwise the keys are in columns.
-    pub whole_tables: Option<KeyShape>,
+    /// Schemas, groups of tables, or dependent tables. Otherwise each table has the columns of the key.
+    pub shape: Option<KeyShape>,
 }
 
 impl fmt::Display for KeyDivision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.whole_tables {
+        match self.shape {
             Some(KeyShape::Schema) => f.write_str("schema"),
             Some(KeyShape::Group) => f.write_str("group"),
+            Some(KeyShape::Dependents) => f.write_str("dependents"),
             Some(KeyShape::BigInt | KeyShape::TextBigInt | KeyShape::Timestamp) | None => {
                 self.strategy.fmt(f)
             }
@@ -106,18 +107,16 @@ impl fmt::Display for KeyDivision {
 /// # Errors
 /// [`OptionError::Strategy`], which lists the allowed names.
 pub fn parse_strategy(text: &str) -> Result<KeyDivision, OptionError> {
-    let (strategy, whole_tables) = match text {
+    let (strategy, shape) = match text {
         "schema" => (Some(Strategy::List), Some(KeyShape::Schema)),
         "group" => (Some(Strategy::List), Some(KeyShape::Group)),
+        "dependents" => (Some(Strategy::Range), Some(KeyShape::Dependents)),
         column => (Strategy::parse(column), None),
     };
     let strategy = strategy.ok_or_else(|| OptionError::Strategy {
         text: text.to_owned(),
     })?;
-    Ok(KeyDivision {
-        strategy,
-        whole_tables,
-    })
+    Ok(KeyDivision { strategy, shape })
 }
 
 /// Returns the number of the tenant that has this group of tables.
@@ -207,7 +206,7 @@ impl DemoTask {
     pub fn split_of(keys: KeyDivision) -> Self {
         Self {
             strategy: keys.strategy,
-            shape: keys.whole_tables.unwrap_or_default(),
+            shape: keys.shape.unwrap_or_default(),
             ..Self::default()
         }
     }

@@ -11,7 +11,9 @@ use crate::workload::{TenantChoice, TenantMix};
 use pieces::KeyPieces;
 use plans::key_set::KeySet;
 use plans::request::{Cutover, Hold, Measure, Mode, Options as RequestOptions, Request, Tables};
-use plans::shard_map::{KeyColumns, KeyedBy, MapSettings, Sequences, ShardMap, Strategy};
+use plans::shard_map::{
+    KeyColumns, KeyedBy, MapSettings, Sequences, ShardMap, Strategy, ThroughRef,
+};
 use request::RequestSettings;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -69,7 +71,9 @@ impl Scenario {
         let pieces = KeyPieces::new(&task, &shop, live_shards);
         let map = pieces.map(&SHARDS[..live_shards]);
         // A plain split names its tables in the request. For any other operation the map has the tables.
-        let is_listed = task.is_plain_split() && !task.shape.has_whole_tables();
+        let is_listed = task.is_plain_split()
+            && !task.shape.has_whole_tables()
+            && task.shape != KeyShape::Dependents;
         let settings = RequestSettings {
             tables: if is_listed {
                 tables(task.shape)
@@ -207,7 +211,9 @@ fn tables(shape: KeyShape) -> Tables {
         let names = columns.into_iter().map(|(name, _)| name.to_owned());
         (table.to_owned(), KeyColumns(names.collect()))
     };
-    TABLES.into_iter().map(key_columns).collect()
+    let is_dependent = |table: &&str| shape == KeyShape::Dependents && *table == "order_items";
+    let tables = TABLES.into_iter().filter(|table| !is_dependent(table));
+    tables.map(key_columns).collect()
 }
 
 fn with_tables(map: ShardMap, shop: &Shop) -> ShardMap {
@@ -227,6 +233,17 @@ fn with_tables(map: ShardMap, shop: &Shop) -> ShardMap {
             tables: tables(shop.shape),
             ..map.settings
         },
+        KeyShape::Dependents => {
+            let orders = ThroughRef {
+                parent: "orders".to_owned(),
+                columns: BTreeMap::new(),
+            };
+            MapSettings {
+                tables: tables(shop.shape),
+                through: BTreeMap::from([("order_items".to_owned(), orders)]),
+                ..map.settings
+            }
+        }
     };
     ShardMap { settings, ..map }
 }

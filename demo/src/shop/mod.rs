@@ -53,7 +53,16 @@ const VIEWS_OF_ALL_SCHEMAS: &str = "do $$ declare definition text; strays text; 
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
     where c.relkind = 'r' and c.relname in ({tables}) and n.nspname not in ('public', 'shardwright') and n.nspname !~ '^pg_';
     if strays is not null then
-      execute 'create temp view rows_in_other_schemas as ' || strays;
+      execute 'create temp view stray_rows as ' || strays;
+    end if;
+  end $$";
+
+/// Creates a temporary view of the items of orders with the keys of the orders, and one of the items that lack an order.
+const VIEWS_WITH_KEYS: &str = "set search_path = public; do $$ begin
+    if to_regclass('public.order_items') is not null then
+      create temp view order_items as
+        select o.tenant_id, i.* from public.order_items i left join public.orders o on o.id = i.order_id;
+      create temp view stray_rows as select from order_items where tenant_id is null;
     end if;
   end $$";
 
@@ -170,9 +179,11 @@ impl Shop {
         let tenants = shape.tenants(self.tenants);
         let rows = match shape {
             KeyShape::Group => self.rows.times(self.tenants / tenants),
-            KeyShape::BigInt | KeyShape::TextBigInt | KeyShape::Timestamp | KeyShape::Schema => {
-                self.rows
-            }
+            KeyShape::BigInt
+            | KeyShape::TextBigInt
+            | KeyShape::Timestamp
+            | KeyShape::Schema
+            | KeyShape::Dependents => self.rows,
         };
         Self {
             tenants,
@@ -262,7 +273,10 @@ impl Shop {
 
     /// Returns the sets of tables of a shard: one, or one for each tenant that owns its tables.
     fn parts(&self, owned: &KeySet) -> Vec<TableSet> {
-        let constraints = self.shape.fill(include_str!("constraints.sql"));
+        let mut constraints = self.shape.fill(include_str!("constraints.sql"));
+        if self.shape == KeyShape::Dependents {
+            constraints.push_str(include_str!("dependents.sql"));
+        }
         if !self.shape.has_whole_tables() {
             return vec![TableSet {
                 choose_schema: String::new(),
@@ -324,8 +338,8 @@ struct TableSet {
     constraints: String,
 }
 
-/// Opens a session in which the names of tables are those of all tenants together: if each tenant has its own tables,
-/// they are temporary views of all schemas that the database has now.
+/// Opens a session in which the names of tables are those of all tenants together, with their keys: if each tenant has its
+/// own tables, they are temporary views of all schemas that the database has now.
 ///
 /// # Errors
 /// [`ShopError`] names the failed action.
@@ -336,9 +350,12 @@ pub async fn open_reader(
 ) -> Result<Connected, ShopError> {
     let session = connect::connect(dsn, &Session::named(name)).await?;
     let names = TABLES.map(|table| format!("'{table}'")).join(", ");
-    let prepare = match shape.has_whole_tables() {
-        true => VIEWS_OF_ALL_SCHEMAS.replace("{tables}", &names),
-        false => "set search_path = public".to_owned(),
+    let prepare = match shape {
+        KeyShape::Schema | KeyShape::Group => VIEWS_OF_ALL_SCHEMAS.replace("{tables}", &names),
+        KeyShape::Dependents => VIEWS_WITH_KEYS.to_owned(),
+        KeyShape::BigInt | KeyShape::TextBigInt | KeyShape::Timestamp => {
+            "set search_path = public".to_owned()
+        }
     };
     let prepared = session.batch_execute(&prepare).await;
     prepared.map_err(|source| ShopError::Statement {

@@ -38,6 +38,9 @@ pub enum KeyShape {
     /// The same with a few groups of tables.
     #[serde(rename = "group")]
     Group,
+    /// `tenant_id bigint`, and the items of orders have no such column: they belong to the tenants of their orders.
+    #[serde(rename = "dependents")]
+    Dependents,
 }
 
 impl KeyShape {
@@ -59,7 +62,7 @@ impl KeyShape {
 
     fn columns(self) -> &'static [(&'static str, KeyType)] {
         match self {
-            Self::BigInt => &[("tenant_id", KeyType::Bigint)],
+            Self::BigInt | Self::Dependents => &[("tenant_id", KeyType::Bigint)],
             Self::TextBigInt => &[("region", KeyType::Text), ("tenant_id", KeyType::Bigint)],
             Self::Timestamp => &[("hour", KeyType::Timestamptz)],
             Self::Schema | Self::Group => &[("tenant", KeyType::Text)],
@@ -71,7 +74,7 @@ impl KeyShape {
     pub fn has_whole_tables(self) -> bool {
         match self {
             Self::Schema | Self::Group => true,
-            Self::BigInt | Self::TextBigInt | Self::Timestamp => false,
+            Self::BigInt | Self::TextBigInt | Self::Timestamp | Self::Dependents => false,
         }
     }
 
@@ -80,7 +83,7 @@ impl KeyShape {
         match self {
             Self::Schema => tenants.min(MAX_SCHEMAS),
             Self::Group => i64::try_from(GROUPS.len()).unwrap_or(1),
-            Self::BigInt | Self::TextBigInt | Self::Timestamp => tenants,
+            Self::BigInt | Self::TextBigInt | Self::Timestamp | Self::Dependents => tenants,
         }
     }
 
@@ -101,7 +104,7 @@ impl KeyShape {
     #[must_use]
     pub fn key(self, tenant: i64) -> Key {
         match self {
-            Self::BigInt => Key::Int(tenant),
+            Self::BigInt | Self::Dependents => Key::Int(tenant),
             Self::TextBigInt => {
                 let region = usize::try_from(tenant.rem_euclid(4)).unwrap_or_default();
                 Key::Row(vec![REGIONS[region].into(), Key::Int(tenant)])
@@ -118,7 +121,7 @@ impl KeyShape {
     /// Returns SQL for the values of a tenant's key columns. `tenant` is an SQL expression of type bigint.
     fn values(self, tenant: &str) -> Vec<String> {
         match self {
-            Self::BigInt => vec![tenant.to_owned()],
+            Self::BigInt | Self::Dependents => vec![tenant.to_owned()],
             Self::TextBigInt => {
                 let regions = REGIONS.map(|region| format!("'{region}'")).join(", ");
                 let region = format!("(array[{regions}])[(1 + {tenant} % 4)::integer]");

@@ -5,6 +5,7 @@ use super::mode::RunMode;
 use super::place::{self, FaultPlace, PathLeg};
 use crate::fleet::TestEquipment;
 use crate::options::{OptionError, Process};
+use crate::shop::KeyShape;
 use plans::request::Seed;
 use plans::step::StepKind;
 use rand::SeedableRng;
@@ -166,10 +167,12 @@ impl FaultCase {
             && may_be_flipped
     }
 
-    /// Returns whether the case is possible if the keys are whole tables. The writes of some faults are to tables with a
-    /// key column, and a standby cannot be the target of whole tables.
-    pub(super) fn is_possible_with_whole_tables(&self) -> bool {
-        !self.seeded && !self.fault.writes_rows()
+    /// Returns whether the case is possible with such keys. The writes of some faults are to tables with a key column, and a
+    /// standby can be the target only if every table has the key's columns.
+    pub(super) fn is_possible_with(&self, keys: KeyShape) -> bool {
+        let every_table_has_columns = !keys.has_whole_tables() && keys != KeyShape::Dependents;
+        let may_write = !keys.has_whole_tables();
+        (may_write || !self.fault.writes_rows()) && (every_table_has_columns || !self.seeded)
     }
 
     /// Returns whether the fault restores the source to a state before the flip.

@@ -128,8 +128,9 @@ impl<'s> InjectionSession<'s> {
             None => ResultsFile::begin(&injection.commit, seed.unwrap_or(1)),
         };
         let missing_equipment = MissingEquipment::find();
-        if injection.keys.whole_tables.is_some() && injection.seeding == Seed::Standby {
-            let reason = "a standby cannot become the target of whole tables";
+        if injection.keys.shape.is_some() && injection.seeding == Seed::Standby {
+            let reason =
+                "a standby can become the target only if every table has the key's columns";
             return Err(OptionError::Contradiction { reason }.into());
         }
         let cases = cases_of(injection, results.seed);
@@ -227,8 +228,8 @@ impl<'s> InjectionSession<'s> {
 /// Returns the cases that are possible with the keys, in the order of this seed.
 fn cases_of(injection: &FaultInjection, seed: u64) -> Vec<FaultCase> {
     let mut cases = case::shuffled(seed, injection.seeding);
-    let has_whole_tables = injection.keys.whole_tables.is_some();
-    cases.retain(|case| !has_whole_tables || case.is_possible_with_whole_tables());
+    let keys = injection.keys.shape.unwrap_or_default();
+    cases.retain(|case| case.is_possible_with(keys));
     cases
 }
 

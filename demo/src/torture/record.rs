@@ -29,7 +29,8 @@ pub struct RunRecord {
     /// The mode of the migration: asynchronous, synchronous, or offline.
     #[serde(default)]
     pub mode: String,
-    /// How the map divides keys, or what a key is: range, hash, list, schema or group.
+    /// How the map divides keys, or what a key is: range, hash, list, schema, group or
+    /// dependents.
     #[serde(default)]
     pub strategy: String,
     /// How the migration ended.

@@ -139,14 +139,17 @@ fn is_reference(tables: &[MovingTable], definition: &TableDefinition) -> bool {
     own.any(|table| table.is_reference() && table.top() == &definition.table)
 }
 
-/// Returns the columns of the table that identify a row or hold the shard key.
+/// Returns the columns of the table that identify a row, hold the shard key, or refer to the row that has it.
 fn key_columns<'a>(tables: &'a [MovingTable], definition: &TableDefinition) -> Vec<&'a str> {
     let own = tables.iter().filter(|table| {
         table.table == definition.table || table.partition_of.as_ref() == Some(&definition.table)
     });
     own.flat_map(|table| {
         let identity = table.identity.iter().map(String::as_str);
-        identity.chain(table.key_names())
+        let through = table.through().into_iter();
+        let references = through.flat_map(|through| through.columns.iter());
+        let references = references.map(|(own, _)| own.as_str());
+        identity.chain(table.key_names()).chain(references)
     })
     .collect()
 }

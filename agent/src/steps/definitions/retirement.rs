@@ -18,7 +18,7 @@ use plans::names::Direction;
 use plans::sql::quote_ident;
 use plans::step::StepKind;
 use plans::step::create_target::TargetCreated;
-use plans::table::{MovingTable, TableKey};
+use plans::table::MovingTable;
 
 use super::DefinitionSessions;
 use super::adoption::AdoptionWay;
@@ -91,7 +91,9 @@ async fn departed_tables<'a>(
     }
     let attached = partitions::read(owner, &tops).await?;
     let is_missing = |table: &&MovingTable| {
-        table.partition_of.is_some() && !is_attached(&attached, table) && !is_parent(planned, table)
+        table.partition_of.is_some()
+            && !is_attached(&attached, table)
+            && !table.is_parent_among(planned)
     };
     let missing: Vec<&MovingTable> = planned.iter().filter(is_missing).collect();
     if missing.is_empty() {
@@ -109,19 +111,6 @@ async fn departed_tables<'a>(
 
 fn is_attached(attached: &[TablePartition], table: &MovingTable) -> bool {
     attached.iter().any(|found| found.table == table.table)
-}
-
-/// Returns whether rows of another table belong to the rows of this one.
-fn is_parent(planned: &[MovingTable], table: &MovingTable) -> bool {
-    let is_child = |other: &MovingTable| match &other.key {
-        TableKey::Through(through) => {
-            &through.parent == table.top() || through.parent == table.table
-        }
-        TableKey::Columns(_) | TableKey::Schema(_) | TableKey::Group(_) | TableKey::Reference => {
-            false
-        }
-    };
-    planned.iter().any(is_child)
 }
 
 fn describe(table: &MovingTable, departure: &Departure) -> String {

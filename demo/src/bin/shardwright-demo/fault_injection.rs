@@ -27,7 +27,8 @@ pub(super) struct FaultInjectionArgs {
     #[arg(long, value_name = "NUMBER|copy|standby")]
     seed: Vec<SeedOption>,
     /// How the map divides keys: range, hash or list. With schema or group each key is a schema or a group of whole
-    /// tables; cases whose fault writes rows itself are then left out.
+    /// tables; cases whose fault writes rows itself are then left out. With dependents the map is a range map, and one
+    /// table has no key column: its rows belong to those of another.
     #[arg(long, default_value = "range", value_parser = parse_strategy)]
     strategy: KeyDivision,
     /// Only these cases, once each: agent, controller, source, target or store, at a step or a place in it, for

@@ -20,7 +20,8 @@ pub(super) struct Demo {
     #[arg(long)]
     operation: Option<MapOperation>,
     /// How the map divides keys: range, hash or list. With schema or group each key is a schema or a group of whole
-    /// tables.
+    /// tables. With dependents the map is a range map, and one table has no key column: its rows belong to those of
+    /// another.
     #[arg(long, default_value = "range", value_parser = parse_strategy)]
     strategy: KeyDivision,
     /// Move this group of tables: billing, sales, stock or support.
@@ -134,11 +135,14 @@ impl Demo {
             Some(_) => parse_strategy("group")?,
             None => self.strategy,
         };
-        let shape = division.whole_tables.unwrap_or(self.key);
+        let shape = division.shape.unwrap_or(self.key);
         let usual = match shape {
             KeyShape::Schema => MapOperation::Drain,
             KeyShape::Group => MapOperation::Move,
-            KeyShape::BigInt | KeyShape::TextBigInt | KeyShape::Timestamp => MapOperation::Split,
+            KeyShape::BigInt
+            | KeyShape::TextBigInt
+            | KeyShape::Timestamp
+            | KeyShape::Dependents => MapOperation::Split,
         };
         let task = DemoTask {
             operation: self.operation.unwrap_or(usual),
