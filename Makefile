@@ -43,6 +43,7 @@ operations: ## run every operation on every kind of map, and every kill and fail
 	@scripts/setup test
 	cargo build --workspace --locked --bins
 	@scripts/in-memory cargo test --workspace --locked --test operations --test e2e -- --include-ignored
+	@scripts/in-memory cargo test --locked -p agent --lib -- --ignored streams_that_are_killed
 
 screenshots: ## make the pictures of the documentation again, of a real migration
 	@scripts/setup ui

@@ -11,6 +11,7 @@
 //! batch. The code calls these sessions *lanes* ([`lanes`], ADR 39).
 
 pub(crate) mod apply;
+mod arrival;
 mod batch;
 mod capture;
 mod confirmable;
@@ -23,6 +24,7 @@ mod observation;
 mod pieces;
 mod recopy;
 mod retained;
+mod row_count;
 mod run;
 pub(crate) mod second_lane;
 mod spooled;

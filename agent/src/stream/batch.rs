@@ -5,8 +5,6 @@
 //! one change.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use plans::names::Direction;
@@ -14,8 +12,10 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::StreamSpec;
+use super::arrival::ChangeArrival;
 use super::pieces::{ChangePiece, PieceQueue};
 use super::recopy::RecopiedRows;
+use super::row_count::MovingRowCount;
 use crate::error::StepError;
 use crate::postgres::lsn::Lsn;
 use crate::shard::apply_progress::{self, ApplyProgress};
@@ -65,8 +65,6 @@ pub(super) struct ApplyBatch {
     pub(super) progress: ApplyProgress,
     /// The earlier batches whose commits are in progress, the oldest first.
     closed: VecDeque<ClosedBatch>,
-    /// The number of moving rows that are durable and not yet published in the status.
-    unpublished_rows: u64,
     /// Whether a transaction is open on the downstream shard.
     is_open: bool,
     /// The gathered changes, which are not sent yet.
@@ -91,26 +89,9 @@ pub(super) struct ApplyBatch {
     transaction_count: usize,
     /// The time at which the first change of the batch arrived.
     first_change_at: Option<Instant>,
-    /// The number of changes of moving rows in the batch, without those of dependent tables.
-    moving_rows: u64,
-    /// The number of executed changes of moving rows of dependent tables, in all batches. Only their execution shows which
-    /// rows move.
-    dependent_rows: Arc<AtomicU64>,
-    /// The part of `dependent_rows` that is published in the status.
-    published_dependent_rows: u64,
+    rows: MovingRowCount,
     /// Markers whose transactions are in this batch, with the number of changes of moving rows before each.
     pub(super) markers: Vec<(Marker, u64)>,
-}
-
-/// The circumstances in which a change arrived.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct ChangeArrival {
-    /// Whether the stream records the keys of the change as dirty.
-    pub(super) records_dirty: bool,
-    /// Whether the stream lagged.
-    pub(super) is_lagging: bool,
-    /// The position of the commit of the change's transaction.
-    pub(super) commit_lsn: Lsn,
 }
 
 /// A batch that is being committed while the stream gathers the next.
@@ -129,13 +110,12 @@ impl ApplyBatch {
         progress: ApplyProgress,
         second_lane_position: Option<Lsn>,
     ) -> Self {
-        let dependent_rows = Arc::<AtomicU64>::default();
+        let rows = MovingRowCount::default();
         Self {
-            pieces: PieceQueue::new(executor, dependent_rows.clone()),
+            pieces: PieceQueue::new(executor, rows.dependents()),
             applier,
             progress,
             closed: VecDeque::new(),
-            unpublished_rows: 0,
             is_open: false,
             pending: ChangePiece::default(),
             is_divisible: true,
@@ -147,9 +127,7 @@ impl ApplyBatch {
             change_count: 0,
             transaction_count: 0,
             first_change_at: None,
-            moving_rows: 0,
-            dependent_rows,
-            published_dependent_rows: 0,
+            rows,
             markers: Vec::new(),
         }
     }
@@ -256,20 +234,15 @@ impl ApplyBatch {
         (self.first_change_at.unwrap_or(now) + MIN_WAIT).max(now + MAX_IDLE)
     }
 
-    /// The number of changes of moving rows that the status does not include yet, durable or not. Those of dependent tables
-    /// are included when they are executed.
+    /// The number of changes of moving rows that the status does not include yet, durable or not.
     pub(super) fn unpublished_moving_rows(&self) -> u64 {
-        let closed: u64 = self.closed.iter().map(|closed| closed.moving_rows).sum();
-        let dependent = self.dependent_rows.load(Ordering::SeqCst) - self.published_dependent_rows;
-        self.unpublished_rows + closed + self.moving_rows + dependent
+        let closed = self.closed.iter().map(|closed| closed.moving_rows);
+        self.rows.unpublished(closed.sum())
     }
 
-    /// Returns the number of changes of moving rows that became durable since the last call. It includes executed changes
-    /// of dependent tables.
-    pub(super) fn take_unpublished_rows(&mut self) -> u64 {
-        let executed = self.dependent_rows.load(Ordering::SeqCst);
-        let dependent = executed - std::mem::replace(&mut self.published_dependent_rows, executed);
-        std::mem::take(&mut self.unpublished_rows) + dependent
+    /// Returns the number of changes of moving rows that became durable since the last call.
+    pub(super) fn take_durable_rows(&mut self) -> u64 {
+        self.rows.take_durable()
     }
 
     /// Executes the gathered changes, so that [`ApplyBatch::unpublished_moving_rows`] includes all of them.
@@ -290,13 +263,13 @@ impl ApplyBatch {
         arrival: ChangeArrival,
     ) -> Result<(), StepError> {
         self.change_count += 1;
-        let table = &spec.tables[change.table()];
-        self.moving_rows += u64::from(!table.is_reference() && table.through().is_none());
+        self.rows.add_change(&spec.tables[change.table()]);
         if self.is_applied_by_second_lane(&change, arrival.commit_lsn) {
             return Ok(());
         }
         // This marks the keys of all changes of the piece as dirty. An unnecessary mark only costs a comparison.
         self.pending.records_dirty |= arrival.records_dirty;
+        self.pending.may_be_in_copy |= arrival.may_be_in_copy;
         self.is_lagging = arrival.is_lagging;
         self.begin_transaction(spec).await?;
         self.first_change_at.get_or_insert_with(Instant::now);
@@ -388,7 +361,7 @@ impl ApplyBatch {
         }
         self.first_change_at.get_or_insert_with(Instant::now);
         self.change_count += 1;
-        self.moving_rows += u64::from(!moving_table.is_reference());
+        self.rows.add_copied_row(moving_table);
         Ok(())
     }
 
@@ -463,7 +436,8 @@ impl ApplyBatch {
         }
         apply_progress::commit(session, &spec.token, spec.direction, self.next_progress).await?;
         self.progress = self.next_progress;
-        self.unpublished_rows += std::mem::take(&mut self.moving_rows);
+        let gathered = self.rows.take_gathered();
+        self.rows.add_durable(gathered);
         self.reset_counts();
         Ok(())
     }
@@ -474,7 +448,7 @@ impl ApplyBatch {
         let is_shareable = self.can_be_shared(spec);
         self.closed.push_back(ClosedBatch {
             progress: self.next_progress,
-            moving_rows: std::mem::take(&mut self.moving_rows),
+            moving_rows: self.rows.take_gathered(),
             committed,
         });
         self.is_open = false;
@@ -505,7 +479,7 @@ impl ApplyBatch {
                 self.pieces.wait_until_idle().await?;
             }
             self.progress = closed.progress;
-            self.unpublished_rows += closed.moving_rows;
+            self.rows.add_durable(closed.moving_rows);
             self.closed.pop_front();
         }
         Ok(())

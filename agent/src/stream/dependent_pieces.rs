@@ -14,7 +14,7 @@ use super::pieces::ChangePiece;
 use crate::error::{StepError, WithIntent};
 use crate::postgres::lsn::Lsn;
 use crate::shard::apply_progress;
-use crate::stream::apply::dependents::{AssignedChanges, OwnerLookup, ParentHash};
+use crate::stream::apply::dependents::{AssignedChanges, DepartedParents, OwnerLookup, ParentHash};
 use crate::stream::apply::{RowChange, is_statement_error};
 
 /// The savepoint to which the net changes of a level are rolled back.
@@ -62,10 +62,17 @@ impl ApplyLanes {
             missing.extend(self.execute_level(scope, &level).await?);
         }
         self.missing_parents.record(scope.open_commit, missing);
-        match piece.batch_end {
-            Some(_) => self.remove_dependents_of_departed(scope).await,
-            None => Ok(()),
+        self.batch_may_be_in_copy |= piece.may_be_in_copy;
+        if piece.batch_end.is_none() {
+            return Ok(());
         }
+        // The copied rows can be later than this batch, and have a parent that comes back in a later one. The step
+        // `catch_up` removes the others when the stream has passed all snapshots (I2).
+        if std::mem::take(&mut self.batch_may_be_in_copy) {
+            self.departed_parents = DepartedParents::default();
+            return Ok(());
+        }
+        self.remove_dependents_of_departed(scope).await
     }
 
     /// Checks and records executed changes of parents.

@@ -40,6 +40,8 @@ pub(super) struct ApplyLanes {
     pub(super) missing_parents: MissingParents,
     /// The parents of dependent rows that the batch has deleted.
     pub(super) departed_parents: DepartedParents,
+    /// Whether the copy may contain changes of a transaction of the batch.
+    pub(super) batch_may_be_in_copy: bool,
     /// The number of executed changes of dependent tables that concern moving rows.
     pub(super) dependent_rows: Arc<AtomicU64>,
 }
@@ -53,6 +55,7 @@ impl ApplyLanes {
             batches_until_sharing: 0,
             missing_parents: MissingParents::default(),
             departed_parents: DepartedParents::default(),
+            batch_may_be_in_copy: false,
             dependent_rows,
         }
     }

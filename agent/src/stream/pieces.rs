@@ -27,6 +27,8 @@ pub(super) struct ChangePiece {
     pub(super) changes: Vec<RowChange>,
     /// Whether the stream records the keys of the changes as dirty.
     pub(super) records_dirty: bool,
+    /// Whether the copy may contain changes of a transaction of the piece.
+    pub(super) may_be_in_copy: bool,
     /// The approximate memory of the rows, in bytes.
     pub(super) bytes: usize,
     /// If the piece is the last one of a batch: the progress after this batch, and the sender that reports the commit.

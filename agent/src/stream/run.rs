@@ -11,7 +11,8 @@ use plans::failure::StepCode;
 use plans::table::TableName;
 
 use super::StreamRequest;
-use super::batch::{ApplyBatch, ChangeArrival};
+use super::arrival::ChangeArrival;
+use super::batch::ApplyBatch;
 use super::confirmable::ConfirmablePosition;
 use super::copy_snapshots::CopySnapshots;
 use super::feed::EventFeed;
@@ -287,6 +288,7 @@ impl StreamRun {
         Some(ChangeArrival {
             records_dirty: shared.settings.record_dirty.load(Ordering::SeqCst),
             is_lagging: arriving.is_lagging,
+            may_be_in_copy: arriving.may_be_in_copy,
             commit_lsn: arriving.begin.final_lsn,
         })
     }
@@ -393,7 +395,7 @@ impl StreamRun {
     /// Publishes the durable progress with the applied markers, and confirms to the slot what the standbys have flushed
     /// of it (I3). Markers and lag do not wait for standbys.
     fn publish_progress(&mut self, shared: &mut StreamState, feed: &mut EventFeed) {
-        let (moving, progress) = (self.batch.take_unpublished_rows(), self.batch.progress);
+        let (moving, progress) = (self.batch.take_durable_rows(), self.batch.progress);
         self.confirmable.note_durable(progress.lsn);
         feed.confirm(self.confirmable.position());
         let markers = std::mem::take(&mut self.batch.markers);

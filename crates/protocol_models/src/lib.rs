@@ -1,4 +1,4 @@
-//! The protocol of a move as nine small models, which are explored exhaustively within bounds.
+//! The protocol of a move as ten small models, which are explored exhaustively within bounds.
 //!
 //! Each model states invariants of docs/protocol.md as properties. Each also has mutants: the same model with one rule
 //! changed. If a mutant violates no property, the model is too weak. README.md describes what the models contain and
@@ -9,6 +9,7 @@ mod check;
 mod control;
 mod copy;
 mod cutover;
+mod dependents;
 mod failover;
 mod lanes;
 pub mod report;
@@ -34,6 +35,7 @@ pub fn run(size: ModelSize, threads: usize) -> Report {
             check::check::<seeding::Seeding>(size, threads),
             check::check::<failover::Failover>(size, threads),
             check::check::<whole_tables::WholeTables>(size, threads),
+            check::check::<dependents::Dependents>(size, threads),
         ],
     }
 }

@@ -121,7 +121,7 @@ async fn a_stream_that_is_killed_at_any_moment_assigns_every_row() {
 }
 
 #[tokio::test]
-#[ignore = "make torture runs it"]
+#[ignore = "make operations runs it"]
 async fn streams_that_are_killed_at_any_moment_assign_every_row() {
     for seed in (11..100).step_by(10) {
         equal_after(&format!("dep_random_{seed}"), seed).await;
