@@ -41,8 +41,10 @@ class Driver:
         try:
             await asyncio.wait_for(self._process.wait(), 10)
         except asyncio.TimeoutError:
-            self._process.kill()
             raise RuntimeError("the driver did not end after the end of its input") from None
+        finally:
+            if self._process.returncode is None:
+                self._process.kill()
 
     def send(self, op: str, **arguments: Any) -> asyncio.Future[Any]:
         """Sends a request. The result is that of the library, or a `LibraryError`."""
@@ -62,11 +64,12 @@ class Driver:
             answer = json.loads(line)
             waiting = self._waiting.pop(answer["id"])
             error = answer.get("error")
-            if waiting.cancelled():
+            if waiting.done():
                 continue
             if error is not None:
                 waiting.set_exception(LibraryError(error["kind"], error["message"], error.get("sqlstate")))
             else:
                 waiting.set_result(answer.get("ok"))
         for waiting in self._waiting.values():
-            waiting.set_exception(RuntimeError("the driver has ended"))
+            if not waiting.done():
+                waiting.set_exception(RuntimeError("the driver has ended"))

@@ -6,13 +6,13 @@ HTTP libraries drop the token then, so the redirects are followed here.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import anyio
 import httpx
 
 from . import _machine_token
@@ -68,7 +68,8 @@ class Controllers:
             timeout = httpx.Timeout(READ_TIMEOUT, read=read_timeout)
             request = self._client.build_request("GET", target, headers=self._headers(target), timeout=timeout)
             # The head of an answer has a time limit, also if its body has none.
-            response = await asyncio.wait_for(self._client.send(request, stream=True), READ_TIMEOUT)
+            with anyio.fail_after(READ_TIMEOUT):
+                response = await self._client.send(request, stream=True)
             try:
                 if response.status_code == httpx.codes.TEMPORARY_REDIRECT and "location" in response.headers:
                     target = target.join(response.headers["location"])

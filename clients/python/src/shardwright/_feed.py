@@ -30,7 +30,7 @@ _MAX_SILENCE = 45.0
 _MIN_READ_INTERVAL = 0.2
 # A longer answer is parsed in a thread, so that other tasks of the event loop continue.
 _LONG_ANSWER = 1 << 16
-_FAILURES = (OSError, ValueError, asyncio.TimeoutError, httpx.HTTPError, httpx.InvalidURL, ControllerError, MapError)
+_FAILURES = (OSError, ValueError, httpx.HTTPError, httpx.InvalidURL, ControllerError, MapError)
 
 
 class Feed:
@@ -118,6 +118,7 @@ class Feed:
                     await self._read()
             finally:
                 arrival.cancel()
+                await asyncio.wait({arrival})
             chunk = arrival.result()
             if chunk is None:
                 return

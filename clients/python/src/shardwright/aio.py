@@ -7,6 +7,8 @@ from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import TypeVar
 
+import anyio
+
 from ._base import BaseMap
 from ._core import Core, Retries, TransactionRetries
 from ._feed import Feed
@@ -98,9 +100,10 @@ class AsyncMap(BaseMap):
         newer = asyncio.Event()
         forget = self._core.cache.call_when_newer(known, newer.set)
         try:
-            await asyncio.wait_for(newer.wait(), pause)
-        except asyncio.TimeoutError:
-            await self._feed.read_again()
+            with anyio.move_on_after(pause) as limit:
+                await newer.wait()
+            if limit.cancelled_caught:
+                await self._feed.read_again()
         finally:
             forget()
 

@@ -47,6 +47,10 @@ def record_statements(engine: Engine, shadow: Shadow) -> None:
             begins = False
 
 
+def _sync_engine(engine: Engine | AsyncEngine) -> Engine:
+    return engine.sync_engine if isinstance(engine, AsyncEngine) else engine
+
+
 class _Engines(Generic[M, E]):
     """The engines of the shards, each created on first use."""
 
@@ -66,7 +70,7 @@ class _Engines(Generic[M, E]):
             if name not in self._engines:
                 engine = self._create(url, **self._arguments)
                 if self.map.shadow:
-                    record_statements(getattr(engine, "sync_engine", engine), self.map.shadow)
+                    record_statements(_sync_engine(engine), self.map.shadow)
                 self._engines[name] = engine
             return self._engines[name]
 

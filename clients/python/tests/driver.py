@@ -1,0 +1,300 @@
+"""The library as the conformance suite drives it: requests and answers are lines of JSON.
+
+python driver.py [--asyncio | --sqlalchemy | --asyncio-sqlalchemy | --django] [--wrong NAME]
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import inspect
+import json
+import re
+import resource
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+import shardwright
+from shardwright import AsyncMap, Map, Options, Routes, ShadowAccess, TransactionOptions, _document, _keys, errors, key_set
+from shardwright._retry import sqlstate
+
+KINDS: dict[type[Exception], str] = {
+    errors.Unmapped: "unmapped",
+    errors.NotAKey: "not_a_key",
+    errors.Stale: "stale",
+    errors.MapError: "map",
+    errors.FetchFailed: "fetch",
+    errors.NoAccess: "no_access",
+    errors.ConnectFailed: "connect",
+    errors.FailedStatementIgnored: "failed_statement_ignored",
+    errors.TransactionEnded: "transaction_ended",
+    errors.CommitUnknown: "commit_unknown",
+    errors.GaveUp: "gave_up",
+    errors.NoAnswer: "no_answer",
+}
+
+
+class ApplicationError(Exception):
+    """An error of the application's own function."""
+
+
+def kind_of(error: BaseException) -> str:
+    """The language-neutral name of an error."""
+    if isinstance(error, ApplicationError):
+        return "application"
+    return KINDS.get(type(error), "database" if sqlstate(error) else f"unexpected {type(error).__name__}")
+
+
+def formatted(statement: dict[str, Any]) -> tuple[str, list[Any]]:
+    """A statement with the placeholders of psycopg."""
+    numbers = [int(number) for number in re.findall(r"\$(\d+)", statement["sql"])]
+    sql = re.sub(r"\$\d+", "%s", statement["sql"].replace("%", "%%") if numbers else statement["sql"])
+    return sql, [statement["params"][number - 1] for number in numbers]
+
+
+class Driver:
+    """The requests that need no connection."""
+
+    async def op_keys(self, types: list[Any], values: list[Any], of: list[int]) -> list[Any]:
+        return [self._key(types, value, of) for value in values]
+
+    def _key(self, types: list[Any], value: Any, of: list[int]) -> dict[str, Any]:
+        try:
+            key = _keys.accept(types, value)
+        except errors.NotAKey:
+            return {"error": "not_a_key"}
+        unsigned = _keys.hash64(types, key)
+        return {
+            "texts": [_keys.text(kind, column) for kind, column in zip(types, _keys.columns(key), strict=True)],
+            "hash": str(unsigned - (1 << 64) if unsigned >> 63 else unsigned),
+            "buckets": [_keys.bucket(types, key, count) for count in of],
+        }
+
+    async def op_sort(self, types: list[Any], values: list[Any]) -> list[int]:
+        keys: list[Any] = [_keys.accept(types, value) for value in values]
+        return sorted(range(len(keys)), key=lambda at: keys[at])
+
+    async def op_sets(self, types: list[Any], sets: list[Any], keys: list[Any], columns: list[str]) -> list[Any]:
+        import msgspec
+
+        accepted = [_keys.accept(types, key) for key in keys]
+        parsed = [key_set.read_key_set(types, msgspec.convert(one, _document.JsonKeySet)) for one in sets]
+        return [
+            {
+                "members": [at for at, key in enumerate(accepted) if one.contains(key)],
+                "predicate": key_set.predicate(one, columns),
+            }
+            for one in parsed
+        ]
+
+    async def op_routes(self, text: str, keys: list[Any]) -> dict[str, Any]:
+        routes = Routes(text)
+        return {"shards": [self._shard(routes, key) for key in keys]}
+
+    def _shard(self, routes: Routes, key: Any) -> str | None:
+        try:
+            return routes.shard_for(key)
+        except errors.Unmapped:
+            return None
+
+    async def op_measure(self, path: str, keys: list[Any]) -> dict[str, Any]:
+        text = Path(path).read_bytes()
+        before = resident()
+        begun = time.perf_counter()
+        routes = Routes(text)
+        loaded = time.perf_counter()
+        shards = [routes.shard_for(key) for key in keys]
+        took = time.perf_counter() - loaded
+        memory = resident() - before
+        return {
+            "shards": shards,
+            "load_seconds": loaded - begun,
+            "lookup_micros": took / len(keys) * 1e6,
+            "memory_mib": memory,
+        }
+
+
+def resident() -> float:
+    """The resident memory in MiB."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize() / (1 << 20)
+
+
+class MapDriver(Driver):
+    """The requests to `Map`; those of transactions through psycopg."""
+
+    def __init__(self) -> None:
+        self.map: Any = None
+
+    def options(self, options: dict[str, Any]) -> Options:
+        return Options(**options)
+
+    def access(self, shards: dict[str, str], shadow: str | None) -> Any:
+        return shards if shadow is None else ShadowAccess(shadow, lambda finding: None)
+
+    async def op_lookup(self, key: Any) -> str:
+        return str(self.map.shard_for(key))
+
+    async def op_stats(self) -> dict[str, Any]:
+        stats = self.map.stats()
+        return {name: getattr(stats, name) for name in shardwright.Stats.__slots__}
+
+    async def op_findings(self) -> list[dict[str, Any]]:
+        return [
+            {"kind": one.kind, "table": one.table, "shards": list(one.shards), "count": one.count, "place": one.place}
+            for one in self.map.shadow.findings()
+        ]
+
+
+class SyncDriver(MapDriver):
+    """Requests to the library for threads. Each request has a thread of its own."""
+
+    async def op_connect(
+        self, controllers: str, map: str, options: dict[str, Any], shards: dict[str, str], shadow: str | None = None
+    ) -> None:
+        access = self.access(shards, shadow)
+        self.shadow_database = shadow
+        self.map = await asyncio.to_thread(Map.connect, controllers, map, access, self.options(options))
+
+    async def op_close(self) -> None:
+        if self.map is not None:
+            await asyncio.to_thread(self.map.close)
+            self.map = None
+
+    async def op_wait_version(self, version: int) -> None:
+        arrived = threading.Event()
+        self.map._core.cache.call_when_newer(version - 1, arrived.set)
+        await asyncio.to_thread(arrived.wait)
+
+    async def op_with_shard(self, key: Any, work: list[Any], options: dict[str, Any]) -> Any:
+        return await asyncio.to_thread(self.transact, key, work, options)
+
+    def transact(self, key: Any, work: list[Any], options: dict[str, Any]) -> Any:
+        return self.map.with_shard(key, lambda connection: self.work(connection, work), TransactionOptions(**options))
+
+    def work(self, connection: Any, statements: list[Any]) -> Any:
+        rows: list[Any] = []
+        for statement in statements:
+            if "fail" in statement:
+                raise ApplicationError(statement["fail"])
+            try:
+                cursor = connection.execute(*formatted(statement))
+                rows = [list(row) for row in cursor.fetchall()] if cursor.description else []
+            except psycopg.Error:
+                if not statement.get("ignore_error"):
+                    raise
+        return rows
+
+    async def op_on_all(self, sql: str, limit: int, columns: list[str]) -> Any:
+        def query(part: Any, connection: Any) -> Any:
+            return self.work(connection, [{"sql": sql.replace("{predicate}", part.predicate(columns))}])
+
+        return answers(await asyncio.to_thread(self.map.on_all, query, limit))
+
+    async def op_execute(self, statements: list[Any]) -> None:
+        def execute() -> None:
+            cursors = shardwright.recording_cursor(self.map.shadow)
+            with psycopg.connect(self.shadow_database or "", cursor_factory=cursors) as connection:
+                self.work(connection, statements)
+                connection.rollback()
+
+        await asyncio.to_thread(execute)
+
+
+class AsyncDriver(MapDriver):
+    """Requests to the library for asyncio."""
+
+    async def op_connect(
+        self, controllers: str, map: str, options: dict[str, Any], shards: dict[str, str], shadow: str | None = None
+    ) -> None:
+        self.shadow_database = shadow
+        self.map = await AsyncMap.connect(controllers, map, self.access(shards, shadow), self.options(options))
+
+    async def op_close(self) -> None:
+        if self.map is not None:
+            await self.map.close()
+            self.map = None
+
+    async def op_wait_version(self, version: int) -> None:
+        arrived = asyncio.Event()
+        self.map._core.cache.call_when_newer(version - 1, arrived.set)
+        await arrived.wait()
+
+    async def op_with_shard(self, key: Any, work: list[Any], options: dict[str, Any]) -> Any:
+        return await self.map.with_shard(key, lambda one: self.work(one, work), TransactionOptions(**options))
+
+    async def work(self, connection: Any, statements: list[Any]) -> Any:
+        rows: list[Any] = []
+        for statement in statements:
+            if "fail" in statement:
+                raise ApplicationError(statement["fail"])
+            try:
+                cursor = await connection.execute(*formatted(statement))
+                rows = [list(row) for row in await cursor.fetchall()] if cursor.description else []
+            except psycopg.Error:
+                if not statement.get("ignore_error"):
+                    raise
+        return rows
+
+    async def op_on_all(self, sql: str, limit: int, columns: list[str]) -> Any:
+        async def query(part: Any, connection: Any) -> Any:
+            return await self.work(connection, [{"sql": sql.replace("{predicate}", part.predicate(columns))}])
+
+        return answers(await self.map.on_all(query, limit))
+
+    async def op_execute(self, statements: list[Any]) -> None:
+        cursors = shardwright.recording_async_cursor(self.map.shadow)
+        database = self.shadow_database or ""
+        async with await psycopg.AsyncConnection.connect(database, cursor_factory=cursors) as connection:
+            await self.work(connection, statements)
+            await connection.rollback()
+
+
+def answers(result: Any) -> dict[str, Any]:
+    """The answers of a query to all shards."""
+    shards = {
+        shard: {"error": kind_of(answer)} if isinstance(answer, Exception) else {"ok": answer}
+        for shard, answer in result.shards.items()
+    }
+    return {"version": result.version, "newer": result.newer, "shards": shards}
+
+
+async def answer(driver: Driver, request: dict[str, Any]) -> None:
+    """Answers one request."""
+    number, op = request.pop("id"), request.pop("op")
+    try:
+        line = {"id": number, "ok": await getattr(driver, f"op_{op}")(**request)}
+    except Exception as error:
+        line = {"id": number, "error": {"kind": kind_of(error), "message": str(error), "sqlstate": sqlstate(error)}}
+    print(json.dumps(line), flush=True)
+
+
+async def serve(driver: Driver) -> None:
+    """Answers requests until the input ends."""
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader(limit=1 << 28)
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    tasks = set()
+    while line := await reader.readline():
+        task = asyncio.create_task(answer(driver, json.loads(line)))
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
+
+
+def main() -> None:
+    """Runs the driver of one way to use the library."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--asyncio", action="store_true")
+    parser.add_argument("--wrong")
+    arguments = parser.parse_args()
+    driver = AsyncDriver() if arguments.asyncio else SyncDriver()
+    asyncio.run(serve(driver))
+
+
+if __name__ == "__main__":
+    main()
