@@ -16,7 +16,7 @@ import yaml
 from . import checks
 from .driver import Driver, LibraryError
 from .postgres import Server
-from .world import Failed, World
+from .world import Failed, Sessions, World
 
 _SCENARIOS = Path(__file__).parent.parent / "scenarios"
 _SHARDS = ("a", "b", "c")
@@ -33,6 +33,7 @@ class Suite:
         self._driver = Driver(command)
         self._server, self._only, self._full = server, arguments.only, arguments.full
         self._databases = {shard: f"{name.replace('/', '_')}_{shard}" for shard in _SHARDS}
+        self._sessions: Sessions = {}
         self.failures: list[str] = []
         self.passed = 0
 
@@ -44,12 +45,12 @@ class Suite:
         try:
             for check in (checks.check_golden_keys, checks.check_golden_sets, checks.check_invalid_keys):
                 await self._try(check.__name__, check(self._driver))
-            await self._try("check_recorded_maps", checks.check_recorded_maps(self._driver))
+            await self._try("check_recorded_maps", checks.check_recorded_maps(self._driver, self._server.dsn("postgres")))
             entries = _FULL_ENTRIES if self._full else _SHORT_ENTRIES
             await self._try("measure_large_maps", checks.measure_large_maps(self._driver, entries))
             for scenario in scenarios():
                 if self._variant in scenario.get("only", [self._variant]) and (self._full or not scenario.get("full")):
-                    world = World(self._driver, self._server, self._databases)
+                    world = World(self._driver, self._server, self._databases, self._sessions)
                     await self._try(scenario["name"], world.run(scenario))
         finally:
             await self._driver.stop()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+import psycopg
 
 from .driver import Driver
 from .maps import FOLDER, large, large_key
@@ -63,19 +66,45 @@ async def check_invalid_keys(driver: Driver) -> str:
     return f"{count} values"
 
 
-async def check_recorded_maps(driver: Driver) -> str:
-    """Lookups in recorded maps return what the controller that made the map answered for the same keys."""
+async def check_recorded_maps(driver: Driver, dsn: str) -> str:
+    """Lookups in recorded maps return what the controller that made the map answered for the same keys.
+
+    The SQL condition of each shard selects these keys too.
+    """
     count = 0
     for file in sorted(FOLDER.glob("*.located.json")):
         recorded = json.loads(file.read_text())
         text = file.with_name(file.name.replace(".located", "")).read_text()
-        found = await driver.send("routes", text=text, keys=[entry["key"] for entry in recorded])
+        types = json.loads(text)["key"]
+        columns = [f"k{number}" for number in range(1, len(types) + 1)]
+        found = await driver.send("routes", text=text, keys=[entry["key"] for entry in recorded], columns=columns)
         for entry, shard in zip(recorded, found["shards"], strict=True):
             _same((file.stem, entry["key"]), shard, entry["shard"])
             count += 1
+        for shard, predicate in found["predicates"].items():
+            owned = [at for at, entry in enumerate(recorded) if entry["shard"] == shard]
+            selected = await asyncio.to_thread(_select, dsn, types, [entry["key"] for entry in recorded], predicate)
+            _same((file.stem, shard), selected, owned)
     if count == 0:
         raise Failed("no map is recorded")
     return f"{count} keys"
+
+
+def _select(dsn: str, types: list[str], keys: list[Any], predicate: str) -> list[int]:
+    """The positions of the keys for which PostgreSQL finds the condition true."""
+    columns = [f"k{number} {kind}" for number, kind in enumerate(types, 1)]
+    with psycopg.connect(dsn) as session:
+        session.execute(f"create temporary table keys (at int, {', '.join(columns)})".encode())
+        for at, key in enumerate(keys):
+            values = [next(iter(one.values())) if isinstance(one, dict) else str(one) for one in _columns_of(key)]
+            session.execute(f"insert into keys values ({at}, {', '.join(['%s'] * len(values))})".encode(), values)
+        rows = session.execute(f"select at from keys where {predicate} order by at".encode()).fetchall()
+        session.rollback()
+    return [row[0] for row in rows]
+
+
+def _columns_of(key: Any) -> list[Any]:
+    return key if isinstance(key, list) else [key]
 
 
 async def measure_large_maps(driver: Driver, entries: int) -> str:

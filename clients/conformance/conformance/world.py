@@ -7,19 +7,27 @@ import json
 import ssl
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import psycopg
 import trustme
 
 from .controller import Controller
 from .driver import Driver, LibraryError
-from .maps import document
+from .maps import FOLDER, document
 from .postgres import Server
 from .proxy import Proxy
 
 _STEP_LIMIT = 15
-_TABLES = "orders, guard"
+_RESET = """
+delete from orders;
+delete from guard;
+select setval('attempts', 0, false), setval('refusals', 0, false);
+"""
+
+
+Sessions: TypeAlias = "dict[str, psycopg.AsyncConnection[Any]]"
+"""Sessions of the suite itself, by the name of the database."""
 
 
 class Failed(Exception):
@@ -29,8 +37,9 @@ class Failed(Exception):
 class World:
     """One scenario's world."""
 
-    def __init__(self, driver: Driver, server: Server, databases: dict[str, str]) -> None:
+    def __init__(self, driver: Driver, server: Server, databases: dict[str, str], sessions: Sessions) -> None:
         self._driver, self._server, self._databases = driver, server, databases
+        self._sessions = sessions
         self._folder = tempfile.TemporaryDirectory(prefix="shardwright-conformance-")
         self._controllers: dict[str, Controller] = {}
         self._proxies: dict[str, Proxy] = {}
@@ -68,8 +77,7 @@ class World:
         for name, database in self._databases.items():
             self._proxies[name] = Proxy(self._server.port)
             await self._proxies[name].start()
-            await self._sql(database, f"truncate {_TABLES}")
-            await self._sql(database, "select setval('attempts', 0, false), setval('refusals', 0, false)")
+            await self._sql(database, _RESET)
 
     async def _clean_up(self) -> None:
         if self._started is not None and not self._started.done():
@@ -101,8 +109,10 @@ class World:
         await controller.publish(published, piece=step.get("piece"), cut=step.get("cut"))
 
     async def step_send(self, step: dict[str, Any]) -> None:
-        """The controller sends this text through its feeds."""
-        await self._controllers[step["of"]].send(step["text"].encode())
+        """The controller sends a text, or what a real controller has sent, through its feeds."""
+        recorded = step.get("recorded")
+        data = step["text"].encode() if recorded is None else (FOLDER / f"{recorded}.event").read_bytes()
+        await self._controllers[step["of"]].send(data)
 
     async def step_end_feeds(self, step: dict[str, Any]) -> None:
         """The controller ends its feeds."""
@@ -182,9 +192,11 @@ class World:
             await self._lock.rollback()
 
     async def _sql(self, database: str, text: str) -> list[list[Any]]:
-        async with await psycopg.AsyncConnection.connect(self._server.dsn(database), autocommit=True) as session:
-            cursor = await session.execute(text.encode())
-            return [list(row) for row in await cursor.fetchall()] if cursor.description else []
+        if database not in self._sessions:
+            dsn = self._server.dsn(database)
+            self._sessions[database] = await psycopg.AsyncConnection.connect(dsn, autocommit=True)
+        cursor = await self._sessions[database].execute(text.encode())
+        return [list(row) for row in await cursor.fetchall()] if cursor.description else []
 
     # Steps of the library.
 

@@ -128,7 +128,7 @@ const operations: Record<string, (request: Request) => unknown> = {
       return { members, predicate: set.predicate(columns) };
     });
   },
-  routes: ({ text: json, keys }) => {
+  routes: ({ text: json, keys, columns }) => {
     const routes = new library.Routes(json);
     const shardOf = (key: library.KeyValue): string | null => {
       try {
@@ -138,7 +138,8 @@ const operations: Record<string, (request: Request) => unknown> = {
         throw error;
       }
     };
-    return { shards: keys.map(shardOf) };
+    const predicates = routes.shards.map((shard) => [shard, routes.ownedBy(shard).predicate(columns)] as const);
+    return { shards: keys.map(shardOf), predicates: Object.fromEntries(predicates) };
   },
   measure: ({ path, keys }) => {
     const json = readFileSync(path, "utf8");
@@ -181,7 +182,8 @@ const operations: Record<string, (request: Request) => unknown> = {
     return withShard(connected(), key, (db) => {
       const run: Run = async ({ sql: statement, params = [] }) => {
         const parts = statement.split(/\$\d+/);
-        const query = sql<Record<string, unknown>>(parts as unknown as TemplateStringsArray, ...params);
+        const values = [...statement.matchAll(/\$(\d+)/g)].map(([, number]) => params[Number(number) - 1]);
+        const query = sql<Record<string, unknown>>(parts as unknown as TemplateStringsArray, ...values);
         const { rows } = await query.execute(db);
         return rows.map((row) => Object.values(row));
       };

@@ -92,9 +92,10 @@ class Driver:
             for one in parsed
         ]
 
-    async def op_routes(self, text: str, keys: list[Any]) -> dict[str, Any]:
+    async def op_routes(self, text: str, keys: list[Any], columns: list[str]) -> dict[str, Any]:
         routes = Routes(text)
-        return {"shards": [self._shard(routes, key) for key in keys]}
+        predicates = {shard: key_set.predicate(routes.owned_by(shard), columns) for shard in routes.shards}
+        return {"shards": [self._shard(routes, key) for key in keys], "predicates": predicates}
 
     def _shard(self, routes: Routes, key: Any) -> str | None:
         try:
