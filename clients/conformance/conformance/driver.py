@@ -33,18 +33,17 @@ class Driver:
         self._process = await asyncio.create_subprocess_exec(*self._command, stdin=pipe, stdout=pipe, limit=_LIMIT)
         self._reader = asyncio.create_task(self._read())
 
-    async def stop(self) -> None:
-        """Closes the program's input, and waits for its end."""
+    async def stop(self, limit: float) -> bool:
+        """Closes the program's input. Returns whether it has ended within the limit; otherwise ends it."""
         if self._process is None or self._process.stdin is None:
-            return
+            return True
         self._process.stdin.close()
         try:
-            await asyncio.wait_for(self._process.wait(), 10)
+            await asyncio.wait_for(self._process.wait(), limit)
         except asyncio.TimeoutError:
-            raise RuntimeError("the driver did not end after the end of its input") from None
-        finally:
-            if self._process.returncode is None:
-                self._process.kill()
+            self._process.kill()
+            return False
+        return True
 
     def send(self, op: str, **arguments: Any) -> asyncio.Future[Any]:
         """Sends a request. The result is that of the library, or a `LibraryError`."""

@@ -18,7 +18,7 @@ from .maps import FOLDER, document
 from .postgres import Server
 from .proxy import Proxy
 
-_STEP_LIMIT = 15
+_STEP_LIMIT = 10
 _RESET = """
 delete from orders;
 delete from guard;

@@ -36,7 +36,8 @@ export class Pools {
   }
 
   #poolFor(target: ShardTarget): pg.Pool {
-    if (target instanceof pg.Pool) return target;
+    // Not `instanceof`: the application can have another copy of the driver.
+    if (typeof target === "object" && "connect" in target) return target;
     const config = typeof target === "string" ? { connectionString: target } : target;
     const { connections, connectTimeout } = this.#settings;
     const pool = new pg.Pool({ max: connections, connectionTimeoutMillis: connectTimeout, ...config });

@@ -22,6 +22,7 @@ import psycopg
 import shardwright
 from shardwright import AsyncMap, Map, Options, Routes, ShadowAccess, TransactionOptions, _document, _keys, errors, key_set
 from shardwright._retry import sqlstate
+from wrong import WRONG
 
 KINDS: dict[type[Exception], str] = {
     errors.Unmapped: "unmapped",
@@ -293,6 +294,8 @@ def main() -> None:
     parser.add_argument("--asyncio", action="store_true")
     parser.add_argument("--wrong")
     arguments = parser.parse_args()
+    if arguments.wrong is not None:
+        WRONG[arguments.wrong]()
     driver = AsyncDriver() if arguments.asyncio else SyncDriver()
     asyncio.run(serve(driver))
 
