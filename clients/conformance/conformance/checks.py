@@ -1,4 +1,4 @@
-"""Checks of keys and maps that need no scenario: a library answers, and the answers are those of PostgreSQL and Rust."""
+"""Checks of keys and maps that need no scenario: a library answers what PostgreSQL and the controller answered."""
 
 from __future__ import annotations
 

@@ -32,7 +32,9 @@ def main(programs: Path) -> None:
             server.create(shard)
         with tempfile.TemporaryDirectory(prefix="shardwright-record-") as folder, _Fleet(programs, folder) as fleet:
             for shard in _SHARDS:
-                fleet.command("shard", "add", shard, server.dsn(shard).replace("?sslmode", "?require_auth=none&sslmode"))
+                fleet.command(
+                    "shard", "add", shard, server.dsn(shard).replace("?sslmode", "?require_auth=none&sslmode")
+                )
             for name, wanted in json.loads(_RECORDED.read_text()).items():
                 _record(fleet, name, wanted)
     finally:
@@ -49,7 +51,7 @@ class _Fleet:
         self.url = f"http://127.0.0.1:{_free_port()}"
         listen = self.url.removeprefix("http://")
         agent = ["--name", "recorder", "--controller", self.url, "--spool-dir", f"{folder}/spool"]
-        self._commands = [
+        self._commands: list[list[str | Path]] = [
             [programs / "shardwright", "serve", "--open", "--listen", listen, "--data-dir", f"{folder}/store"],
             [programs / "shardwright-agent", *agent],
         ]
@@ -70,7 +72,7 @@ class _Fleet:
 
     def command(self, *arguments: str) -> None:
         """Runs a command."""
-        command = [self._programs / "shardwright", "--controller", self.url, *arguments]
+        command: list[str | Path] = [self._programs / "shardwright", "--controller", self.url, *arguments]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
     def get(self, path: str, body: bytes | None = None) -> bytes:

@@ -1,13 +1,12 @@
 """The library as the conformance suite drives it: requests and answers are lines of JSON.
 
-python driver.py [--asyncio | --sqlalchemy | --asyncio-sqlalchemy | --django] [--wrong NAME]
+python driver.py [--asyncio] [--sqlalchemy | --django] [--wrong NAME]
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import inspect
 import json
 import re
 import resource
@@ -20,7 +19,18 @@ from typing import Any
 import psycopg
 
 import shardwright
-from shardwright import AsyncMap, Map, Options, Routes, ShadowAccess, TransactionOptions, _document, _keys, errors, key_set
+from shardwright import (
+    AsyncMap,
+    Map,
+    Options,
+    Routes,
+    ShadowAccess,
+    TransactionOptions,
+    _document,
+    _keys,
+    errors,
+    key_set,
+)
 from shardwright._retry import sqlstate
 from wrong import WRONG
 
@@ -44,7 +54,7 @@ class ApplicationError(Exception):
     """An error of the application's own function."""
 
 
-def kind_of(error: BaseException) -> str:
+def kind_of(error: Exception) -> str:
     """The language-neutral name of an error."""
     if isinstance(error, ApplicationError):
         return "application"
@@ -292,13 +302,27 @@ def main() -> None:
     """Runs the driver of one way to use the library."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--asyncio", action="store_true")
+    parser.add_argument("--sqlalchemy", action="store_true")
+    parser.add_argument("--django", action="store_true")
     parser.add_argument("--wrong")
     arguments = parser.parse_args()
     if arguments.wrong is not None:
         WRONG[arguments.wrong]()
-    driver = AsyncDriver() if arguments.asyncio else SyncDriver()
-    asyncio.run(serve(driver))
+    asyncio.run(serve(make_driver(arguments)))
+
+
+def make_driver(arguments: argparse.Namespace) -> Driver:
+    """The driver of one way to use the library."""
+    if arguments.django or arguments.sqlalchemy:
+        import orm_drivers
+
+        if arguments.django:
+            return orm_drivers.DjangoDriver()
+        return orm_drivers.AsyncSqlalchemyDriver() if arguments.asyncio else orm_drivers.SqlalchemyDriver()
+    return AsyncDriver() if arguments.asyncio else SyncDriver()
 
 
 if __name__ == "__main__":
+    # The drivers for ORMs import this module by its name.
+    sys.modules["driver"] = sys.modules["__main__"]
     main()

@@ -1,5 +1,7 @@
 """Wrong variants of the library: each must fail a check of the conformance suite (controls.yaml)."""
 
+# mypy: disable-error-code="assignment, method-assign, attr-defined"
+
 from __future__ import annotations
 
 import asyncio
@@ -18,22 +20,22 @@ def repeat_unknown_commits() -> None:
         attempt.stage = _retry.Stage.WORK
         return original(self, error, attempt)
 
-    _core.Retries.pause_after = pause_after  # type: ignore[method-assign]
+    _core.Retries.pause_after = pause_after
 
 
 def report_refused_commits_as_unknown() -> None:
     """Takes each error of a commit for a lost connection."""
-    _core.refused_at_commit = lambda error: False  # type: ignore[attr-defined]
+    _core.refused_at_commit = lambda error: False
 
 
 def repeat_nothing() -> None:
     """Raises every error."""
-    _core.remedy_of = lambda error, attempt: _retry.Remedy.NONE  # type: ignore[attr-defined]
+    _core.remedy_of = lambda error, attempt: _retry.Remedy.NONE
 
 
 def repeat_everything() -> None:
     """Repeats after every error."""
-    _core.remedy_of = lambda error, attempt: _retry.Remedy.AGAIN  # type: ignore[attr-defined]
+    _core.remedy_of = lambda error, attempt: _retry.Remedy.AGAIN
 
 
 def accept_older_versions() -> None:
@@ -45,7 +47,7 @@ def accept_older_versions() -> None:
         for _, callback in self._waiting.values():
             callback()
 
-    _cache.MapCache.offer = offer  # type: ignore[method-assign]
+    _cache.MapCache.offer = offer
 
 
 def lose_parts_of_events() -> None:
@@ -56,12 +58,12 @@ def lose_parts_of_events() -> None:
         self._rest.clear()
         return original(self, chunk)
 
-    _sse.EventParser.push = push  # type: ignore[method-assign]
+    _sse.EventParser.push = push
 
 
 def keep_the_first_controller() -> None:
     """Never uses the next controller."""
-    _controllers.Controllers.switch_after_failure = lambda self, failed: None  # type: ignore[method-assign]
+    _controllers.Controllers.switch_after_failure = lambda self, failed: None
 
 
 def read_nothing_after_a_refusal() -> None:
@@ -70,28 +72,28 @@ def read_nothing_after_a_refusal() -> None:
     async def read_again(self: Any) -> None:
         await asyncio.sleep(0)
 
-    _feed.Feed.read_again = read_again  # type: ignore[method-assign]
+    _feed.Feed.read_again = read_again
 
 
 def send_no_token() -> None:
     """Sends no token."""
-    _controllers.Controllers._headers = lambda self, url: {}  # type: ignore[method-assign]
+    _controllers.Controllers._headers = lambda self, url: {}
 
 
 def trust_every_certificate() -> None:
     """Does not verify certificates."""
-    ssl.create_default_context = lambda *_, **__: ssl._create_unverified_context()  # type: ignore[assignment]
+    ssl.create_default_context = lambda *_, **__: ssl._create_unverified_context()
 
 
 def never_be_stale() -> None:
     """Ignores the age of the map."""
-    _cache.MapCache.silence = 0.0  # type: ignore[assignment,method-assign]
+    _cache.MapCache.silence = 0.0
 
 
 def order_texts_without_case() -> None:
     """Compares texts as some collations do."""
     original = _keys._converted
-    _keys._converted = lambda kind, value: _lower(original(kind, value))  # type: ignore[assignment]
+    _keys._converted = lambda kind, value: _lower(original(kind, value))
 
 
 def _lower(value: Any) -> Any:
@@ -117,23 +119,23 @@ def ignore_exceptions_of_hash_maps() -> None:
         self._exceptions = {}
         return original(self, key)
 
-    routes.Routes.shard_of = shard_of  # type: ignore[method-assign]
+    routes.Routes.shard_of = shard_of
 
 
 def ignore_failed_statements() -> None:
     """Commits a transaction that has failed."""
     for module in (_pool, map):
-        module.check_before_commit = lambda attempt, status: None  # type: ignore[attr-defined]
+        module.check_before_commit = lambda attempt, status: None
 
 
 def count_copies() -> None:
     """Selects all rows of a shard."""
-    fan_out.Part.predicate = lambda self, columns: "true"  # type: ignore[method-assign]
+    fan_out.Part.predicate = lambda self, columns: "true"
 
 
 def find_keys_everywhere() -> None:
     """Reports no statement."""
-    shadow.Shadow._check_use = lambda self, *_: None  # type: ignore[method-assign]
+    shadow.Shadow._check_use = lambda self, *_: None
 
 
 WRONG: dict[str, Callable[[], None]] = {

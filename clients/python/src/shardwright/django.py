@@ -31,7 +31,7 @@ from psycopg.pq import TransactionStatus
 from ._keys import KeyValue
 from ._pool import check_before_commit
 from ._retry import Attempt, Stage
-from .errors import NoKey
+from .errors import NoAccess, NoKey
 from .map import Map
 from .options import Options, ShardAccess
 from .shadow import ShadowAccess
@@ -87,8 +87,11 @@ def with_shard(value: KeyValue, work: Callable[[str], T]) -> T:
     def attempt(state: Attempt) -> T:
         alias = _alias_of(state.shard)
         connection = connections[alias]
-        connection.close_if_unusable_or_obsolete()
+        if connection.connection is not None and connection.connection.closed:
+            connection.close()
         connection.ensure_connection()
+        # Django replaces a lost connection at the end of the transaction.
+        driver = connection.connection
         state.stage = Stage.WORK
         shadow = connected.shadow
         try:
@@ -98,12 +101,12 @@ def with_shard(value: KeyValue, work: Callable[[str], T]) -> T:
                 transaction.atomic(alias, durable=True),
             ):
                 result = work(alias)
-                status = connection.connection.info.transaction_status
+                status = driver.info.transaction_status
                 check_before_commit(state, TransactionStatus.INERROR if connection.needs_rollback else status)
                 state.stage = Stage.COMMIT
             return result
         except BaseException:
-            state.is_lost = connection.connection is None or connection.connection.closed
+            state.is_lost = driver.closed
             raise
 
     return connected.retry(value, attempt)
@@ -182,7 +185,7 @@ def _alias_of(shard: str) -> str:
         return str(settings.SHARDWRIGHT["SHADOW"])
     alias = _aliases().get(shard)
     if alias is None:
-        raise NoKey(f"SHARDWRIGHT['ALIASES'] has no database alias for shard {shard}")
+        raise NoAccess(f"SHARDWRIGHT['ALIASES'] has no database alias for shard {shard}")
     return alias
 
 

@@ -159,6 +159,9 @@ class _LoopThread:
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Runs a coroutine in the thread, and returns its result."""
+        if self._loop.is_closed():
+            work.close()
+            raise RuntimeError("the map is closed")
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     def stop(self) -> None:

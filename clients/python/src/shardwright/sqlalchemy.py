@@ -24,13 +24,15 @@ from ._keys import KeyValue
 from ._pool import check_before_commit
 from ._retry import Attempt, Stage
 from .aio import AsyncMap
+from .errors import NoAccess
 from .map import Map
 from .shadow import Shadow
 
 T = TypeVar("T")
 E = TypeVar("E", Engine, AsyncEngine)
 M = TypeVar("M", bound=BaseMap)
-UrlOf = Callable[[str], "str | URL"]
+UrlOf = Callable[[str], "str | URL | None"]
+"""Returns the URL of a shard; `None` if the application has none."""
 
 
 def record_statements(engine: Engine, shadow: Shadow) -> None:
@@ -64,6 +66,8 @@ class _Engines(Generic[M, E]):
     def engine_of(self, shard: str) -> E:
         """Returns the engine of a shard."""
         url = self._url_of(shard)
+        if url is None:
+            raise NoAccess(f"no URL for shard {shard}")
         # In shadow mode all shards have one URL, and so one engine.
         name = str(url) if self.map.shadow else shard
         with self._lock:
