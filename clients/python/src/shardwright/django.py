@@ -141,7 +141,9 @@ class ShardRouter:
         map_settings = current_map().routes.settings
         if table in map_settings.tables:
             return db in aliases
-        return True if table in map_settings.reference else db not in aliases or None
+        if table in map_settings.reference:
+            return True
+        return False if db in aliases else None
 
     def _alias(self, model: type[Model], hints: Mapping[str, Any]) -> str | None:
         columns = _columns_of(model)
