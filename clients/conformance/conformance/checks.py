@@ -95,9 +95,10 @@ def _select(dsn: str, types: list[str], keys: list[Any], predicate: str) -> list
     columns = [f"k{number} {kind}" for number, kind in enumerate(types, 1)]
     with psycopg.connect(dsn) as session:
         session.execute(f"create temporary table keys (at int, {', '.join(columns)})".encode())
-        for at, key in enumerate(keys):
-            values = [next(iter(one.values())) if isinstance(one, dict) else str(one) for one in _columns_of(key)]
-            session.execute(f"insert into keys values ({at}, {', '.join(['%s'] * len(values))})".encode(), values)
+        with session.cursor().copy("copy keys from stdin") as copy:
+            for at, key in enumerate(keys):
+                values = [next(iter(one.values())) if isinstance(one, dict) else str(one) for one in _columns_of(key)]
+                copy.write_row((at, *values))
         rows = session.execute(f"select at from keys where {predicate} order by at".encode()).fetchall()
         session.rollback()
     return [row[0] for row in rows]

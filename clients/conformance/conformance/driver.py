@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from typing import Any
 
@@ -41,7 +42,9 @@ class Driver:
         try:
             await asyncio.wait_for(self._process.wait(), limit)
         except asyncio.TimeoutError:
-            self._process.kill()
+            # It may have ended at this moment.
+            with contextlib.suppress(ProcessLookupError):
+                self._process.kill()
             return False
         return True
 

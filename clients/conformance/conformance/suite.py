@@ -18,19 +18,32 @@ from .world import Failed, Sessions, World
 
 _FOLDER = Path(__file__).parent.parent
 _SHARDS = ("a", "b", "c")
+_FILES = ("feed", "transactions", "fan_out", "shadow")
+# An adapter for an ORM uses the same map; what it does itself are transactions.
+_FILES_OF_ADAPTERS = ("transactions", "shadow")
 _FULL_ENTRIES, _SHORT_ENTRIES = 1_000_000, 20_000
 
 
 class Suite:
     """One library, with databases of its own."""
 
-    def __init__(self, name: str, command: str, server: Server, *, only: list[str] | None, full: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        command: str,
+        server: Server,
+        *,
+        only: list[str] | None,
+        full: bool = False,
+        step_limit: float = 10,
+    ) -> None:
         self.name = name
         # `python/sqlalchemy`: the library, and how it runs transactions.
         self._variant = name.partition("/")[2] or "plain"
         self._driver = Driver(shlex.split(command))
         self._server, self._only, self._full = server, only, full
         self._databases = {shard: f"{name.replace('/', '_')}_{shard}" for shard in _SHARDS}
+        self._step_limit = step_limit
         self._sessions: Sessions = {}
         self.passed: list[str] = []
         self.failures: dict[str, str] = {}
@@ -52,21 +65,25 @@ class Suite:
                 self.failures["end"] = "the driver did not end after the end of its input"
 
     def _checks(self) -> dict[str, Coroutine[Any, Any, Any]]:
+        is_plain = self._variant == "plain"
         entries = _FULL_ENTRIES if self._full else _SHORT_ENTRIES
-        all_checks: dict[str, Any] = {
-            "check_golden_keys": lambda: checks.check_golden_keys(self._driver),
-            "check_golden_sets": lambda: checks.check_golden_sets(self._driver),
-            "check_invalid_keys": lambda: checks.check_invalid_keys(self._driver),
-            "check_recorded_maps": lambda: checks.check_recorded_maps(self._driver, self._server.dsn("postgres")),
-            "measure_large_maps": lambda: checks.measure_large_maps(self._driver, entries),
-        }
-        for scenario in scenarios():
-            if self._variant in scenario.get("only", [self._variant]) and (self._full or not scenario.get("full")):
-                all_checks[scenario["name"]] = lambda steps=scenario: self._world().run(steps)
+        all_checks: dict[str, Any] = {}
+        if is_plain:
+            all_checks = {
+                "check_golden_keys": lambda: checks.check_golden_keys(self._driver),
+                "check_golden_sets": lambda: checks.check_golden_sets(self._driver),
+                "check_invalid_keys": lambda: checks.check_invalid_keys(self._driver),
+                "check_recorded_maps": lambda: checks.check_recorded_maps(self._driver, self._server.dsn("postgres")),
+                "measure_large_maps": lambda: checks.measure_large_maps(self._driver, entries),
+            }
+        for file in _FILES if is_plain else _FILES_OF_ADAPTERS:
+            for scenario in scenarios(file):
+                if is_plain or "plain" not in scenario.get("only", []):
+                    all_checks[scenario["name"]] = lambda steps=scenario: self._world().run(steps)
         return {name: make() for name, make in all_checks.items() if self._only is None or name in self._only}
 
     def _world(self) -> World:
-        return World(self._driver, self._server, self._databases, self._sessions)
+        return World(self._driver, self._server, self._databases, self._sessions, self._step_limit)
 
     async def _try(self, name: str, check: Coroutine[Any, Any, Any], is_loud: bool) -> None:
         begun = time.monotonic()
@@ -82,10 +99,10 @@ class Suite:
             print(f"{self.name}: {name}: {time.monotonic() - begun:.1f} s, {note}", flush=True)
 
 
-def scenarios() -> list[dict[str, Any]]:
-    """All scenarios, in the order of their files."""
-    files = sorted((_FOLDER / "scenarios").glob("*.yaml"))
-    return [scenario for file in files for scenario in yaml.safe_load(file.read_text())]
+def scenarios(name: str) -> list[dict[str, Any]]:
+    """The scenarios of a file."""
+    listed: list[dict[str, Any]] = yaml.safe_load((_FOLDER / f"scenarios/{name}.yaml").read_text())
+    return listed
 
 
 def controls() -> dict[str, list[str]]:

@@ -18,7 +18,6 @@ from .maps import FOLDER, document
 from .postgres import Server
 from .proxy import Proxy
 
-_STEP_LIMIT = 10
 _RESET = """
 delete from orders;
 delete from guard;
@@ -37,9 +36,11 @@ class Failed(Exception):
 class World:
     """One scenario's world."""
 
-    def __init__(self, driver: Driver, server: Server, databases: dict[str, str], sessions: Sessions) -> None:
+    def __init__(
+        self, driver: Driver, server: Server, databases: dict[str, str], sessions: Sessions, step_limit: float
+    ) -> None:
         self._driver, self._server, self._databases = driver, server, databases
-        self._sessions = sessions
+        self._sessions, self._step_limit = sessions, step_limit
         self._folder = tempfile.TemporaryDirectory(prefix="shardwright-conformance-")
         self._controllers: dict[str, Controller] = {}
         self._proxies: dict[str, Proxy] = {}
@@ -54,9 +55,9 @@ class World:
             for number, step in enumerate(scenario["steps"], 1):
                 [(name, arguments)] = step.items()
                 try:
-                    await asyncio.wait_for(getattr(self, f"step_{name}")(arguments), _STEP_LIMIT)
+                    await asyncio.wait_for(getattr(self, f"step_{name}")(arguments), self._step_limit)
                 except asyncio.TimeoutError:
-                    raise Failed(f"step {number}, {name}: nothing happened within {_STEP_LIMIT} s") from None
+                    raise Failed(f"step {number}, {name}: nothing happened within {self._step_limit} s") from None
                 except (Failed, LibraryError) as error:
                     raise Failed(f"step {number}, {name}: {error}") from None
         finally:
@@ -89,9 +90,9 @@ class World:
         for proxy in self._proxies.values():
             await proxy.stop()
         try:
-            await asyncio.wait_for(self._driver.send("close"), _STEP_LIMIT)
+            await asyncio.wait_for(self._driver.send("close"), self._step_limit)
         except asyncio.TimeoutError:
-            raise Failed(f"the library did not close within {_STEP_LIMIT} s") from None
+            raise Failed(f"the library did not close within {self._step_limit} s") from None
         self._folder.cleanup()
 
     # Steps of the controllers.
