@@ -115,7 +115,8 @@ async def measure_large_maps(driver: Driver, entries: int) -> str:
         document = large(strategy, entries)
         positions = random.Random(2).sample(range(entries), min(entries, 100_000))
         with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-            json.dump(document, file, separators=(",", ":"))
+            # `dumps`, because `dump` writes each value on its own.
+            file.write(json.dumps(document, separators=(",", ":")))
             file.flush()
             keys = [large_key(strategy, at) for at in positions]
             measured = await driver.send("measure", path=file.name, keys=keys)
