@@ -14,7 +14,7 @@ import psycopg
 
 from .driver import Driver
 from .maps import FOLDER, large, large_key
-from .world import Failed
+from .steps import Failed
 
 _GOLDEN = Path(__file__).parents[3] / "docs/golden/keys.json"
 _BUCKETS = [1, 16, 4096]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import ssl
 from typing import Any
 
@@ -20,6 +21,7 @@ class Controller:
         self.is_silent = False
         self.redirect: str | None = None
         self.requests: list[str] = []
+        self._load: dict[str, list[Any]] = {}
         self.url = ""
         self._tls = tls
         self._port = 0
@@ -82,8 +84,12 @@ class Controller:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._open.add(writer)
         try:
-            while head := await reader.readuntil(b"\r\n\r\n"):
-                await self._answer(head.decode("latin-1"), writer)
+            while head := (await reader.readuntil(b"\r\n\r\n")).decode("latin-1"):
+                length = re.search(r"^content-length: *(\d+)", head, re.IGNORECASE | re.MULTILINE)
+                body = await reader.readexactly(int(length[1])) if length else b""
+                if head.startswith("POST"):
+                    await self._record_load(json.loads(body))
+                await self._answer(head, writer)
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
         finally:
@@ -96,7 +102,7 @@ class Controller:
         first, *rest = head.split("\r\n")
         path = first.split(" ")[1]
         headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in rest)}
-        kind = "feed" if path.endswith("/changes") else "map"
+        kind = "feed" if path.endswith("/changes") else "load" if path.endswith("/counters") else "map"
         if self.is_silent:
             await self._record(kind)
             return
@@ -115,6 +121,18 @@ class Controller:
             _write(writer, 200, body)
         await writer.drain()
         await self._record(kind)
+
+    async def wait_for_load(self, wanted: list[list[Any]]) -> None:
+        """Waits until the reports of load have exactly these counts in all."""
+        async with self._changed:
+            await self._changed.wait_for(lambda: sorted(self._load.values(), key=str) == sorted(wanted, key=str))
+
+    async def _record_load(self, report: dict[str, Any]) -> None:
+        if report["window_ms"] <= 0:
+            raise ValueError(f"a window of {report['window_ms']} ms")
+        async with self._changed:
+            for key, uses in report["counts"]:
+                self._load.setdefault(json.dumps(key), [key, 0])[1] += uses
 
     async def _record(self, kind: str) -> None:
         async with self._changed:

@@ -14,7 +14,8 @@ import yaml
 from . import checks
 from .driver import Driver, LibraryError
 from .postgres import Server
-from .world import Failed, Sessions, World
+from .steps import Failed
+from .world import Sessions, World
 
 _FOLDER = Path(__file__).parent.parent
 _SHARDS = ("a", "b", "c")
@@ -35,7 +36,7 @@ class Suite:
         *,
         only: list[str] | None,
         full: bool = False,
-        step_limit: float = 10,
+        step_limit: float = 30,
     ) -> None:
         self.name = name
         # `python/sqlalchemy`: the library, and how it runs transactions.

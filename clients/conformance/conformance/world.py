@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import ssl
 import tempfile
 from pathlib import Path
@@ -17,6 +16,10 @@ from .driver import Driver, LibraryError
 from .maps import FOLDER, document
 from .postgres import Server
 from .proxy import Proxy
+from .steps import Failed, LibrarySteps, expect
+
+Sessions: TypeAlias = "dict[str, psycopg.AsyncConnection[Any]]"
+"""Sessions of the suite itself, by the name of the database."""
 
 _RESET = """
 delete from orders;
@@ -25,26 +28,18 @@ select setval('attempts', 0, false), setval('refusals', 0, false);
 """
 
 
-Sessions: TypeAlias = "dict[str, psycopg.AsyncConnection[Any]]"
-"""Sessions of the suite itself, by the name of the database."""
-
-
-class Failed(Exception):
-    """A library did something else than a scenario requires."""
-
-
-class World:
+class World(LibrarySteps):
     """One scenario's world."""
 
     def __init__(
         self, driver: Driver, server: Server, databases: dict[str, str], sessions: Sessions, step_limit: float
     ) -> None:
-        self._driver, self._server, self._databases = driver, server, databases
+        super().__init__(driver)
+        self._server, self._databases = server, databases
         self._sessions, self._step_limit = sessions, step_limit
         self._folder = tempfile.TemporaryDirectory(prefix="shardwright-conformance-")
         self._controllers: dict[str, Controller] = {}
         self._proxies: dict[str, Proxy] = {}
-        self._started: asyncio.Future[Any] | None = None
         self._lock: psycopg.AsyncConnection[Any] | None = None
         self._authority = trustme.CA()
 
@@ -140,6 +135,10 @@ class World:
         """Waits until a feed is open."""
         await self._controllers[step["of"]].wait_for_feeds()
 
+    async def step_wait_for_load(self, step: dict[str, Any]) -> None:
+        """Waits until the library has reported these uses of keys."""
+        await self._controllers[step["of"]].wait_for_load(step["is"])
+
     # Steps of the shards.
 
     async def step_guard(self, step: dict[str, Any]) -> None:
@@ -151,18 +150,18 @@ class World:
         """Executes a statement on a shard, past the proxy."""
         rows = await self._sql(self._databases[step["of"]], step["text"])
         if "is" in step:
-            _expect(rows, step["is"])
+            expect(rows, step["is"])
 
     async def step_rows(self, step: dict[str, Any]) -> None:
         """A shard has exactly these orders."""
         rows = await self._sql(self._databases[step["of"]], "select tenant_id, id from orders order by 1, 2")
-        _expect(rows, step["is"])
+        expect(rows, step["is"])
 
     async def step_attempts(self, step: dict[str, Any]) -> None:
         """A shard has received so many inserts, whether they were committed or not."""
         counted = "select case when is_called then last_value + 1 else 0 end from attempts"
         rows = await self._sql(self._databases[step["of"]], counted)
-        _expect(rows[0][0], step["is"])
+        expect(rows[0][0], step["is"])
 
     async def step_cut(self, step: dict[str, Any]) -> None:
         """The proxy of a shard loses the connection at a message."""
@@ -175,7 +174,7 @@ class World:
 
     async def step_connections(self, step: dict[str, Any]) -> None:
         """The library has opened so many connections to a shard."""
-        _expect(self._proxies[step["of"]].connections, step["is"])
+        expect(self._proxies[step["of"]].connections, step["is"])
 
     async def step_wait_for_error(self, step: dict[str, Any]) -> None:
         """Waits until a shard has reported an SQLSTATE to the library."""
@@ -199,7 +198,7 @@ class World:
         cursor = await self._sessions[database].execute(text.encode())
         return [list(row) for row in await cursor.fetchall()] if cursor.description else []
 
-    # Steps of the library.
+    # The connection of the library to both.
 
     async def step_connect(self, step: dict[str, Any]) -> None:
         """The library connects to the controllers, with access to the shards through their proxies."""
@@ -217,7 +216,7 @@ class World:
         }
         if step.get("shadow"):
             request["shadow"] = self._dsn("a")
-        await self._check(self._driver.send("connect", **request), step)
+        await self.check(self._driver.send("connect", **request), step)
 
     def _dsn(self, shard: str, database: str | None = None) -> str:
         return self._server.dsn(database or self._databases[shard], self._proxies[shard].port)
@@ -226,103 +225,3 @@ class World:
         file = Path(self._folder.name) / option
         file.write_bytes(self._authority.cert_pem.bytes() if option == "ca" else str(value).encode() + b"\n")
         return str(file)
-
-    async def step_lookup(self, step: dict[str, Any]) -> None:
-        """The library looks up a key."""
-        await self._check(self._driver.send("lookup", key=step["key"]), step)
-
-    async def step_wait_version(self, version: int) -> None:
-        """Waits until the library uses at least this version."""
-        await self._driver.send("wait_version", version=version)
-
-    async def step_wait_stale(self, step: dict[str, Any]) -> None:
-        """Looks a key up until the library refuses it, or accepts it again. Only the library's own clock decides."""
-        wanted = step["is"]
-        while True:
-            try:
-                await self._driver.send("lookup", key=step["key"])
-                if not wanted:
-                    return
-            except LibraryError as error:
-                if error.kind != "stale":
-                    raise
-                if wanted:
-                    return
-            await asyncio.sleep(0)
-
-    async def step_with_shard(self, step: dict[str, Any]) -> None:
-        """The library runs a transaction."""
-        await self._check(self._send_transaction(step), step)
-
-    async def step_start(self, step: dict[str, Any]) -> None:
-        """The library begins a transaction or a query to all shards; the scenario continues meanwhile."""
-        [(name, arguments)] = step.items()
-        self._started = self._send_transaction(arguments) if name == "with_shard" else self._send_query(arguments)
-
-    async def step_finish(self, step: dict[str, Any]) -> None:
-        """What was started ends."""
-        if self._started is None:
-            raise Failed("nothing was started")
-        await self._check(self._started, step)
-
-    async def step_on_all(self, step: dict[str, Any]) -> None:
-        """The library queries all shards."""
-        await self._check(self._send_query(step), step)
-
-    def _send_transaction(self, step: dict[str, Any]) -> asyncio.Future[Any]:
-        key = step["key"]
-        insert = {"sql": "insert into orders (tenant_id, id) values ($1, $2)", "params": [key, step.get("insert")]}
-        work = step.get("work", [insert])
-        return self._driver.send("with_shard", key=key, work=work, options=step.get("options", {}))
-
-    def _send_query(self, step: dict[str, Any]) -> asyncio.Future[Any]:
-        return self._driver.send("on_all", sql=step["sql"], limit=step.get("limit", 8), columns=["tenant_id"])
-
-    async def step_stats(self, step: dict[str, Any]) -> None:
-        """The counters are these; a list has the least and the greatest value."""
-        stats = await self._driver.send("stats")
-        for name, wanted in step.items():
-            low, high = wanted if isinstance(wanted, list) else (wanted, wanted)
-            if not low <= stats[name] <= (high if high is not None else stats[name]):
-                raise Failed(f"the counter {name} is {stats[name]}, not {wanted}")
-
-    async def step_wait_for_stats(self, step: dict[str, Any]) -> None:
-        """Waits until the counters of the library have at least these values."""
-        stats = await self._driver.send("stats")
-        while any(stats[name] < least for name, least in step.items()):
-            stats = await self._driver.send("stats")
-
-    async def step_execute(self, step: dict[str, Any]) -> None:
-        """In shadow mode: statements of one transaction outside of `with_shard`."""
-        await self._driver.send("execute", statements=step["statements"])
-
-    async def step_findings(self, step: list[dict[str, Any]]) -> None:
-        """Shadow mode has found exactly this."""
-        found = await self._driver.send("findings")
-        for finding in found:
-            if not finding.pop("place"):
-                raise Failed(f"a finding names no place: {finding}")
-        order = json.dumps
-        _expect(sorted(found, key=order), sorted(step, key=order))
-
-    async def _check(self, answer: asyncio.Future[Any], step: dict[str, Any]) -> None:
-        """Compares an answer with what the step requires."""
-        try:
-            result = await answer
-        except LibraryError as error:
-            if error.kind != step.get("error"):
-                raise
-            if step.get("has", "") not in error.message:
-                raise Failed(f"the message {error.message!r} lacks {step['has']!r}") from None
-            if "sqlstate" in step and error.sqlstate != step["sqlstate"]:
-                raise Failed(f"the SQLSTATE is {error.sqlstate}, not {step['sqlstate']}") from None
-            return
-        if "error" in step:
-            raise Failed(f"no error {step['error']}, but the result {result!r}")
-        if "is" in step:
-            _expect(result, step["is"])
-
-
-def _expect(found: Any, wanted: Any) -> None:
-    if found != wanted:
-        raise Failed(f"{found!r} is not {wanted!r}")

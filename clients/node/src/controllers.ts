@@ -39,25 +39,32 @@ export class Controllers {
 
   /** Returns the body of the answer. */
   async read(url: string, signal: AbortSignal): Promise<string> {
-    const answer = await this.#get(new URL(url), signal);
+    const answer = await this.#request(new URL(url), signal);
     // Silence within the body has the same limit as before it.
     answer.setTimeout(READ_TIMEOUT, () => answer.destroy(new Error(`${url} stopped within its answer`)));
     return readAll(answer);
   }
 
-  /** Opens the feed of the map's changes. */
-  async openFeed(url: string, signal: AbortSignal): Promise<http.IncomingMessage> {
-    return this.#get(new URL(`${url}/changes`), signal);
+  /** Sends a document. */
+  async post(url: string, body: string, signal: AbortSignal): Promise<void> {
+    (await this.#request(new URL(url), signal, body)).resume();
   }
 
-  async #get(url: URL, signal: AbortSignal): Promise<http.IncomingMessage> {
+  /** Opens the feed of the map's changes. */
+  async openFeed(url: string, signal: AbortSignal): Promise<http.IncomingMessage> {
+    return this.#request(new URL(`${url}/changes`), signal);
+  }
+
+  async #request(url: URL, signal: AbortSignal, body?: string): Promise<http.IncomingMessage> {
     let target = url;
     for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
-      const answer = await this.#send(target, await this.#headers(target), signal);
-      const { statusCode = 0, headers } = answer;
-      if (statusCode === 307 && headers.location !== undefined) {
+      const headers = await this.#headers(target);
+      const method = body === undefined ? "GET" : "POST";
+      const answer = await this.#send(target, { method, headers, signal, agent: false }, body);
+      const { statusCode = 0, headers: { location } } = answer;
+      if (statusCode === 307 && location !== undefined) {
         answer.resume();
-        target = new URL(headers.location, target);
+        target = new URL(location, target);
       } else if (statusCode >= 200 && statusCode < 300) {
         return answer;
       } else {
@@ -67,25 +74,25 @@ export class Controllers {
     throw new Error(`${url.href} redirects too often`);
   }
 
-  #send(url: URL, headers: http.OutgoingHttpHeaders, signal: AbortSignal): Promise<http.IncomingMessage> {
+  #send(url: URL, options: http.RequestOptions, body?: string): Promise<http.IncomingMessage> {
     return new Promise((resolve, reject) => {
       const ca = this.#authorities === undefined ? {} : { ca: this.#authorities };
-      const request =
-        url.protocol === "https:"
-          ? https.get(url, { headers, signal, agent: false, ...ca }, resolve)
-          : http.get(url, { headers, signal, agent: false }, resolve);
+      const isTls = url.protocol === "https:";
+      const request = isTls ? https.request(url, { ...options, ...ca }, resolve) : http.request(url, options, resolve);
       const limit = setTimeout(() => request.destroy(new Error(`${url.href} did not answer`)), READ_TIMEOUT);
       request.on("response", () => clearTimeout(limit));
       request.on("error", (error) => {
         clearTimeout(limit);
         reject(error);
       });
+      request.end(body);
     });
   }
 
   async #headers(url: URL): Promise<http.OutgoingHttpHeaders> {
     const file = this.#tokenFile ?? (await machineTokenFile(url));
-    return file === undefined ? {} : { authorization: `Bearer ${(await readFile(file, "ascii")).trim()}` };
+    const type = { "content-type": "application/json" };
+    return file === undefined ? type : { ...type, authorization: `Bearer ${(await readFile(file, "ascii")).trim()}` };
   }
 }
 

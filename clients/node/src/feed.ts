@@ -11,6 +11,8 @@ import type { IncomingMessage } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Controllers } from "./controllers.js";
 import { FetchFailed } from "./errors.js";
+import type { Key } from "./keys.js";
+import { LoadSummary } from "./load.js";
 import type { Settings } from "./options.js";
 import { Pauses } from "./retry.js";
 import { Routes } from "./routes.js";
@@ -30,7 +32,8 @@ export class Feed {
   readonly #readAfter: number;
   readonly #closed = new AbortController();
   readonly #changes = new EventEmitter().setMaxListeners(0);
-  readonly #following: Promise<void>;
+  readonly #running: Promise<unknown>;
+  readonly #load: LoadSummary | undefined;
   #routes: Routes;
   #lastAnswer = performance.now();
   #lastExtraRead = -MIN_READ_INTERVAL;
@@ -39,7 +42,9 @@ export class Feed {
     [this.#controllers, this.#counters, this.#routes] = [controllers, counters, first];
     const half = settings.maxStaleness === undefined ? MAX_SILENCE : settings.maxStaleness / 2;
     this.#readAfter = Math.min(Math.max(half, MIN_READ_INTERVAL), MAX_SILENCE);
-    this.#following = this.#follow();
+    this.#load = settings.reportLoad === undefined ? undefined : new LoadSummary(first.keyTypes);
+    const reports = settings.reportLoad === undefined ? [] : [this.#reportLoad(settings.reportLoad)];
+    this.#running = Promise.all([this.#follow(), ...reports]);
   }
 
   /** Reads the map and begins to follow it. Throws `FetchFailed` if no controller returns the map now. */
@@ -56,7 +61,7 @@ export class Feed {
   /** Ends the following and its connections. */
   async close(): Promise<void> {
     this.#closed.abort();
-    await this.#following;
+    await this.#running;
   }
 
   /** The newest known version. */
@@ -67,6 +72,11 @@ export class Feed {
   /** The milliseconds since a controller last answered. */
   get silence(): number {
     return performance.now() - this.#lastAnswer;
+  }
+
+  /** Counts one use of a key, if the options require reports. */
+  countUse(key: Key): void {
+    this.#load?.count(key);
   }
 
   /** Waits until the cache has a version above `known`, but for at most `pause`. Then it reads the map itself. */
@@ -112,6 +122,21 @@ export class Feed {
     this.#routes = routes;
     this.#counters.refreshes += 1;
     this.#changes.emit("newer");
+  }
+
+  /** Reports the most used keys at the end of each window. If a controller does not accept a report, it is lost. */
+  async #reportLoad(every: number): Promise<void> {
+    const { signal } = this.#closed;
+    for (let begun = performance.now(); !signal.aborted; ) {
+      await sleep(every, undefined, { signal }).catch(() => undefined);
+      const counts = this.#load?.take() ?? [];
+      const window = Math.round(performance.now() - begun);
+      begun = performance.now();
+      if (counts.length === 0 || signal.aborted) continue;
+      const url = this.#controllers.current;
+      const report = `{"counts":[${counts.join(",")}],"window_ms":${window}}`;
+      await this.#controllers.post(`${url}/counters`, report, signal).catch(() => this.#controllers.switchAfterFailure(url));
+    }
   }
 
   async #follow(): Promise<void> {

@@ -182,7 +182,9 @@ export class ShardMap {
     try {
       const routes = this.#freshRoutes();
       const key = routes.accept(value);
-      return [key, routes.shardOf(key)];
+      const shard = routes.shardOf(key);
+      this.#feed.countUse(key);
+      return [key, shard];
     } catch (error) {
       if (error instanceof RouteError) this.#counters.lookupsRefused += 1;
       throw error;

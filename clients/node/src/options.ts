@@ -25,6 +25,8 @@ export interface Options {
    * for an unlimited time. For writes that is safe because of the shard's guard.
    */
   readonly maxStaleness?: number;
+  /** How often the library reports the most used keys to the controller, for rebalances by load; never by default. */
+  readonly reportLoad?: number;
   /** The file with the token for the controllers, by default `SHARDWRIGHT_TOKEN_FILE`. It is read for each request. */
   readonly tokenFile?: string;
   /** The PEM file with the trusted authorities, by default `SHARDWRIGHT_CA_FILE`, otherwise those of Node. */
@@ -39,6 +41,7 @@ export interface Settings {
   readonly longestPause: number;
   readonly connectTimeout: number;
   readonly maxStaleness: number | undefined;
+  readonly reportLoad: number | undefined;
   readonly tokenFile: string | undefined;
   readonly caFile: string | undefined;
 }
@@ -52,6 +55,7 @@ export function withDefaults(options: Options): Settings {
     longestPause,
     connectTimeout,
     maxStaleness: options.maxStaleness,
+    reportLoad: options.reportLoad,
     tokenFile: options.tokenFile ?? (process.env["SHARDWRIGHT_TOKEN_FILE"] || undefined),
     caFile: options.caFile ?? (process.env["SHARDWRIGHT_CA_FILE"] || undefined),
   };

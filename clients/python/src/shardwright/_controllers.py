@@ -51,6 +51,11 @@ class Controllers:
         async with self._answer(url, READ_TIMEOUT) as response:
             return await response.aread()
 
+    async def post(self, url: str, body: bytes) -> None:
+        """Sends a document."""
+        async with self._answer(url, READ_TIMEOUT, body) as response:
+            await response.aread()
+
     @asynccontextmanager
     async def open_feed(self, url: str) -> AsyncIterator[AsyncIterator[bytes]]:
         """Opens the feed of the map's changes."""
@@ -62,11 +67,14 @@ class Controllers:
         await self._client.aclose()
 
     @asynccontextmanager
-    async def _answer(self, url: str, read_timeout: float | None) -> AsyncIterator[httpx.Response]:
+    async def _answer(
+        self, url: str, read_timeout: float | None, body: bytes | None = None
+    ) -> AsyncIterator[httpx.Response]:
         target = httpx.URL(url)
         for _ in range(_MAX_REDIRECTS + 1):
             timeout = httpx.Timeout(READ_TIMEOUT, read=read_timeout)
-            request = self._client.build_request("GET", target, headers=self._headers(target), timeout=timeout)
+            method, headers = "GET" if body is None else "POST", self._headers(target)
+            request = self._client.build_request(method, target, content=body, headers=headers, timeout=timeout)
             # The head of an answer has a time limit, also if its body has none.
             with anyio.fail_after(READ_TIMEOUT):
                 response = await self._client.send(request, stream=True)
@@ -82,7 +90,7 @@ class Controllers:
         raise ControllerError(f"{url} redirects too often")
 
     def _headers(self, url: httpx.URL) -> dict[str, str]:
-        headers = {"accept-encoding": "identity"}
+        headers = {"accept-encoding": "identity", "content-type": "application/json"}
         file = self._token_file or _machine_token.file_for(url.host, url.port or (443 if url.scheme == "https" else 80))
         token = None if file is None else Path(file).read_text(encoding="ascii").strip()
         return headers if token is None else headers | {"authorization": f"Bearer {token}"}

@@ -6,7 +6,7 @@ import time
 from typing import NoReturn
 
 from . import _keys
-from ._cache import MapCache
+from ._feed import Feed
 from ._keys import Key, KeyValue
 from ._retry import Attempt, Pauses, Remedy, Stage, refused_at_commit, remedy_of
 from .errors import CommitUnknown, ConnectFailed, GaveUp, NoAnswer, RouteError, ShardwrightError, Stale
@@ -18,8 +18,9 @@ from .stats import Counters, Stats
 class Core:
     """The cached map with its counters."""
 
-    def __init__(self, cache: MapCache, counters: Counters, options: Options) -> None:
-        self.cache, self.counters, self.options = cache, counters, options
+    def __init__(self, feed: Feed, counters: Counters, options: Options) -> None:
+        self.cache, self.counters, self.options = feed.cache, counters, options
+        self._load = feed.load
 
     def fresh_routes(self) -> Routes:
         """Returns the cached map, unless it is older than `Options.max_staleness`."""
@@ -38,10 +39,13 @@ class Core:
         try:
             routes = self.fresh_routes()
             key = routes.accept(value)
-            return key, routes.shard_of(key)
+            shard = routes.shard_of(key)
         except RouteError:
             self.counters.increment("lookups_refused")
             raise
+        if self._load is not None:
+            self._load.count(key)
+        return key, shard
 
     def stats(self) -> Stats:
         """Returns the counters."""

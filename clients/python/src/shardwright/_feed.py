@@ -15,6 +15,7 @@ import httpx
 
 from ._cache import MapCache
 from ._controllers import ControllerError, Controllers
+from ._load import LoadSummary, report
 from ._retry import Pauses
 from ._sse import EventParser
 from .errors import FetchFailed, MapError
@@ -43,7 +44,12 @@ class Feed:
         half = _MAX_SILENCE if options.max_staleness is None else options.max_staleness / 2
         self._read_after = min(max(half, _MIN_READ_INTERVAL), _MAX_SILENCE)
         self._last_extra_read = -_MIN_READ_INTERVAL
-        self._task = asyncio.create_task(self._follow(), name=f"shardwright map {first.name}")
+        self.load = None if options.report_load is None else LoadSummary()
+        """The uses of keys, if the options require reports."""
+        self._tasks = [asyncio.create_task(self._follow(), name=f"shardwright map {first.name}")]
+        if self.load is not None and options.report_load is not None:
+            reports = report(controllers, self.load, first.key_types, options.report_load)
+            self._tasks.append(asyncio.create_task(reports, name=f"shardwright load {first.name}"))
 
     @classmethod
     async def open(cls, urls: str, name: str, options: Options, counters: Counters) -> Feed:
@@ -60,9 +66,10 @@ class Feed:
             raise FetchFailed(f"map {name} could not be read from {', '.join(controllers.urls)}: {reason}") from error
 
     async def close(self) -> None:
-        """Ends the task and closes its connections."""
-        self._task.cancel()
-        await asyncio.gather(self._task, return_exceptions=True)
+        """Ends the tasks and closes their connections."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._controllers.close()
 
     async def read_again(self) -> None:

@@ -1,8 +1,8 @@
 """Counts which keys are used most, and reports them to the controller at regular intervals.
 
-If the controller does not accept a report, its counts are lost. No transaction waits for a report. The memory is limited
-(a Misra-Gries summary): of `n` uses in a window at most `n / MAX_KEYS` are not counted for any key, so the report
-contains every key with more uses than that.
+If the controller does not accept a report, its counts are lost. No transaction waits for a report. The memory is
+limited (a Misra-Gries summary): of `n` uses in a window at most `n / MAX_KEYS` are not counted for any key, so the
+report contains every key with more uses than that.
 """
 
 from __future__ import annotations

@@ -15,34 +15,9 @@ from typing import Any, TypeAlias
 
 from pglast import parser
 
+from ._fixed_values import Constant, Tables, TableUse, Value, uncast, values_in
+
 Node: TypeAlias = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """The value of a parameter; with `is_array`, each element of it."""
-
-    number: int
-    is_array: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Constant:
-    """A value in the statement."""
-
-    value: int | str
-
-
-Value: TypeAlias = "Parameter | Constant"
-
-
-@dataclass(frozen=True, slots=True)
-class TableUse:
-    """A table of the map in a statement."""
-
-    table: str
-    keys: tuple[tuple[Value, ...], ...] | None
-    """For each key column its possible values; `None`: the statement does not fix the key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,23 +28,6 @@ class Statement:
     """The statement without its constants."""
     fingerprint: str
     uses: tuple[TableUse, ...]
-
-
-class Tables:
-    """The tables of a map with their key columns; for maps of schemas and groups, the key of each table."""
-
-    def __init__(self, key_columns: Mapping[str, tuple[str, ...]], fixed_keys: Mapping[str, str], is_schemas: bool):
-        self._columns, self._fixed, self._is_schemas = key_columns, fixed_keys, is_schemas
-
-    def columns_of(self, schema: str | None, table: str) -> tuple[str, ...] | None:
-        """The key columns of a table; `None` if it is not a table of the map."""
-        return self._columns.get(f"{schema}.{table}") or self._columns.get(table)
-
-    def key_of(self, schema: str | None, table: str) -> str | None:
-        """The key of a whole table."""
-        if self._is_schemas:
-            return schema
-        return self._fixed.get(f"{schema}.{table}") or self._fixed.get(table)
 
 
 def analyze(sql: str, tables: Tables) -> Statement:
@@ -214,7 +172,7 @@ class _Query:
         operator = "".join(part.get("String", {}).get("sval", "") for part in expression.get("name", ()))
         if operator != "=":
             return
-        left, right = _uncast(expression.get("lexpr", {})), _uncast(expression.get("rexpr", {}))
+        left, right = uncast(expression.get("lexpr", {})), uncast(expression.get("rexpr", {}))
         if "RowExpr" in left and "RowExpr" in right:
             pairs = zip(left["RowExpr"].get("args", ()), right["RowExpr"].get("args", ()), strict=False)
             for column, value in pairs:
@@ -224,7 +182,7 @@ class _Query:
         if one and other:
             self._unite(one, other)
         elif one or other:
-            values = _values(expression["kind"], right if one else left)
+            values = values_in(expression["kind"], right if one else left)
             if values and (place := one or other):
                 yield place, values
 
@@ -269,7 +227,7 @@ class _Query:
                 continue
             at = names.index(column)
             rows = [entry["List"]["items"] for entry in select.get("valuesLists", ())]
-            values = [_values("AEXPR_OP", _uncast(row[at])) for row in rows if at < len(row)]
+            values = [values_in("AEXPR_OP", uncast(row[at])) for row in rows if at < len(row)]
             if values and all(values):
                 self._values[(table, column)] = tuple(value for row in values for value in row or ())
             targets = select.get("targetList", ())
@@ -278,8 +236,8 @@ class _Query:
 
     def _add_selected(self, table: _NamedTable, column: str, node: Node, select: Node) -> None:
         """INSERT … SELECT: the selected value is the key."""
-        node = _uncast(node)
-        values = _values("AEXPR_OP", node)
+        node = uncast(node)
+        values = values_in("AEXPR_OP", node)
         if values:
             self._values[(table, column)] = values
             return
@@ -303,29 +261,7 @@ class _Query:
         if not table.columns or not set(changes) & set(table.columns):
             return
         values = [
-            _values("AEXPR_OP", _uncast(changes[column])) if column in changes else self._values_of((table, column))
+            values_in("AEXPR_OP", uncast(changes[column])) if column in changes else self._values_of((table, column))
             for column in table.columns
         ]
         self._changed.append(TableUse(table.name, tuple(values) if all(values) else None))  # type: ignore[arg-type]
-
-
-def _uncast(node: Any) -> Node:
-    while isinstance(node, Mapping) and "TypeCast" in node:
-        node = node["TypeCast"].get("arg", {})
-    return node if isinstance(node, Mapping) else {}
-
-
-def _values(kind: str, node: Node) -> tuple[Value, ...] | None:
-    """The values of the other side of an equality; `None` if it has something else than parameters and constants."""
-    if "A_ArrayExpr" in node or "List" in node:
-        elements = node["List"]["items"] if "List" in node else node["A_ArrayExpr"].get("elements", ())
-        values = [_values("AEXPR_OP", _uncast(element)) for element in elements]
-        return tuple(value for element in values for value in element or ()) if all(values) else None
-    if "ParamRef" in node:
-        return (Parameter(node["ParamRef"].get("number", 0), kind == "AEXPR_OP_ANY"),)
-    constant = node.get("A_Const", {})
-    if "ival" in constant:
-        return (Constant(constant["ival"].get("ival", 0)),)
-    # An integer beyond 32 bits is a numeric for the parser.
-    text = constant.get("sval", {}).get("sval") or constant.get("fval", {}).get("fval")
-    return None if text is None else (Constant(text),)

@@ -40,7 +40,7 @@ class AsyncMap(BaseMap):
         """Reads the map `name`, and starts to follow its changes. See `Map.connect`."""
         options, counters = options or Options(), Counters()
         feed = await Feed.open(controllers, name, options, counters)
-        return cls(feed, Core(feed.cache, counters, options), access)
+        return cls(feed, Core(feed, counters, options), access)
 
     async def __aenter__(self) -> AsyncMap:
         return self

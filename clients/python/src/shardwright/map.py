@@ -52,7 +52,7 @@ class Map(BaseMap):
         except BaseException:
             loop.stop()
             raise
-        return cls(loop, feed, Core(feed.cache, counters, options), access)
+        return cls(loop, feed, Core(feed, counters, options), access)
 
     def __enter__(self) -> Map:
         return self

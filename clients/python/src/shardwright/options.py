@@ -43,6 +43,8 @@ class Options:
     """The longest pause between two attempts."""
     connect_timeout: int = 10
     """The limit of one attempt to connect to a shard, unless the connection string has a `connect_timeout`."""
+    report_load: float | None = None
+    """How often the library reports the most used keys to the controller, for rebalances by load; `None`: never."""
     max_staleness: float | None = None
     """The time after which lookups fail with `Stale` if no controller has answered; `None`: lookups use the cached map
     for an unlimited time. For writes that is safe because of the shard's guard."""

@@ -28,7 +28,8 @@ from .options import ShardAccess
 from .routes import Routes
 
 if TYPE_CHECKING:
-    from ._statement import Statement, Tables, TableUse, Value
+    from ._fixed_values import Tables, TableUse, Value
+    from ._statement import Statement
 
 _LOG = logging.getLogger("shardwright.shadow")
 _MAX_STATEMENTS = 4096
@@ -212,7 +213,7 @@ def _in_force(transaction: _Transaction) -> Iterator[None]:
 
 
 def _tables_of(routes: Routes) -> Tables:
-    from ._statement import Tables
+    from ._fixed_values import Tables
 
     settings = routes.settings
     columns = {table: (of,) if isinstance(of, str) else tuple(of) for table, of in settings.tables.items()}
@@ -222,7 +223,7 @@ def _tables_of(routes: Routes) -> Tables:
 
 def _keys_of(columns: Sequence[Sequence[Value]], parameters: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
     """The keys of a statement. Of a composite key with lists, values at the same position belong together."""
-    from ._statement import Constant
+    from ._fixed_values import Constant
 
     lists: list[list[Any]] = []
     for values in columns:
