@@ -64,6 +64,11 @@ export class CommitUnknown extends ShardwrightError {
     "for example by a row that it writes";
 }
 
+/** Shadow mode needs PostgreSQL's parser, and the package that has it is not installed. */
+export class ParserMissing extends ShardwrightError {
+  override readonly hint = "install the package libpg-query";
+}
+
 /** The time for retries has ended. The last attempt was rolled back. The cause is its error. */
 export class GaveUp extends ShardwrightError {}
 

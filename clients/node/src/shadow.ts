@@ -10,7 +10,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { ClientBase, Pool } from "pg";
-import { RouteError } from "./errors.js";
+import { ParserMissing, RouteError } from "./errors.js";
 import type { Part } from "./fan-out.js";
 import type { KeyValue } from "./keys.js";
 import type { ShardTarget } from "./options.js";
@@ -71,7 +71,9 @@ export class Shadow {
 
   /** Loads the parser. */
   static async create(routes: () => Routes, report: (finding: Finding) => void): Promise<Shadow> {
-    const parser = await import("libpg-query");
+    const parser = await import("libpg-query").catch((cause: unknown) => {
+      throw new ParserMissing("shadow mode needs the package libpg-query", { cause });
+    });
     await parser.loadModule();
     return new Shadow(routes, report, parser);
   }

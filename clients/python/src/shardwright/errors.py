@@ -84,6 +84,12 @@ class NoAnswer(ShardwrightError):
     """A shard did not answer a query to all shards within the time for retries. The cause is the last error."""
 
 
+class ParserMissing(ShardwrightError):
+    """Shadow mode needs PostgreSQL's parser, and the package that has it is not installed."""
+
+    hint = "install shardwright[shadow]"
+
+
 class NoKey(ShardwrightError):
     """An ORM needs the shard of a table of the map, and no key is in force."""
 

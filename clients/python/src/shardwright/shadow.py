@@ -16,13 +16,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from . import _placeholders
 from ._cache import MapCache
 from ._keys import KeyValue
-from .errors import NotAKey, Unmapped
+from .errors import NotAKey, ParserMissing, Unmapped
 from .fan_out import Part
 from .options import ShardAccess
 from .routes import Routes
@@ -68,6 +69,10 @@ class ShadowAccess:
     """The connection string of the database."""
     report: Callable[[Finding], object] | None = None
     """Called for each finding when it occurs first. By default it is logged as a warning."""
+
+    def __post_init__(self) -> None:
+        if find_spec("pglast") is None:
+            raise ParserMissing("shadow mode needs the package pglast")
 
 
 @dataclass(slots=True)
