@@ -1,7 +1,7 @@
 /**
  * Keys of a shard map: their types, their order, their texts and their virtual shards, as in PostgreSQL.
  *
- * A value is given as the map's JSON has it, or as Node has it: number, bigint, string, Uint8Array, Date. A number
+ * A value has the form of the map's JSON or of Node: number, bigint, string, Uint8Array, Date. A number
  * beyond 2^53 is refused, because it is not exact: pass a bigint or a string.
  */
 
@@ -49,8 +49,8 @@ export function acceptEnd(types: readonly KeyType[], value: KeyValue): Key {
   return accept(types.map((type) => (type in BITS ? "bigint" : type)), value);
 }
 
-function converted(type: KeyType, given: unknown): Column | undefined {
-  const value = plain(type, given);
+function converted(type: KeyType, original: unknown): Column | undefined {
+  const value = plain(type, original);
   const bits = BITS[type];
   if (bits !== undefined) return integer(bits, value);
   const text = typeof value === "string" ? value : undefined;

@@ -210,8 +210,8 @@ class Index {
     this.#store(entries.map(([place]) => place), entries.map(([, owner]) => owner));
   }
 
-  #addPieces<P extends number | Place>(given: readonly Piece<P>[]): void {
-    const pieces = given.filter(([start, end]) => start === undefined || end === undefined || start < end);
+  #addPieces<P extends number | Place>(unordered: readonly Piece<P>[]): void {
+    const pieces = unordered.filter(([start, end]) => start === undefined || end === undefined || start < end);
     pieces.sort(([one], [other]) => compare(one, other));
     const [bounds, owners]: [P[], number[]] = [[], [0]];
     let last: Piece<P> | undefined;

@@ -112,8 +112,8 @@ export class Shadow {
       const [statement, values] = parts as [string | { text?: string; values?: unknown[] }, unknown];
       const text = typeof statement === "string" ? statement : statement.text;
       if (client.getTransactionStatus?.() !== "T") transaction = { shards: new Set(), predicates: [] };
-      const given = typeof statement === "string" || statement.values === undefined ? values : statement.values;
-      if (text !== undefined) this.record(text, Array.isArray(given) ? given : [], this.#current.getStore() ?? transaction);
+      const passed = typeof statement === "string" || statement.values === undefined ? values : statement.values;
+      if (text !== undefined) this.record(text, Array.isArray(passed) ? passed : [], this.#current.getStore() ?? transaction);
       return Reflect.apply(query, client, parts) as unknown;
     }) as typeof query;
   }
@@ -199,8 +199,8 @@ function keysOf(columns: readonly (readonly Value[])[], parameters: readonly unk
   const lists = columns.map((values) =>
     values.flatMap((value): unknown[] => {
       if ("constant" in value) return [value.constant];
-      const given = parameters[value.parameter - 1];
-      return value.isArray && Array.isArray(given) ? given : [given];
+      const passed = parameters[value.parameter - 1];
+      return value.isArray && Array.isArray(passed) ? passed : [passed];
     }),
   );
   const longest = Math.max(...lists.map((list) => list.length));

@@ -3,7 +3,7 @@
  *
  * PostgreSQL's own parser (libpg_query) reads the statement. A table's key is fixed if each of its key columns is compared
  * by equality with a parameter or a constant: directly, through other columns that are equal, or as a value of INSERT.
- * Functions and views are not looked into.
+ * Functions and views are not analyzed.
  */
 
 /** The value of a parameter, with `isArray` each element of it; or a value in the statement. */

@@ -16,7 +16,7 @@ test("values of Node are keys", () => {
     ["bigint", 1n << 62n, (1n << 62n).toString()],
     ["smallint", 7, "+7"],
   ];
-  for (const [type, value, said] of same) assert.deepEqual(accept([type], value), accept([type], said));
+  for (const [type, value, written] of same) assert.deepEqual(accept([type], value), accept([type], written));
 });
 
 test("other values of Node are refused", () => {

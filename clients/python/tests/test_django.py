@@ -29,7 +29,7 @@ class Router(unittest.TestCase):
     """The router with a map that needs no controller."""
 
     def setUp(self) -> None:
-        # The loader of the tests looks at every name of a module, and must not see settings before they exist.
+        # The loader of the tests reads every name of a module, and settings must exist before it reads them.
         settings = django.conf.settings
         if not settings.configured:
             settings.configure()

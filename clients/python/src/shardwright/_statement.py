@@ -2,7 +2,7 @@
 
 PostgreSQL's own parser (libpg_query) reads the statement. A table's key is fixed if each of its key columns is compared
 by equality with a parameter or a constant: directly, through other columns that are equal, or as a value of INSERT.
-Functions and views are not looked into.
+Functions and views are not analyzed.
 """
 
 from __future__ import annotations

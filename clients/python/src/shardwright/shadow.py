@@ -237,8 +237,8 @@ def _keys_of(columns: Sequence[Sequence[Value]], parameters: Sequence[Any]) -> I
             if isinstance(value, Constant):
                 found.append(value.value)
             elif value.number <= len(parameters):
-                given = parameters[value.number - 1]
-                found.extend(given if value.is_array and isinstance(given, list | tuple) else [given])
+                passed = parameters[value.number - 1]
+                found.extend(passed if value.is_array and isinstance(passed, list | tuple) else [passed])
         lists.append(found)
     longest = max(len(found) for found in lists)
     padded = [found * longest if len(found) == 1 else found for found in lists]
