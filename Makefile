@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup build package test test-package test-ui test-matrix test-upgrade operations screenshots lint fmt demo demo-pgbench torture bench clean
+.PHONY: help setup build package test conformance test-package test-ui test-matrix test-upgrade operations screenshots lint fmt demo demo-pgbench torture bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,6 +21,10 @@ package: ## build the Debian packages in target/debian
 test: ## set up, then run every check and test as CI does
 	@scripts/setup test
 	@scripts/test
+
+conformance: ## the client libraries alone: every check and scenario, with maps of a million entries
+	@scripts/setup clients
+	@scripts/in-memory scripts/conformance --full
 
 test-ui: ## install what they need, then run the tests of the dashboard in a browser alone
 	@scripts/setup ui

@@ -1,9 +1,9 @@
-"""An application that shards by tenant: a few threads that write orders and read them, until they are told to stop.
+"""An application that shards by tenant: a few threads that write orders and read them, until the end of stdin.
 
     python app.py --controller http://127.0.0.1:7432 --map tenants --shard a="dbname=a" --shard b="dbname=b"
 
-Each acknowledged order is a line on stdout, `tenant id`; whoever reads them can look for every one. Stops at the end
-of stdin. Wants psycopg, and a table `orders (tenant_id bigint, id bigint, note text)` on the shards.
+Each acknowledged order is a line on stdout, `tenant id`, so that another program can search for every one. The shards
+need a table `orders (tenant_id bigint, id bigint, note text)`.
 """
 
 import argparse
@@ -12,72 +12,64 @@ import random
 import sys
 import threading
 
-import psycopg
-
-from shardwright_map import CommitUnknown, Map, Shards
+from shardwright import CommitUnknown, Connection, Map, Options
 
 TENANTS = 1000
-LINES = threading.Lock()
+PRINTING = threading.Lock()
 
 
-def parsed() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--controller", required=True, help="addresses, separated by commas")
-    parser.add_argument("--map", required=True)
-    parser.add_argument("--shard", action="append", required=True, metavar="NAME=DSN")
-    parser.add_argument("--token-file")
-    parser.add_argument("--threads", type=int, default=4)
-    return parser.parse_args()
-
-
-def place_order(shards: Shards, tenant: int, number: int) -> None:
-    def work(connection):
+def place_order(map: Map, tenant: int, number: int) -> None:
+    def insert(connection: Connection) -> None:
         connection.execute("insert into orders (tenant_id, id, note) values (%s, %s, 'python')", (tenant, number))
-        # An application reads what it has written.
-        row = connection.execute("select note from orders where tenant_id = %s and id = %s", (tenant, number))
-        assert row.fetchone() == ("python",)
+        assert exists(connection), "an application reads what it has written"
 
-    def is_there(connection):
-        row = connection.execute("select from orders where tenant_id = %s and id = %s", (tenant, number))
-        return row.fetchone() is not None
+    def exists(connection: Connection) -> bool:
+        row = connection.execute("select note from orders where tenant_id = %s and id = %s", (tenant, number))
+        return row.fetchone() == ("python",)
 
     while True:
         try:
-            shards.run(tenant, work)
+            map.with_shard(tenant, insert)
             break
         except CommitUnknown:
-            if shards.run(tenant, is_there):
+            # The order is placed again only if it was not committed.
+            if map.with_shard(tenant, exists):
                 break
-    with LINES:
+    with PRINTING:
         print(tenant, number, flush=True)
 
 
 def main() -> int:
-    options = parsed()
-    dsns = dict(shard.split("=", 1) for shard in options.shard)
-    stop, failed = threading.Event(), []
-    numbers = itertools.count(1_000_000)
+    parser = argparse.ArgumentParser(description="Writes orders until the end of stdin.")
+    parser.add_argument("--controller", required=True, help="URLs, separated by commas")
+    parser.add_argument("--map", required=True)
+    parser.add_argument("--shard", action="append", required=True, metavar="NAME=DSN")
+    parser.add_argument("--token-file")
+    parser.add_argument("--threads", type=int, default=4)
+    arguments = parser.parse_args()
+    shards = dict(shard.split("=", 1) for shard in arguments.shard)
+    stop, numbers, errors = threading.Event(), itertools.count(1_000_000), []
 
-    def client(shards: Shards) -> None:
+    def run_client(map: Map) -> None:
         try:
             while not stop.is_set():
-                place_order(shards, random.randint(1, TENANTS), next(numbers))
+                place_order(map, random.randint(1, TENANTS), next(numbers))
         except Exception as error:
-            failed.append(error)
+            errors.append(error)
             stop.set()
 
-    with Map(options.controller, options.map, token_file=options.token_file) as map:
-        shards = Shards(map, lambda shard: psycopg.connect(dsns[shard]))
-        threads = [threading.Thread(target=client, args=(shards,)) for _ in range(options.threads)]
-        for thread in threads:
-            thread.start()
+    with Map.connect(arguments.controller, arguments.map, shards, Options(token_file=arguments.token_file)) as map:
+        clients = [threading.Thread(target=run_client, args=(map,)) for _ in range(arguments.threads)]
+        for client in clients:
+            client.start()
         threading.Thread(target=lambda: (sys.stdin.read(), stop.set()), daemon=True).start()
-        for thread in threads:
-            thread.join()
-        print(f"map version {map.routes.version}, {shards.refusals} refusal(s)", file=sys.stderr)
-    for error in failed:
+        for client in clients:
+            client.join()
+        stats = map.stats()
+        print(f"map version {stats.version}, {stats.not_owner + stats.not_open} refusal(s)", file=sys.stderr)
+    for error in errors:
         print(f"error: {error!r}", file=sys.stderr)
-    return 1 if failed else 0
+    return 1 if errors else 0
 
 
 if __name__ == "__main__":

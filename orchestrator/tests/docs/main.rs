@@ -21,6 +21,17 @@ use world::World;
 /// Run elsewhere: by `scripts/test-package`, where systemd runs.
 const PACKAGE: &str = "package";
 
+/// The folders with pages, besides the top.
+const PAGE_FOLDERS: [&str; 7] = [
+    "docs",
+    "deploy",
+    "clients/conformance",
+    "clients/node",
+    "clients/python",
+    "examples/python",
+    "examples/typescript",
+];
+
 fn top() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
@@ -30,7 +41,7 @@ pub(crate) fn files() -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"]
         .map(PathBuf::from)
         .to_vec();
-    for folder in ["docs", "deploy", "examples/python", "examples/typescript"] {
+    for folder in PAGE_FOLDERS {
         let there = std::fs::read_dir(top().join(folder)).unwrap();
         let names = there.map(|entry| Path::new(folder).join(entry.unwrap().file_name()));
         files.extend(names.filter(|name| name.extension().is_some_and(|end| end == "md")));
