@@ -50,6 +50,7 @@ impl RouteAccess {
             | "/migrations/{id}/{command}"
             | "/operations/{id}/{command}" => Self::of_command(last),
             "/migrations/check" => Self::Draft,
+            "/api/v1/agents/{name}" | "/api/v1/agents/{name}/removal" => Self::Operate,
             "/migrations/new" | "/migrations/plan" | "/doctor" | "/api/v1/plans"
             | "/api/v1/doctor" => Self::Operate,
             "/api/v1/tokens" | "/tokens" | "/tokens/{name}/revoke" => Self::Administer,
