@@ -1,6 +1,7 @@
 //! The errors of commands, and their exit codes.
 
 use super::document::DocumentKind;
+use super::error_document::{ErrorDocument, ErrorForm};
 use crate::api::{ApiError, INLINE_PASSWORD, Problem, ServeError, UNREADABLE_DSN};
 use crate::cli::out::report;
 use crate::controller::ControlError;
@@ -12,8 +13,10 @@ use plans::doctor::Finding;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
+/// The code of an error for wrong usage.
+pub(super) const INVALID_USAGE: &str = "usage.invalid";
 /// The exit code for wrong usage.
-pub const USAGE: u8 = 64;
+pub(super) const USAGE: u8 = 64;
 /// The migration failed, was aborted or rolled back.
 pub(super) const MIGRATION_FAILED: u8 = 8;
 /// A check found defects or could not examine everything, or a repair failed.
@@ -38,6 +41,8 @@ pub enum CliError {
         url: String,
         /// Why there was no answer.
         reason: String,
+        /// True if the request may have reached the controller.
+        sent: bool,
     },
     /// The token or the certificates cannot be used.
     #[error(transparent)]
@@ -142,13 +147,47 @@ pub enum CliError {
 
 impl CliError {
     /// Prints the error, its findings, and how to fix them.
-    pub fn report(&self) {
+    pub fn report(&self, form: ErrorForm) {
+        match form {
+            ErrorForm::Text => self.report_text(),
+            ErrorForm::Json => report_document(&ErrorDocument::from(self)),
+        }
+    }
+
+    fn report_text(&self) {
         if let Self::Problem(problem) = self {
             report_findings(&problem.findings);
         }
         report!("error: {self}");
         if let Some(hint) = self.hint() {
             report!("hint: {hint}");
+        }
+    }
+
+    /// Returns the stable code: that of the controller's answer, or one of the command line.
+    pub(super) fn code(&self) -> &str {
+        match self {
+            Self::Problem(problem) => &problem.code,
+            Self::Unreachable { .. } => "controller.unreachable",
+            Self::Answer { .. } => "controller.answer",
+            Self::ClientSetup(_) => "client.setup",
+            Self::File { action: "read", .. } => "file.unreadable",
+            Self::File { .. } => "file.unwritable",
+            Self::OtherDocument { .. } => "document.other_kind",
+            Self::Usage(_) => INVALID_USAGE,
+            Self::NotFound(_) => "name.missing",
+            Self::Refused(_) => "command.refused",
+            Self::Timeout { .. } => "wait.timeout",
+            Self::Ended { .. } => "migration.ended",
+            Self::Cluster(_) => "store.not_started",
+            Self::Store(_) => "store.not_opened",
+            Self::Serve(_) => "serve.failed",
+            Self::Hooks(_) => "hooks.invalid",
+            Self::Hook(_) => "hook.failed",
+            Self::FailPoint(_) => "fail_point.malformed",
+            Self::External { .. } => "program.not_started",
+            Self::Adopt(_) => "init.failed",
+            Self::Io(_) => "system.failed",
         }
     }
 
@@ -276,6 +315,34 @@ impl From<ControlError> for CliError {
     fn from(error: ControlError) -> Self {
         let (_, problem) = ApiError::from(error).into_parts();
         Self::Problem(Box::new(problem))
+    }
+}
+
+/// An error of clap: wrong usage, or the request for help or the version.
+#[derive(Debug)]
+pub struct UsageError {
+    pub(super) error: Box<clap::Error>,
+    pub(super) form: ErrorForm,
+}
+
+impl UsageError {
+    /// Prints the error, or the help, and returns the exit code.
+    pub fn report(&self) -> u8 {
+        if !self.error.use_stderr() || self.form == ErrorForm::Text {
+            // If this fails, the stream is closed, and nothing can be reported.
+            let _ = self.error.print();
+        } else {
+            report_document(&ErrorDocument::from(&*self.error));
+        }
+        if self.error.use_stderr() { USAGE } else { 0 }
+    }
+}
+
+/// Prints an error on one line of JSON.
+fn report_document(document: &ErrorDocument) {
+    match serde_json::to_string(document) {
+        Ok(line) => report!("{line}"),
+        Err(error) => report!("error: {} ({error})", document.message),
     }
 }
 

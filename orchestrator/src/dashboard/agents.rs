@@ -23,6 +23,14 @@ pub(crate) fn is_connected(agent: &AgentRecord, now: DateTime<Utc>) -> bool {
     now - agent.last_seen < CONNECTED_FOR
 }
 
+/// Returns the word for the state of an agent.
+pub(crate) fn state_name(is_connected: bool) -> &'static str {
+    match is_connected {
+        true => "connected",
+        false => "silent",
+    }
+}
+
 #[derive(Template)]
 #[template(path = "agents/list.html")]
 struct AgentsPage {
