@@ -333,6 +333,23 @@ mod tests {
     }
 
     #[test]
+    fn the_manual_lists_each_code_of_the_command_line() {
+        let manual = include_str!("../../../docs/cli.md");
+        let source = include_str!("error.rs");
+        let arms = source.split_once("fn code(&self)").unwrap().1;
+        let arms = arms.split_once("/// Returns how to fix").unwrap().0;
+        let words = arms.split('"').skip(1).step_by(2);
+        let codes: Vec<&str> = words.filter(|word| word.contains('.')).collect();
+        assert!(codes.len() > 15, "{codes:?}");
+        for code in codes.into_iter().chain([crate::cli::error::INVALID_USAGE]) {
+            assert!(
+                manual.contains(&format!("`{code}`")),
+                "docs/cli.md lacks {code}"
+            );
+        }
+    }
+
+    #[test]
     fn an_unknown_outcome_is_to_be_checked() {
         let refused = |code: &str, status| {
             let problem =

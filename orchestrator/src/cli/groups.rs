@@ -125,6 +125,27 @@ mod tests {
     }
 
     #[test]
+    fn the_manual_has_the_same_groups() {
+        let manual = include_str!("../../../docs/cli.md");
+        let mut rest = manual.split_once("## Commands\n").unwrap().1;
+        for (title, names) in GROUPS {
+            let heading = format!("\n### {title}\n");
+            rest = rest
+                .split_once(&heading)
+                .unwrap_or_else(|| panic!("{title}"))
+                .1;
+            let section = rest.split("\n#").next().unwrap();
+            for name in *names {
+                let is_listed = [format!("`{name}`"), format!("`{name} ")];
+                assert!(
+                    is_listed.iter().any(|n| section.contains(n)),
+                    "{title}: {name}"
+                );
+            }
+        }
+    }
+
+    #[test]
     fn the_help_has_its_other_parts_too() {
         let help = help();
         for part in ["Usage: shardwright", "--controller <URL>", "Exit codes:"] {
