@@ -23,7 +23,7 @@ async fn errors_are_json_where_the_output_is() {
         (&server.url, "shard add a host=x", "shard.exists", 7, "none"),
         (
             &server.url,
-            "shard add c host=x user='",
+            "shard add c port=many",
             "shard.unreadable_dsn",
             64,
             "none",

@@ -72,7 +72,7 @@ mod tests {
     fn an_incomplete_line_has_its_options_and_arguments() {
         let line = typed(
             "shardwright --context prod plan move tenants --from  --to b",
-            6,
+            7,
         );
         assert_eq!(line.value(&["map"]).as_deref(), Some("tenants"));
         assert_eq!(line.value(&["to"]).as_deref(), Some("b"));
