@@ -1,7 +1,6 @@
 //! The errors of commands, and their exit codes.
 
 use super::document::DocumentKind;
-use super::error_document::{ErrorDocument, ErrorForm};
 use crate::api::{ApiError, INLINE_PASSWORD, Problem, ServeError, UNREADABLE_DSN};
 use crate::cli::out::report;
 use crate::controller::ControlError;
@@ -146,15 +145,8 @@ pub enum CliError {
 }
 
 impl CliError {
-    /// Prints the error, its findings, and how to fix them.
-    pub fn report(&self, form: ErrorForm) {
-        match form {
-            ErrorForm::Text => self.report_text(),
-            ErrorForm::Json => report_document(&ErrorDocument::from(self)),
-        }
-    }
-
-    fn report_text(&self) {
+    /// Prints the error for people, its findings, and how to fix them.
+    pub(super) fn report_text(&self) {
         if let Self::Problem(problem) = self {
             report_findings(&problem.findings);
         }
@@ -315,34 +307,6 @@ impl From<ControlError> for CliError {
     fn from(error: ControlError) -> Self {
         let (_, problem) = ApiError::from(error).into_parts();
         Self::Problem(Box::new(problem))
-    }
-}
-
-/// An error of clap: wrong usage, or the request for help or the version.
-#[derive(Debug)]
-pub struct UsageError {
-    pub(super) error: Box<clap::Error>,
-    pub(super) form: ErrorForm,
-}
-
-impl UsageError {
-    /// Prints the error, or the help, and returns the exit code.
-    pub fn report(&self) -> u8 {
-        if !self.error.use_stderr() || self.form == ErrorForm::Text {
-            // If this fails, the stream is closed, and nothing can be reported.
-            let _ = self.error.print();
-        } else {
-            report_document(&ErrorDocument::from(&*self.error));
-        }
-        if self.error.use_stderr() { USAGE } else { 0 }
-    }
-}
-
-/// Prints an error on one line of JSON.
-fn report_document(document: &ErrorDocument) {
-    match serde_json::to_string(document) {
-        Ok(line) => report!("{line}"),
-        Err(error) => report!("error: {} ({error})", document.message),
     }
 }
 

@@ -48,8 +48,8 @@ mod wait;
 mod watch;
 
 pub use complete::complete;
-pub use error::{CliError, UsageError};
-pub use error_document::ErrorForm;
+pub use error::CliError;
+pub use error_document::{ErrorForm, UsageError};
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use client::Client;

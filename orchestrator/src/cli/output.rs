@@ -9,7 +9,6 @@ pub(super) use styled::StyledText;
 pub(super) use table::{TextTable, or_dash, table};
 
 use super::error::CliError;
-use super::error_document::ErrorForm;
 use super::files::yaml;
 use crate::cli::out::{escape_control, report};
 use clap::{Args, ValueEnum};
@@ -38,14 +37,6 @@ pub(super) enum OutputFormat {
 }
 
 impl OutputFormat {
-    /// Returns how errors are reported beside data of this format.
-    pub(super) fn error_form(self) -> ErrorForm {
-        match self {
-            Self::Json | Self::Jsonl => ErrorForm::Json,
-            Self::Table | Self::Wide | Self::Yaml | Self::Name => ErrorForm::Text,
-        }
-    }
-
     /// Returns the format with this name.
     pub(super) fn parse(name: &str) -> Option<Self> {
         Self::from_str(name, false).ok()
