@@ -78,6 +78,15 @@ async fn an_agent_that_is_gone_is_removed_once_and_can_come_back() {
     }
     gone.try_claims().await;
     assert_eq!(agents(&server).await, ["gone"]);
+    // It runs, and this controller knows it from the agent itself.
+    for line in [line, "agent remove gone --dry-run"] {
+        let (code, said) = run(&server, line).await;
+        assert_eq!(code, 7, "{line}: {said}");
+        assert!(
+            said.contains("its last request arrived at"),
+            "{line}: {said}"
+        );
+    }
 }
 
 #[tokio::test]
