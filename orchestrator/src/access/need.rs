@@ -138,6 +138,19 @@ mod tests {
     }
 
     #[test]
+    fn an_operator_may_remove_the_record_of_an_agent() {
+        for (method, pattern, last) in [
+            ("DELETE", "/api/v1/agents/{name}", "a"),
+            ("GET", "/api/v1/agents/{name}/removal", "removal"),
+        ] {
+            let need = RouteAccess::of(method, pattern, last);
+            assert!(need.is_granted_to(Role::Operator), "{pattern}");
+            assert!(!need.is_granted_to(Role::Viewer), "{pattern}");
+            assert!(!need.is_granted_to(Role::Agent), "{pattern}");
+        }
+    }
+
+    #[test]
     fn commands_from_the_cutover_on_need_an_approver() {
         let access = |command: &str| RouteAccess::of("POST", "/migrations/{id}/{command}", command);
         for command in crate::controller::Command::ALL {

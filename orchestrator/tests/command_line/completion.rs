@@ -1,6 +1,7 @@
 //! Completion as shells request it: the real program, with the variable and the words of a command line.
 
 use crate::fixture::{Server, free_address, program};
+use plans::names::Direction;
 use std::time::{Duration, Instant};
 use tokio::process::Command;
 
@@ -74,6 +75,26 @@ async fn a_migration_is_completed_where_its_state_permits_the_command() {
     assert!(paused.status.success());
     expected(&["resume", "show", "abort"], &[&id]).await;
     expected(&["approve", "pause", "retry"], &[]).await;
+}
+
+#[tokio::test]
+async fn after_the_flip_only_the_commands_of_the_hold_are_completed() {
+    let server = Server::start().await;
+    let (url, agent) = (server.url.as_str(), server.agent("x", "x1"));
+    let id = server.apply(&agent, "cutover: automatic").await;
+    let cutover = agent.run_to("cutover").await;
+    agent.flip(&cutover, Direction::Forward).await;
+    for (verb, is_completed) in [
+        ("rollback", true),
+        ("finish", true),
+        ("show", true),
+        ("abort", false),
+        ("approve", false),
+    ] {
+        let found = names(url, &format!("shardwright {verb} ")).await;
+        let expected = is_completed.then(|| id.to_string());
+        assert_eq!(found, Vec::from_iter(expected), "{verb}");
+    }
 }
 
 #[tokio::test]

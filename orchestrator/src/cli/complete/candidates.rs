@@ -3,7 +3,7 @@
 use super::LIMIT;
 use super::permitted::MigrationUse;
 use super::typed::TypedLine;
-use super::values::NamedObject;
+use super::values::{NamedObject, ShardUse};
 use crate::cli::client::Client;
 use crate::cli::config::Config;
 use crate::cli::error::CliError;
@@ -16,7 +16,6 @@ use controller_client::ControllerClient;
 use plans::key::Key;
 use plans::key_set::KeySet;
 use plans::shard_map::{KeyedBy, ShardMap, Strategy};
-use std::collections::BTreeSet;
 
 /// The number of operations that are completed: the newest, as in `list`.
 const MAX_OPERATIONS: u32 = 200;
@@ -85,12 +84,7 @@ async fn read(
             Some(map) => map_parts(&map),
             None => Vec::new(),
         }),
-        NamedObject::Shard | NamedObject::Owner | NamedObject::UnusedShard => {
-            let shards: Vec<ShardRecord> = client.get("/api/v1/shards").await?;
-            let is_wanted = shard_filter(named, line, client).await?;
-            let shards = shards.iter().filter(|shard| is_wanted(shard.name.as_str()));
-            Ok(shards.map(shard_name).collect())
-        }
+        NamedObject::Shard(purpose) => shards(purpose, line, client).await,
         NamedObject::SilentAgent => {
             let agents: Vec<AgentRecord> = client.get("/api/v1/agents").await?;
             let now = chrono::Utc::now();
@@ -104,6 +98,7 @@ async fn read(
                 .map(|token| (token.name.clone(), token.role.to_string()))
                 .collect())
         }
+        // The config file has them, not the controller.
         NamedObject::Context => Ok(Vec::new()),
     }
 }
@@ -125,35 +120,29 @@ async fn typed_map(line: &TypedLine, client: &Client) -> Result<Option<ShardMap>
     }
 }
 
-/// Returns which shards are wanted.
-async fn shard_filter(
-    named: NamedObject,
+/// Returns the shards that the command may accept. Without a map in the line, each shard may be an owner.
+async fn shards(
+    purpose: ShardUse,
     line: &TypedLine,
     client: &Client,
-) -> Result<impl Fn(&str) -> bool, CliError> {
-    let owners = |map: &ShardMap| -> BTreeSet<String> {
-        map.shards().iter().map(ToString::to_string).collect()
-    };
-    let (shards, are_wanted) = match named {
-        NamedObject::Owner => match typed_map(line, client).await? {
-            Some(map) => (owners(&map), true),
-            None => (BTreeSet::new(), false),
-        },
-        NamedObject::UnusedShard => {
-            let maps: Vec<ShardMap> = client.get("/api/v1/maps").await?;
-            (maps.iter().flat_map(owners).collect(), false)
+) -> Result<Vec<DescribedName>, CliError> {
+    let mut shards: Vec<ShardRecord> = client.get("/api/v1/shards").await?;
+    match purpose {
+        ShardUse::Any => {}
+        ShardUse::Owner => {
+            if let Some(map) = typed_map(line, client).await? {
+                let owners = map.shards();
+                shards.retain(|shard| owners.contains(&shard.name));
+            }
         }
-        NamedObject::Migration(_)
-        | NamedObject::Map
-        | NamedObject::HashMap
-        | NamedObject::MapVersion
-        | NamedObject::MapPart
-        | NamedObject::Shard
-        | NamedObject::SilentAgent
-        | NamedObject::Token
-        | NamedObject::Context => (BTreeSet::new(), false),
-    };
-    Ok(move |name: &str| shards.contains(name) == are_wanted)
+        ShardUse::Unused => {
+            let maps: Vec<ShardMap> = client.get("/api/v1/maps").await?;
+            let is_used =
+                |shard: &ShardRecord| maps.iter().any(|m| m.shards().contains(&shard.name));
+            shards.retain(|shard| !is_used(shard));
+        }
+    }
+    Ok(shards.iter().map(shard_name).collect())
 }
 
 /// Returns the operations and migrations that the command may accept, newest first.

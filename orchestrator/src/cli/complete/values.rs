@@ -20,11 +20,7 @@ pub(super) enum NamedObject {
     /// A schema or a group of tables, if the map that the line names has these as keys.
     MapPart,
     /// A shard.
-    Shard,
-    /// A shard that owns keys of the map that the line names.
-    Owner,
-    /// A shard that no map in force names.
-    UnusedShard,
+    Shard(ShardUse),
     /// An agent that is not connected.
     SilentAgent,
     /// A token that was not revoked.
@@ -33,7 +29,19 @@ pub(super) enum NamedObject {
     Context,
 }
 
+/// Which shards a command accepts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ShardUse {
+    /// Every shard.
+    Any,
+    /// Those that own keys of the map that the line names.
+    Owner,
+    /// Those that no map in force names.
+    Unused,
+}
+
 use NamedObject as N;
+use ShardUse as S;
 
 /// The command, its argument, and what the argument names. Arguments that name something new are not listed.
 const VALUES: &[(&str, &str, NamedObject)] = &[
@@ -74,33 +82,33 @@ const VALUES: &[(&str, &str, NamedObject)] = &[
     ("map check", "name", N::Map),
     ("map locate", "name", N::Map),
     ("map locate", "key", N::MapPart),
-    ("map create", "shards", N::Shard),
-    ("map import", "from", N::Shard),
+    ("map create", "shards", N::Shard(S::Any)),
+    ("map import", "from", N::Shard(S::Any)),
     ("plan split", "map", N::Map),
-    ("plan split", "source", N::Owner),
-    ("plan split", "into", N::Shard),
+    ("plan split", "source", N::Shard(S::Owner)),
+    ("plan split", "into", N::Shard(S::Any)),
     ("plan merge", "map", N::Map),
-    ("plan merge", "from", N::Owner),
-    ("plan merge", "into", N::Shard),
+    ("plan merge", "from", N::Shard(S::Owner)),
+    ("plan merge", "into", N::Shard(S::Any)),
     ("plan move", "map", N::Map),
-    ("plan move", "from", N::Owner),
-    ("plan move", "to", N::Shard),
+    ("plan move", "from", N::Shard(S::Owner)),
+    ("plan move", "to", N::Shard(S::Any)),
     ("plan move", "keys", N::MapPart),
     ("plan isolate", "map", N::Map),
     ("plan isolate", "key", N::MapPart),
-    ("plan isolate", "to", N::Shard),
+    ("plan isolate", "to", N::Shard(S::Any)),
     ("plan drain", "map", N::Map),
-    ("plan drain", "shard", N::Owner),
-    ("plan drain", "to", N::Shard),
+    ("plan drain", "shard", N::Shard(S::Owner)),
+    ("plan drain", "to", N::Shard(S::Any)),
     ("plan rebalance", "map", N::Map),
-    ("plan rebalance", "onto", N::Shard),
-    ("doctor", "shard", N::Shard),
+    ("plan rebalance", "onto", N::Shard(S::Any)),
+    ("doctor", "shard", N::Shard(S::Any)),
     ("doctor", "map", N::Map),
-    ("shard set", "name", N::Shard),
-    ("shard show", "name", N::Shard),
-    ("shard remove", "name", N::UnusedShard),
-    ("cleanup", "shards", N::Shard),
-    ("reconcile", "accept", N::Shard),
+    ("shard set", "name", N::Shard(S::Any)),
+    ("shard show", "name", N::Shard(S::Any)),
+    ("shard remove", "name", N::Shard(S::Unused)),
+    ("cleanup", "shards", N::Shard(S::Any)),
+    ("reconcile", "accept", N::Shard(S::Any)),
     ("agent remove", "name", N::SilentAgent),
     ("token revoke", "name", N::Token),
     ("context use", "name", N::Context),
