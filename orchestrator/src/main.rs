@@ -1,29 +1,20 @@
 //! The program `shardwright`: the command line, and with the command `serve` the controller.
 
-use orchestrator::cli::{Cli, USAGE};
+use orchestrator::cli::{Cli, CliError};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    orchestrator::cli::complete();
     let cli = match Cli::read() {
         Ok(cli) => cli,
-        Err(error) => {
-            let code = if error.use_stderr() { USAGE } else { 0 };
-            // If this fails, stderr is closed, and nothing can be reported.
-            let _ = error.print();
-            return ExitCode::from(code);
-        }
+        Err(error) => return ExitCode::from(error.report()),
     };
-    let runtime = match tokio::runtime::Runtime::new() {
-        Ok(runtime) => runtime,
-        Err(error) => {
-            eprintln!("error: the runtime did not start: {error}");
-            return ExitCode::FAILURE;
-        }
-    };
-    match runtime.block_on(cli.run()) {
+    let errors = cli.error_form();
+    let runtime = tokio::runtime::Runtime::new().map_err(CliError::Io);
+    match runtime.and_then(|runtime| runtime.block_on(cli.run())) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            error.report();
+            error.report(errors);
             ExitCode::from(error.exit_code())
         }
     }

@@ -4,11 +4,13 @@ mod effect;
 pub(crate) mod figures;
 mod operation;
 pub(crate) mod sentence;
+mod tone;
 mod wait;
 mod work_time;
 
 pub use effect::{effect, effect_on_all};
 pub use operation::{MoveTotals, MoveView, OperationView};
+pub use tone::Tone;
 pub use wait::{WaitKind, WaitReason};
 
 use crate::controller::MigrationFigures;

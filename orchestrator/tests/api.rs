@@ -300,7 +300,7 @@ async fn a_controller_answers_at_the_addresses_that_it_was_told() {
     let url = format!("http://{}", listener.local_addr().unwrap());
     let task = tokio::spawn(orchestrator::server::serve(listener, controller, None));
     let status = async |host: &str, origin: &str| {
-        let post = server.http.post(format!("{url}/api/v1/agents/none"));
+        let post = server.http.post(format!("{url}/api/v1/none"));
         let sent = post.header("host", host).header("origin", origin).send();
         sent.await.unwrap().status().as_u16()
     };

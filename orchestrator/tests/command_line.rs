@@ -1,5 +1,10 @@
 //! The program itself: exit codes, and JSON on stdout.
 
+mod agents;
+mod colors;
+mod completion;
+mod errors;
+
 use crate::fixture::{Server, holding, program, request};
 use plans::wire::LockWait;
 use serde_json::Value;

@@ -79,3 +79,15 @@ pub enum Severity {
     /// Nothing starts before it is fixed.
     Refused,
 }
+
+impl Severity {
+    /// Returns the word for the severity.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Note => "note",
+            Self::Warning => "warning",
+            Self::Refused => "refused",
+        }
+    }
+}

@@ -2,7 +2,6 @@
 
 mod seeding;
 
-use crate::failure::Severity;
 use crate::plan::{MoveTrial, Plan, PlannedMove, TargetState, Until};
 use crate::request::Mode;
 use crate::table::{CopyBy, MovingTable, TableKey, stream_format};
@@ -50,11 +49,7 @@ fn write_end(out: &mut String, plan: &Plan) {
         let _ = writeln!(out, "\nFindings");
     }
     for finding in &plan.findings {
-        let severity = match finding.severity {
-            Severity::Refused => "refused",
-            Severity::Warning => "warning",
-            Severity::Note => "note",
-        };
+        let severity = finding.severity.name();
         let (object, problem) = (one_line(&finding.object), one_line(&finding.problem));
         let _ = writeln!(out, "  {severity}: {object}: {problem}");
         let _ = writeln!(out, "      {}", one_line(&finding.remedy));

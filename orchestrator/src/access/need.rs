@@ -50,6 +50,7 @@ impl RouteAccess {
             | "/migrations/{id}/{command}"
             | "/operations/{id}/{command}" => Self::of_command(last),
             "/migrations/check" => Self::Draft,
+            "/api/v1/agents/{name}" | "/api/v1/agents/{name}/removal" => Self::Operate,
             "/migrations/new" | "/migrations/plan" | "/doctor" | "/api/v1/plans"
             | "/api/v1/doctor" => Self::Operate,
             "/api/v1/tokens" | "/tokens" | "/tokens/{name}/revoke" => Self::Administer,
@@ -134,6 +135,19 @@ mod tests {
             RouteAccess::of("DELETE", "/api/v1/shards/{name}", "a"),
             RouteAccess::Administer
         );
+    }
+
+    #[test]
+    fn an_operator_may_remove_the_record_of_an_agent() {
+        for (method, pattern, last) in [
+            ("DELETE", "/api/v1/agents/{name}", "a"),
+            ("GET", "/api/v1/agents/{name}/removal", "removal"),
+        ] {
+            let need = RouteAccess::of(method, pattern, last);
+            assert!(need.is_granted_to(Role::Operator), "{pattern}");
+            assert!(!need.is_granted_to(Role::Viewer), "{pattern}");
+            assert!(!need.is_granted_to(Role::Agent), "{pattern}");
+        }
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Routes that agents call, and the list of agents.
 
 use super::extract::Path;
-use super::{ApiError, json};
+use super::migrations::CommandReason;
+use super::{ApiError, actor, json, json_or_default};
 use crate::access::Caller;
 use crate::controller::{Controller, LeaseProof};
 use crate::store::{AgentRecord, CleanupRecord};
@@ -10,7 +11,7 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use plans::id::MigrationId;
+use plans::id::{AgentName, MigrationId};
 use plans::wire::{
     Claim, CutoverAnswer, CutoverCall, Heartbeat, HeartbeatReply, Report, SECRET_HEADER, WireSecret,
 };
@@ -20,6 +21,28 @@ pub(super) async fn list(
     State(controller): State<Controller>,
 ) -> Result<Json<Vec<AgentRecord>>, ApiError> {
     Ok(Json(controller.store().agents().await?))
+}
+
+/// Removes the record of an agent.
+pub(super) async fn remove(
+    State(controller): State<Controller>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<(), ApiError> {
+    let parameters: CommandReason = json_or_default(&body)?;
+    let (name, reason) = (AgentName(name), parameters.reason.as_deref());
+    Ok(controller
+        .remove_agent(&name, actor(&headers), reason)
+        .await?)
+}
+
+/// Returns the record of an agent, if it could be removed now.
+pub(super) async fn try_remove(
+    State(controller): State<Controller>,
+    Path(name): Path<String>,
+) -> Result<Json<AgentRecord>, ApiError> {
+    Ok(Json(controller.try_remove_agent(&AgentName(name)).await?))
 }
 
 /// Returns work for the agent as soon as there is some.

@@ -238,6 +238,10 @@ impl From<StoreError> for ApiError {
             }
             StoreError::MapMoved { .. } => conflict("map.in_use")
                 .hint("shards keep evidence of a map with migrations, so such a map stays, also after they have ended"),
+            StoreError::AgentAlive { .. } => conflict(AGENT_ALIVE).hint(STOP_AGENT),
+            StoreError::AgentAssigned { migration, .. } => conflict("agent.in_use").hint(format!(
+                "wait until another agent has taken {migration} over, or abort it: shardwright show {migration}"
+            )),
             StoreError::KeysMoving { migration } => conflict("keys.moving").hint(format!(
                 "wait until {migration} ends, or abort it: shardwright show {migration}"
             )),
@@ -273,6 +277,10 @@ impl From<StoreError> for ApiError {
 const NOT_LEADING: &str = "controller.not_leading";
 /// The code of the error while no controller leads.
 const NO_LEADER: &str = "controller.no_leader";
+
+/// The code of the error if an agent cannot be removed because it may be running.
+const AGENT_ALIVE: &str = "agent.alive";
+const STOP_AGENT: &str = "stop the agent, then repeat the command a few seconds later; a running agent would be recorded again at once";
 
 /// Returns the word that the command line uses for a kind of object.
 fn cli_noun(what: &str) -> &str {

@@ -388,6 +388,18 @@ fn of_agents(all: DescribedRoutes) -> DescribedRoutes {
         agents::list,
         RouteDoc::of("All agents that have sent a request").answers::<Vec<AgentRecord>>(),
     )
+    .delete(
+        "/api/v1/agents/{name}",
+        agents::remove,
+        RouteDoc::of("Remove the record of an agent that does not come back")
+            .may_take::<migrations::CommandReason>(),
+    )
+    .get(
+        "/api/v1/agents/{name}/removal",
+        agents::try_remove,
+        RouteDoc::of("Check whether the record of an agent can be removed now; nothing is changed")
+            .answers::<AgentRecord>(),
+    )
     .post(
         "/api/v1/agents/claim",
         agents::claim,

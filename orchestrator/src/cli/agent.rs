@@ -1,9 +1,13 @@
 //! `shardwright agent`.
 
 use super::client::Client;
+use super::consent::Consent;
 use super::error::CliError;
-use super::output::{Output, TextTable};
+use super::output::{Output, TextTable, or_dash};
+use crate::dashboard::agents::{is_connected, state_name};
 use crate::store::AgentRecord;
+use crate::view::Tone;
+use chrono::{DateTime, Utc};
 use clap::Subcommand;
 
 /// Agents.
@@ -14,23 +18,65 @@ pub(super) enum AgentCommand {
         #[command(flatten)]
         output: Output,
     },
+    /// Remove the record of an agent that does not come back.
+    ///
+    /// The controller refuses this while the agent runs, while an unfinished migration is assigned to it, and while its
+    /// spool has changes that a migration lacks. The token of the agent stays valid: `shardwright token revoke` revokes
+    /// it.
+    Remove {
+        /// The name of the agent.
+        name: String,
+        /// The reason, for the audit trail.
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+        #[command(flatten)]
+        consent: Consent,
+    },
 }
 
 impl AgentCommand {
     pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
-        let Self::List { output } = self;
-        let agents: Vec<AgentRecord> = client.get("/api/v1/agents").await?;
-        output.print(&agents, |agents| {
-            let row = |a: &AgentRecord| {
-                let last_seen = a
-                    .last_seen
-                    .to_rfc3339_opts(chrono::SecondsFormat::Secs, true);
-                vec![a.name.to_string(), a.instance.to_string(), last_seen]
-            };
-            TextTable::new(
-                &["NAME", "INSTANCE", "LAST SEEN"],
-                agents.iter().map(row).collect(),
-            )
-        })
+        match self {
+            Self::List { output } => {
+                let agents: Vec<AgentRecord> = client.get("/api/v1/agents").await?;
+                let now = Utc::now();
+                output.print(&agents, |agents| list_text(agents, now))
+            }
+            Self::Remove {
+                name,
+                reason,
+                consent,
+            } => {
+                let path = format!("/api/v1/agents/{name}");
+                if consent.dry().is_dry() {
+                    let _: AgentRecord = client.get(&format!("{path}/removal")).await?;
+                }
+                let what = format!(
+                    "Removes agent {name} from the list of agents; its token and the files in its spool stay."
+                );
+                if consent.is_confirmed(&what, &name)? {
+                    client.delete(&path, reason.as_deref()).await?;
+                }
+                Ok(0)
+            }
+        }
     }
+}
+
+fn list_text(agents: &[AgentRecord], now: DateTime<Utc>) -> TextTable {
+    let row = |agent: &AgentRecord| {
+        let last_seen = agent.last_seen;
+        vec![
+            agent.name.to_string(),
+            state_name(is_connected(agent, now)).to_owned(),
+            agent.instance.to_string(),
+            last_seen.to_rfc3339_opts(chrono::SecondsFormat::Secs, true),
+            or_dash(agent.host.as_ref()),
+        ]
+    };
+    let head = ["NAME", "STATE", "INSTANCE", "LAST SEEN", "HOST"];
+    let table = TextTable::new(&head, agents.iter().map(row).collect()).wide(1);
+    table.toned("STATE", |state| {
+        Some(Tone::of_agent(state == state_name(true)))
+    })
 }

@@ -222,6 +222,9 @@ impl Client {
 
 /// Returns whether a request to this path can have an idempotency key.
 fn takes_key(method: &Method, path: &str) -> bool {
+    if method == Method::GET {
+        return false;
+    }
     let path = path.split('?').next().unwrap_or_default();
     let pattern = crate::api::document()["paths"]
         .as_object()
@@ -251,6 +254,7 @@ fn unreachable_error(url: &str, error: &reqwest::Error) -> CliError {
     CliError::Unreachable {
         url: url.to_owned(),
         reason,
+        sent: !error.is_connect(),
     }
 }
 

@@ -269,13 +269,21 @@ impl Options {
     /// # Errors
     /// The errors of [`Options::settings`].
     pub(super) fn resolve(&self) -> Result<(String, Identity), CliError> {
-        let [controller, token_file, ca_file] = self.settings()?;
-        let token_file = token_file.value.map(PathBuf::from);
-        if let Some(path) = &token_file {
+        let (controller, identity) = self.resolve_silently()?;
+        if let Some(path) = &identity.token_file {
             warn_if_others_can_read(path);
         }
+        Ok((controller, identity))
+    }
+
+    /// Does the same as [`Options::resolve`] without a warning about the token file.
+    ///
+    /// # Errors
+    /// The errors of [`Options::settings`].
+    pub(super) fn resolve_silently(&self) -> Result<(String, Identity), CliError> {
+        let [controller, token_file, ca_file] = self.settings()?;
         let identity = Identity {
-            token_file,
+            token_file: token_file.value.map(PathBuf::from),
             ca_file: ca_file.value.map(PathBuf::from),
         };
         Ok((

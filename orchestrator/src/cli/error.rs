@@ -12,8 +12,10 @@ use plans::doctor::Finding;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
+/// The code of an error for wrong usage.
+pub(super) const INVALID_USAGE: &str = "usage.invalid";
 /// The exit code for wrong usage.
-pub const USAGE: u8 = 64;
+pub(super) const USAGE: u8 = 64;
 /// The migration failed, was aborted or rolled back.
 pub(super) const MIGRATION_FAILED: u8 = 8;
 /// A check found defects or could not examine everything, or a repair failed.
@@ -38,6 +40,8 @@ pub enum CliError {
         url: String,
         /// Why there was no answer.
         reason: String,
+        /// True if the request may have reached the controller.
+        sent: bool,
     },
     /// The token or the certificates cannot be used.
     #[error(transparent)]
@@ -141,14 +145,41 @@ pub enum CliError {
 }
 
 impl CliError {
-    /// Prints the error, its findings, and how to fix them.
-    pub fn report(&self) {
+    /// Prints the error for people, its findings, and how to fix them.
+    pub(super) fn report_text(&self) {
         if let Self::Problem(problem) = self {
             report_findings(&problem.findings);
         }
         report!("error: {self}");
         if let Some(hint) = self.hint() {
             report!("hint: {hint}");
+        }
+    }
+
+    /// Returns the stable code: that of the controller's answer, or one of the command line.
+    pub(super) fn code(&self) -> &str {
+        match self {
+            Self::Problem(problem) => &problem.code,
+            Self::Unreachable { .. } => "controller.unreachable",
+            Self::Answer { .. } => "controller.answer",
+            Self::ClientSetup(_) => "client.setup",
+            Self::File { action: "read", .. } => "file.unreadable",
+            Self::File { .. } => "file.unwritable",
+            Self::OtherDocument { .. } => "document.other_kind",
+            Self::Usage(_) => INVALID_USAGE,
+            Self::NotFound(_) => "name.missing",
+            Self::Refused(_) => "command.refused",
+            Self::Timeout { .. } => "wait.timeout",
+            Self::Ended { .. } => "migration.ended",
+            Self::Cluster(_) => "store.not_started",
+            Self::Store(_) => "store.not_opened",
+            Self::Serve(_) => "serve.failed",
+            Self::Hooks(_) => "hooks.invalid",
+            Self::Hook(_) => "hook.failed",
+            Self::FailPoint(_) => "fail_point.malformed",
+            Self::External { .. } => "program.not_started",
+            Self::Adopt(_) => "init.failed",
+            Self::Io(_) => "system.failed",
         }
     }
 

@@ -230,6 +230,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("top", &["shardwright top --sort lag"]),
     ("agent list", &["shardwright agent list"]),
     (
+        "agent remove",
+        &[
+            "shardwright agent remove agent-2 --dry-run",
+            "shardwright agent remove agent-2 --yes --reason CHG-1042",
+        ],
+    ),
+    (
         "cleanup",
         &[
             "shardwright cleanup",
@@ -250,7 +257,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &["shardwright hook test freeze --hooks hooks.yaml --phase before_cutover"],
     ),
     ("version", &["shardwright version -o json"]),
-    ("completions", &["shardwright completions bash"]),
+    (
+        "completions",
+        &[
+            "shardwright completions bash",
+            "shardwright completions zsh",
+        ],
+    ),
     ("man", &["shardwright man --out /usr/local/share/man/man1"]),
     (
         "list",

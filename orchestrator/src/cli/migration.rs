@@ -3,16 +3,17 @@
 use super::client::Client;
 use super::command::{CommandArgs, ConfirmedCommandArgs};
 use super::error::CliError;
-use super::output::{Output, or_dash, table};
+use super::output::{Output, StyledText, TextTable, or_dash};
 use super::{operation, report, set, verify, wait, watch};
 use crate::cli::out::report;
 use crate::controller::Command;
 use crate::controller::operations::OperationState;
 use crate::dual_write;
-use crate::view::{MigrationView, OperationView, StepView};
+use crate::view::{MigrationView, OperationView, StepView, Tone};
 use chrono::TimeDelta;
 use clap::Subcommand;
 use plans::render::bytes;
+use plans::state::step::StepState;
 use plans::wire::StreamStatus;
 
 /// What can be done with an operation or a migration.
@@ -105,17 +106,16 @@ pub(super) fn state(name: &str) -> Result<OperationState, String> {
 }
 
 /// Returns the migration with its steps as text.
-pub(super) fn show_text(view: &MigrationView) -> String {
+pub(super) fn show_text(view: &MigrationView) -> StyledText {
     let m = &view.summary;
-    let mut text = format!(
-        "migration {}: {} of map {}, {} from {} to {}\nstate {}, keys {}, map version {} -> {}\n",
-        m.id,
-        m.operation,
-        m.map,
-        m.keys,
-        m.source,
-        m.target,
-        m.state,
+    let mut text = StyledText::from(format!(
+        "migration {}: {} of map {}, {} from {} to {}\nstate ",
+        m.id, m.operation, m.map, m.keys, m.source, m.target,
+    ));
+    let tone = Tone::of_operation(m.state.into());
+    text.push_toned(m.state.name(), tone);
+    text += &format!(
+        ", keys {}, map version {} -> {}\n",
         m.ownership,
         m.map_version.before,
         or_dash(m.map_version.back.or(m.map_version.after).as_ref()),
@@ -149,7 +149,20 @@ pub(super) fn show_text(view: &MigrationView) -> String {
         text += &format!("note: {note}\n");
     }
     let rows: Vec<_> = view.steps.iter().map(step_row).collect();
-    text + "\n" + &table(&["STEP", "STATE", "ATTEMPT", "TOOK", ""], &rows)
+    let steps = TextTable::new(&["STEP", "STATE", "ATTEMPT", "TOOK", ""], rows);
+    text += "\n";
+    text.push_table(&steps.toned("STATE", step_tone));
+    text
+}
+
+/// Returns the tone of a step, from the name of its state.
+fn step_tone(state: &str) -> Option<Tone> {
+    StepState::parse(state).map(Tone::of_step)
+}
+
+/// Returns the tone of an operation or a migration, from the name of its state.
+pub(super) fn state_tone(state: &str) -> Option<Tone> {
+    OperationState::parse(state).map(Tone::of_operation)
 }
 
 /// Returns the lag of a stream, and how much log the upstream shard retains for it.

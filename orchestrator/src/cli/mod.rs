@@ -8,6 +8,7 @@ mod agent;
 mod cleanup;
 mod client;
 mod command;
+mod complete;
 mod config;
 mod consent;
 mod context;
@@ -15,11 +16,13 @@ mod dashboard;
 mod doctor;
 mod document;
 mod error;
+mod error_document;
 mod examples;
 mod external;
 mod files;
 mod fleet;
 mod follow;
+mod groups;
 mod hook;
 mod init;
 mod keys;
@@ -44,9 +47,11 @@ mod version;
 mod wait;
 mod watch;
 
-pub use error::{CliError, USAGE};
+pub use complete::complete;
+pub use error::CliError;
+pub use error_document::{ErrorForm, UsageError};
 
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use client::Client;
 use controller_client::ControllerClient;
 use futures::future::LocalBoxFuture;
@@ -66,7 +71,7 @@ Exit codes:
   141 the reader of the output has closed it
 
 Output: -o table, wide, json, jsonl, yaml or name, or SHARDWRIGHT_OUTPUT; data on stdout, messages on stderr
-(for `plan` use --output, because its -o names the plan's file).";
+(for `plan` use --output, because its -o names the plan's file). With -o json an error is a JSON object too.";
 
 /// Moves shards of a live PostgreSQL fleet.
 #[derive(Debug, Parser)]
@@ -74,6 +79,12 @@ Output: -o table, wide, json, jsonl, yaml or name, or SHARDWRIGHT_OUTPUT; data o
 pub struct Cli {
     #[command(flatten)]
     options: config::Options,
+    /// Whether output for people has colours; auto: if it goes to a terminal, and neither NO_COLOR nor CLICOLOR=0 is
+    /// set.
+    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t)]
+    color: clap::ColorChoice,
+    #[arg(skip)]
+    errors: ErrorForm,
     #[command(subcommand)]
     command: CliCommand,
 }
@@ -113,7 +124,7 @@ enum CliCommand {
     Dashboard,
     /// Watch all migrations on one screen, first those that wait for an operator.
     Top(top::Top),
-    /// Agents: list.
+    /// Agents: list, remove.
     #[command(subcommand)]
     Agent(agent::AgentCommand),
     /// List objects on the shards that belong to no unfinished migration; remove them with --apply.
@@ -125,11 +136,11 @@ enum CliCommand {
     Hook(hook::HookCommand),
     /// Show the version of this program and that of the controller.
     Version(version::Version),
-    /// Print completions for a shell.
+    /// Print the script that lets a shell complete commands and names.
     Completions(pages::Completions),
     /// Write man pages, one for each command.
     Man(pages::Man),
-    /// Operations and their migrations, the long form of the verbs below.
+    /// Operations and their migrations: the long form of commands such as show and abort.
     #[command(subcommand)]
     Migration(migration::MigrationCommand),
     #[command(flatten)]
@@ -138,16 +149,44 @@ enum CliCommand {
 
 /// Returns the description of the command line, with examples.
 pub(crate) fn command() -> clap::Command {
-    examples::with_examples(Cli::command())
+    groups::with_groups(examples::with_examples(Cli::command()))
 }
 
 impl Cli {
     /// Reads the command line of this process.
     ///
     /// # Errors
-    /// The error of clap, also if the user requested help or the version.
-    pub fn read() -> Result<Self, clap::Error> {
-        Self::from_arg_matches(&command().try_get_matches()?)
+    /// A [`UsageError`], also if the user requested help or the version.
+    pub fn read() -> Result<Self, UsageError> {
+        let mut command = command();
+        let parsed = command
+            .try_get_matches_from_mut(std::env::args_os())
+            .and_then(|matches| {
+                let errors = ErrorForm::of(&matches);
+                let cli = Self::from_arg_matches(&matches)?;
+                Ok(Self { errors, ..cli })
+            });
+        match parsed {
+            Ok(cli) => {
+                use_colors(cli.color);
+                Ok(cli)
+            }
+            Err(error) => {
+                let words: Vec<String> = std::env::args().collect();
+                let color = error_document::value_of(&words, "--color");
+                let color = color.and_then(|when| clap::ColorChoice::from_str(&when, true).ok());
+                use_colors(color.unwrap_or_default());
+                let form = ErrorForm::of_refused(&command, &words);
+                let error = Box::new(error);
+                Err(UsageError { error, form })
+            }
+        }
+    }
+
+    /// Returns how errors are reported.
+    #[must_use]
+    pub fn error_form(&self) -> ErrorForm {
+        self.errors
     }
 
     /// Runs the command, and returns the exit code. The future is boxed, so that it is compiled in this crate and not
@@ -187,12 +226,22 @@ impl Cli {
             CliCommand::Reconcile(reconcile) => reconcile.run(&client()?).await,
             CliCommand::Hook(verb) => verb.run().await,
             CliCommand::Version(version) => version.run(client()).await,
-            CliCommand::Completions(completions) => Ok(completions.print()),
+            CliCommand::Completions(completions) => completions.print(),
             CliCommand::Man(man) => man.write(),
             CliCommand::Context(context) => context.run(&self.options),
             CliCommand::Migration(verb) | CliCommand::Verb(verb) => verb.run(&client()?).await,
         }
     }
+}
+
+/// Sets whether the output of this process has colours.
+fn use_colors(when: clap::ColorChoice) {
+    let choice = match when {
+        clap::ColorChoice::Auto => anstream::ColorChoice::Auto,
+        clap::ColorChoice::Always => anstream::ColorChoice::Always,
+        clap::ColorChoice::Never => anstream::ColorChoice::Never,
+    };
+    choice.write_global();
 }
 
 #[cfg(test)]

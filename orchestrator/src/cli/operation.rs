@@ -3,10 +3,11 @@
 
 use super::client::Client;
 use super::error::{CliError, MIGRATION_FAILED};
-use super::output::{TextTable, or_dash, table};
+use super::migration::state_tone;
+use super::output::{StyledText, TextTable, or_dash};
 use crate::cli::out::report;
 use crate::controller::operations::OperationState;
-use crate::view::{MoveView, OperationView};
+use crate::view::{MoveView, OperationView, Tone};
 use plans::request::Hold;
 
 /// Returns the operation if the id is that of an operation with several moves.
@@ -88,34 +89,31 @@ pub(super) fn report_next_command(view: &OperationView) {
 }
 
 /// Returns the state and the moves on one line.
-pub(super) fn headline(view: &OperationView) -> String {
-    let moves = view.moves.iter().map(|moved| {
+pub(super) fn headline(view: &OperationView) -> StyledText {
+    let mut line = StyledText::from(format!("{} ", view.id));
+    line.push_toned(view.state.name(), Tone::of_operation(view.state));
+    for moved in &view.moves {
         let m = &moved.migration;
-        match &m.waiting_for {
-            Some(what) => format!("{} {} ({what})", m.move_id, m.state),
-            None => format!("{} {}", m.move_id, m.state),
+        line += &format!(" · {} ", m.move_id);
+        line.push_toned(m.state.name(), Tone::of_operation(m.state.into()));
+        if let Some(what) = &m.waiting_for {
+            line += &format!(" ({what})");
         }
-    });
-    let head = format!("{} {}", view.id, view.state);
-    std::iter::once(head)
-        .chain(moves)
-        .collect::<Vec<_>>()
-        .join(" · ")
+    }
+    line
 }
 
 /// Returns the operation with its moves as text.
-pub(super) fn show_text(view: &OperationView) -> String {
-    let mut text = format!(
-        "operation {}: {} of map {}, {} moves, {}\nstate {}: {} flipped, {} ended, {} failed\n",
-        view.id,
-        view.operation,
-        view.map,
-        view.totals.moves,
-        view.mode,
-        view.state,
-        view.totals.flipped,
-        view.totals.ended,
-        view.totals.failed,
+pub(super) fn show_text(view: &OperationView) -> StyledText {
+    let totals = &view.totals;
+    let mut text = StyledText::from(format!(
+        "operation {}: {} of map {}, {} moves, {}\nstate ",
+        view.id, view.operation, view.map, totals.moves, view.mode,
+    ));
+    text.push_toned(view.state.name(), Tone::of_operation(view.state));
+    text += &format!(
+        ": {} flipped, {} ended, {} failed\n",
+        totals.flipped, totals.ended, totals.failed,
     );
     if let Some(reason) = &view.override_reason {
         text += &format!("rules of the map are overridden: {reason}\n");
@@ -145,7 +143,9 @@ pub(super) fn show_text(view: &OperationView) -> String {
         "VERSION",
         "",
     ];
-    text + "\n" + &table(&head, &rows)
+    text += "\n";
+    text.push_table(&TextTable::new(&head, rows).toned("STATE", state_tone));
+    text
 }
 
 /// Returns a table with a line for each operation, and below it a line for each move if there are several.
@@ -191,5 +191,7 @@ pub(super) fn list_text(all: &[OperationView]) -> TextTable {
         "MODE",
         "SUBMITTED BY",
     ];
-    TextTable::new(&head, rows).wide(2)
+    TextTable::new(&head, rows)
+        .wide(2)
+        .toned("STATE", state_tone)
 }

@@ -27,6 +27,32 @@ pub(super) fn print(data: impl AsRef<[u8]>) {
     }
 }
 
+/// Prints text for people to stdout: with its colours if stdout is a terminal or the user wants them, otherwise without.
+pub(super) fn print_styled(text: &str) {
+    let mut stdout = anstream::AutoStream::auto(std::io::stdout().lock());
+    let written = stdout.write_all(text.as_bytes());
+    if let Err(error) = written.and_then(|()| stdout.flush()) {
+        exit_after_write_error(&error);
+    }
+}
+
+/// Writes text for people to stderr, with its colours if stderr is a terminal. If stderr is closed, the command
+/// continues.
+pub(super) fn write_styled_message(text: &str) {
+    let mut stderr = anstream::AutoStream::auto(std::io::stderr().lock());
+    let _ = stderr.write_all(text.as_bytes());
+}
+
+/// Returns the text with its colours if stderr shows them, otherwise without.
+pub(super) fn for_stderr(text: &str) -> Cow<'_, str> {
+    match anstream::AutoStream::choice(&std::io::stderr()) {
+        anstream::ColorChoice::Never => Cow::Owned(anstream::adapter::strip_str(text).to_string()),
+        anstream::ColorChoice::Auto
+        | anstream::ColorChoice::Always
+        | anstream::ColorChoice::AlwaysAnsi => Cow::Borrowed(text),
+    }
+}
+
 /// Writes a message to stderr, without a line end. If stderr is closed, the command continues.
 pub(crate) fn write_message(text: Arguments<'_>) {
     let text = text.to_string();

@@ -1,9 +1,11 @@
 //! The output formats: tables for users; JSON, JSON lines and YAML for programs; names for scripts.
 //!
-//! This file prints data to stdout. Messages go to stderr and are printed elsewhere.
+//! This file prints data to stdout. Messages go to stderr and are printed elsewhere. Only text for people has colours.
 
+mod styled;
 mod table;
 
+pub(super) use styled::StyledText;
 pub(super) use table::{TextTable, or_dash, table};
 
 use super::error::CliError;
@@ -32,6 +34,13 @@ pub(super) enum OutputFormat {
     Yaml,
     /// The name or the id of each object, one per line.
     Name,
+}
+
+impl OutputFormat {
+    /// Returns the format with this name.
+    pub(super) fn parse(name: &str) -> Option<Self> {
+        Self::from_str(name, false).ok()
+    }
 }
 
 /// The options of every command that prints data.
@@ -68,11 +77,17 @@ pub(super) enum Text {
     /// A table. The options determine its columns, and whether it has a header.
     List(TextTable),
     /// Any other text.
-    Prose(String),
+    Prose(StyledText),
 }
 
 impl From<String> for Text {
     fn from(text: String) -> Self {
+        Self::Prose(text.into())
+    }
+}
+
+impl From<StyledText> for Text {
+    fn from(text: StyledText) -> Self {
         Self::Prose(text)
     }
 }
@@ -104,15 +119,23 @@ impl Output {
         if printed.is_empty() && self.format == OutputFormat::Name && !elements(value)?.is_empty() {
             report!("these objects have no name: choose another format with -o");
         }
-        super::out::print(printed);
+        self.write(&printed);
         Ok(0)
     }
 
+    /// Prints a text that [`Output::render_change`] returned. Only text for people can have colours.
+    pub(super) fn write(self, text: &str) {
+        match self.is_for_programs() {
+            true => super::out::print(text),
+            false => super::out::print_styled(text),
+        }
+    }
+
     /// Returns the text for one of a series of values, in the output format. In JSON it is a single line.
-    pub(super) fn render_change<T: Serialize>(
+    pub(super) fn render_change<T: Serialize, X: Into<Text>>(
         self,
         value: &T,
-        text: impl FnOnce(&T) -> String,
+        text: impl FnOnce(&T) -> X,
     ) -> Result<String, CliError> {
         match self.format {
             OutputFormat::Json | OutputFormat::Jsonl => json_line(value),
@@ -133,11 +156,9 @@ impl Output {
             OutputFormat::Table | OutputFormat::Wide => {
                 let text = match text(value).into() {
                     Text::Prose(text) => text,
-                    Text::List(table) => {
-                        table.text(!self.no_headers, self.format == OutputFormat::Wide)
-                    }
+                    Text::List(table) => table.text(!self.no_headers, self.is_wide()),
                 };
-                Ok(escape_control(&text).into_owned())
+                Ok(text.as_str().to_owned())
             }
             OutputFormat::Json => Ok(json(value)? + "\n"),
             OutputFormat::Jsonl => elements(value)?.iter().map(json_line).collect(),

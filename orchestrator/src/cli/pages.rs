@@ -1,12 +1,17 @@
-//! `shardwright completions` and `shardwright man`: completions and man pages, generated from the description of the
-//! command line.
+//! `shardwright completions` and `shardwright man`: the script with which a shell requests completions, and man pages,
+//! generated from the description of the command line.
 
 use super::error::CliError;
 use clap::Args;
 use clap_complete::Shell;
 use std::path::PathBuf;
 
-/// Print completions.
+/// Print the script that lets a shell complete commands, options and names.
+///
+/// The shell then calls this program, which queries the controller for the names of migrations, maps, shards and agents.
+/// It uses the controller and the token that the command itself would use, and waits one second at most. Write the script
+/// to a file that the shell reads: bash ~/.local/share/bash-completion/completions/shardwright, zsh _shardwright in a
+/// directory of fpath, fish ~/.config/fish/completions/shardwright.fish.
 #[derive(Debug, Args)]
 pub(super) struct Completions {
     /// The shell.
@@ -23,12 +28,9 @@ pub(super) struct Man {
 }
 
 impl Completions {
-    pub(super) fn print(&self) -> u8 {
-        let mut command = super::command();
-        let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut command, "shardwright", &mut script);
-        super::out::print(script);
-        0
+    pub(super) fn print(&self) -> Result<u8, CliError> {
+        super::out::print(super::complete::registration(&self.shell.to_string())?);
+        Ok(0)
     }
 }
 
@@ -48,6 +50,7 @@ impl Man {
 mod tests {
     use super::*;
     use crate::cli::command;
+    use clap::ValueEnum;
 
     const MANUAL: &str = include_str!("../../../docs/cli.md");
 
@@ -78,14 +81,12 @@ mod tests {
     }
 
     #[test]
-    fn completions_name_every_command() {
-        for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
-            let mut text = Vec::new();
-            clap_complete::generate(shell, &mut command(), "shardwright", &mut text);
-            let text = String::from_utf8(text).unwrap();
-            for command in command().get_subcommands() {
-                assert!(text.contains(command.get_name()), "{shell}: {command}");
-            }
+    fn each_shell_has_a_script_that_calls_the_program() {
+        for shell in Shell::value_variants() {
+            let script = crate::cli::complete::registration(&shell.to_string()).unwrap();
+            let script = String::from_utf8(script).unwrap();
+            let names = ["SHARDWRIGHT_COMPLETE", "shardwright"];
+            assert!(names.iter().all(|name| script.contains(name)), "{script}");
         }
     }
 

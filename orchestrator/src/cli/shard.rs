@@ -8,6 +8,7 @@ use super::output::{Output, TextTable, or_dash};
 use super::preview::{self, KnownNames};
 use crate::controller::{FleetReport, ShardChange, ShardProbe};
 use crate::store::{NewShard, ShardRecord};
+use crate::view::Tone;
 use clap::{Args, Subcommand};
 use plans::fleet::DEFAULT_CAPACITY;
 use plans::id::ShardName;
@@ -212,13 +213,18 @@ async fn probes(client: &Client, output: Output) -> Result<Vec<ShardProbe>, CliE
     Ok(report.shards)
 }
 
+/// How the text of a shard begins that the last probe did not reach.
+const UNREACHED: &str = "no: ";
+/// The text of a shard that no agent has probed yet.
+const NOT_YET: &str = "not yet";
+
 /// Returns when the last probe reached the shard, or why it did not, as text.
 fn reached_text(shard: &ShardRecord, probes: &[ShardProbe]) -> String {
     match probes.iter().find(|probe| probe.shard == shard.name) {
         Some(ShardProbe {
             failure: Some(failure),
             ..
-        }) => format!("no: {failure}"),
+        }) => format!("{UNREACHED}{failure}"),
         Some(ShardProbe {
             observed_at: Some(at),
             ..
@@ -226,7 +232,7 @@ fn reached_text(shard: &ShardRecord, probes: &[ShardProbe]) -> String {
         Some(ShardProbe {
             observed_at: None, ..
         })
-        | None => "not yet".to_owned(),
+        | None => NOT_YET.to_owned(),
     }
 }
 
@@ -269,5 +275,19 @@ fn list_text(shards: &[ShardRecord], probes: &[ShardProbe]) -> TextTable {
         "NAME", "NUMBER", "VERSION", "SIZE", "CAPACITY", "SPACE", "LABELS", "REACHED", "DSN",
         "ADDED",
     ];
-    TextTable::new(&head, shards.iter().map(row).collect()).wide(1)
+    TextTable::new(&head, shards.iter().map(row).collect())
+        .wide(1)
+        .toned("REACHED", reached_tone)
+}
+
+/// Returns the tone of a text of [`reached_text`].
+fn reached_tone(text: &str) -> Option<Tone> {
+    if text.starts_with(UNREACHED) {
+        return Some(Tone::Bad);
+    }
+    Some(if text.starts_with(NOT_YET) {
+        Tone::Quiet
+    } else {
+        Tone::Good
+    })
 }

@@ -116,7 +116,7 @@ impl Verify {
             }
             let state = view.summary.state;
             if state == MigrationState::Failed || view.summary.finished_at.is_some() {
-                super::out::write_message(format_args!("{}", show_text(&view)));
+                super::out::write_styled_message(show_text(&view).as_str());
                 return Err(CliError::Ended {
                     id: self.id.clone(),
                     state: state.to_string(),

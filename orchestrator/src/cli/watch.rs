@@ -5,11 +5,11 @@ use super::error::{CliError, MIGRATION_FAILED};
 use super::follow::{follow, migration_stream, operation_stream, until_interrupted};
 use super::migration::state;
 use super::operation;
-use super::output::Output;
-use crate::cli::out::{escape_control, report};
+use super::output::{Output, StyledText};
+use crate::cli::out::{escape_control, for_stderr, report};
 use crate::controller::operations::OperationState;
 use crate::dual_write;
-use crate::view::{MigrationView, OperationView, StepView};
+use crate::view::{MigrationView, OperationView, StepView, Tone};
 use clap::Args;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use plans::id::MigrationId;
@@ -136,7 +136,7 @@ impl MoveScreens {
         if self.draws {
             let all = &self.all;
             let head = self.head.get_or_insert_with(|| spinner(all));
-            head.set_message(one_line(&operation::headline(view)));
+            head.set_message(bar_text(&operation::headline(view)));
         }
         for moved in &view.moves {
             let m = &moved.migration;
@@ -269,14 +269,16 @@ impl Lines {
         Self { output, last }
     }
 
-    fn show<V: Serialize>(&mut self, view: &V, headline: impl FnOnce(&V) -> String) {
-        let change = self
-            .output
-            .render_change(view, |view| headline(view) + "\n");
+    fn show<V: Serialize>(&mut self, view: &V, headline: impl FnOnce(&V) -> StyledText) {
+        let change = self.output.render_change(view, |view| {
+            let mut line = headline(view);
+            line += "\n";
+            line
+        });
         // This cannot fail: the view was read from JSON.
         let Ok(line) = change else { return };
         if line != self.last {
-            super::out::print(&line);
+            self.output.write(&line);
             self.last = line;
         }
     }
@@ -299,7 +301,7 @@ impl MigrationScreen for Bars {
     fn show(&mut self, view: &MigrationView) {
         let all = &self.all;
         let head = self.head.get_or_insert_with(|| spinner(all));
-        head.set_message(one_line(&headline(view)));
+        head.set_message(bar_text(&headline(view)));
         let progress = current(view).and_then(|step| step.progress.as_ref());
         let shown = progress.map_or(&[][..], |progress| progress.tables.as_slice());
         self.tables.retain(|name, bar| {
@@ -374,6 +376,11 @@ fn one_line(text: &str) -> String {
     escape_control(text).replace(['\n', '\t'], " ")
 }
 
+/// Returns the text of a bar: on one line, with its colours if stderr shows them.
+fn bar_text(text: &StyledText) -> String {
+    for_stderr(text.as_str()).replace(['\n', '\t'], " ")
+}
+
 /// Returns the running step, or else the next one.
 fn current(view: &MigrationView) -> Option<&StepView> {
     let has_ended = |step: &&StepView| matches!(step.state, StepState::Done | StepState::Skipped);
@@ -381,8 +388,19 @@ fn current(view: &MigrationView) -> Option<&StepView> {
 }
 
 /// Returns on one line: the state, the step with rate and remaining time, the reasons to wait, and the lag.
-fn headline(view: &MigrationView) -> String {
-    let mut parts = vec![format!("{} {}", view.summary.id, view.summary.state)];
+fn headline(view: &MigrationView) -> StyledText {
+    let state = view.summary.state;
+    let mut line = StyledText::from(format!("{} ", view.summary.id));
+    line.push_toned(state.name(), Tone::of_operation(state.into()));
+    for part in headline_parts(view) {
+        line += &format!(" · {part}");
+    }
+    line
+}
+
+/// Returns what follows the state in the headline.
+fn headline_parts(view: &MigrationView) -> Vec<String> {
+    let mut parts = Vec::new();
     if let Some(step) = current(view) {
         parts.push(format!("{} {}", step.id, step.state));
         if let Some(failure) = &step.failure {
@@ -409,7 +427,7 @@ fn headline(view: &MigrationView) -> String {
         ));
     }
     parts.retain(|part| !part.is_empty());
-    parts.join(" · ")
+    parts
 }
 
 #[cfg(test)]

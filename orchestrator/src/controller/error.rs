@@ -140,6 +140,26 @@ pub enum ControlError {
         /// The name becomes free when the other process has sent nothing for this time.
         silence: Duration,
     },
+    /// The agent cannot be removed: this controller does not know yet whether it runs.
+    #[error("agent {agent} may be running: this controller has led for less than {} s", silence.as_secs())]
+    AgentUnobserved {
+        /// The agent.
+        agent: AgentName,
+        /// An agent that has sent nothing to this controller for this time does not run.
+        silence: Duration,
+    },
+    /// The agent cannot be removed: its spool has changes that a migration needs.
+    #[error(
+        "the spool of agent {agent} has {bytes} bytes of changes that migration {migration} has not applied"
+    )]
+    SpoolNeeded {
+        /// The agent.
+        agent: AgentName,
+        /// The migration, which no agent has at the moment.
+        migration: MigrationId,
+        /// The size of the changes at the last heartbeat.
+        bytes: i64,
+    },
     /// The token belongs to an agent with another name.
     #[error("the token of agent {token_agent} does not authorize agent {agent}")]
     OtherAgent {

@@ -7,6 +7,7 @@
 //! starts again.
 
 mod admission;
+mod agents;
 mod approvals;
 mod binding;
 mod board;

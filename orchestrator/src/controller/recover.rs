@@ -70,9 +70,14 @@ impl KnownProcesses {
         self.with(HashMap::clear);
     }
 
+    /// Forgets the process of one agent.
+    pub(super) fn forget(&self, agent: &AgentName) {
+        self.with(|known| known.remove(agent));
+    }
+
     /// Returns whether this controller has led for at least `lease`, so that each live agent has had the time to call
     /// it.
-    fn has_listened(&self, lease: Duration) -> bool {
+    pub(super) fn has_listened(&self, lease: Duration) -> bool {
         self.since().is_some_and(|since| since.elapsed() >= lease)
     }
 }
@@ -94,7 +99,7 @@ impl Controller {
 
     /// Returns how long a process must be silent before another process may use its name: the lease, and the delay with
     /// which heartbeats are written to the store.
-    fn required_silence(&self) -> Duration {
+    pub(super) fn required_silence(&self) -> Duration {
         self.inner.settings.lease + KNOWN_FOR
     }
 

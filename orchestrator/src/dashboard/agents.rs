@@ -23,12 +23,22 @@ pub(crate) fn is_connected(agent: &AgentRecord, now: DateTime<Utc>) -> bool {
     now - agent.last_seen < CONNECTED_FOR
 }
 
+/// Returns the word for the state of an agent.
+pub(crate) fn state_name(is_connected: bool) -> &'static str {
+    match is_connected {
+        true => "connected",
+        false => "silent",
+    }
+}
+
 #[derive(Template)]
 #[template(path = "agents/list.html")]
 struct AgentsPage {
     rows: Vec<AgentStateRow>,
     /// Migrations that no agent holds, although an agent could claim them.
     orphans: Vec<String>,
+    /// The first agent that is not connected.
+    silent: Option<String>,
     command: String,
 }
 
@@ -75,8 +85,10 @@ pub(super) async fn fragments(controller: &Controller) -> Result<Vec<Fragment>, 
     let orphans = unfinished
         .iter()
         .filter(|snapshot| snapshot.running().is_some() && snapshot.live_owner(now).is_none());
+    let silent = agents.iter().find(|agent| !is_connected(agent, now));
     let page = AgentsPage {
         rows: rows.collect(),
+        silent: silent.map(|agent| agent.name.to_string()),
         orphans: orphans.map(|s| s.migration.id.to_string()).collect(),
         command: format!("{START_COMMAND} --controller {}", controller.url()),
     };

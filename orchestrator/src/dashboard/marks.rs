@@ -1,7 +1,9 @@
 //! Shows states as an icon, a word and a tone. Colour alone never carries the meaning.
 
+use super::agents::state_name;
 use crate::controller::operations::OperationState;
 use crate::store::TokenRecord;
+use crate::view::Tone;
 use askama::Template;
 use chrono::{DateTime, Utc};
 use plans::failure::Severity;
@@ -24,115 +26,104 @@ const EXCLAMATION: &str = "M8 3v6M8 12v1";
 #[derive(Debug, Clone, Copy, Template)]
 #[template(path = "mark.html")]
 pub(super) struct StateMark {
-    /// The tone, which is a CSS class: quiet, busy, ask (the operator must act), bad or good.
-    pub(super) tone: &'static str,
+    /// The tone. On a page its name is a CSS class.
+    pub(super) tone: Tone,
     /// The outline of the icon, as an SVG path in a square of 16 units.
     pub(super) icon: &'static str,
     /// The name of the state.
     pub(super) text: &'static str,
 }
 
-const fn mark(tone: &'static str, icon: &'static str, text: &'static str) -> StateMark {
+const fn mark(tone: Tone, icon: &'static str, text: &'static str) -> StateMark {
     StateMark { tone, icon, text }
 }
 
 /// Returns the mark of a migration.
 pub(super) fn of_migration(state: MigrationState) -> StateMark {
-    match state {
-        MigrationState::Planned => mark("quiet", CIRCLE, "planned"),
-        MigrationState::Running => mark("busy", PLAY, "running"),
-        MigrationState::Waiting => mark("ask", HOURGLASS, "waiting"),
-        MigrationState::Paused => mark("ask", PAUSE, "paused"),
-        MigrationState::Failed => mark("bad", CROSS, "failed"),
-        MigrationState::Unwinding => mark("busy", BACK_ARROW, "unwinding"),
-        MigrationState::Unwound => mark("quiet", BACK_ARROW, "unwound"),
-        MigrationState::Flipped => mark("good", FLAG, "flipped"),
-        MigrationState::Completed => mark("good", CHECK, "completed"),
-        MigrationState::RolledBack => mark("quiet", BACK_ARROW, "rolled back"),
-    }
+    of_operation(state.into())
 }
 
 /// Returns the mark of an operation.
 pub(super) fn of_operation(state: OperationState) -> StateMark {
-    match state {
-        OperationState::Planned => of_migration(MigrationState::Planned),
-        OperationState::Running => of_migration(MigrationState::Running),
-        OperationState::Waiting => of_migration(MigrationState::Waiting),
-        OperationState::Paused => of_migration(MigrationState::Paused),
-        OperationState::Failed => of_migration(MigrationState::Failed),
-        OperationState::Unwinding => of_migration(MigrationState::Unwinding),
-        OperationState::Flipped => of_migration(MigrationState::Flipped),
-        OperationState::Unwound => of_migration(MigrationState::Unwound),
-        OperationState::Completed => of_migration(MigrationState::Completed),
-        OperationState::RolledBack => of_migration(MigrationState::RolledBack),
-        OperationState::Partial => mark("ask", EXCLAMATION, "partial"),
-    }
+    let (icon, text) = match state {
+        OperationState::Planned => (CIRCLE, "planned"),
+        OperationState::Running => (PLAY, "running"),
+        OperationState::Waiting => (HOURGLASS, "waiting"),
+        OperationState::Paused => (PAUSE, "paused"),
+        OperationState::Failed => (CROSS, "failed"),
+        OperationState::Unwinding => (BACK_ARROW, "unwinding"),
+        OperationState::Unwound => (BACK_ARROW, "unwound"),
+        OperationState::Flipped => (FLAG, "flipped"),
+        OperationState::Completed => (CHECK, "completed"),
+        OperationState::RolledBack => (BACK_ARROW, "rolled back"),
+        OperationState::Partial => (EXCLAMATION, "partial"),
+    };
+    mark(Tone::of_operation(state), icon, text)
 }
 
 /// Returns the mark of a step.
 pub(super) fn of_step(state: StepState) -> StateMark {
-    match state {
-        StepState::Pending => mark("quiet", CIRCLE, "pending"),
-        StepState::Running => mark("busy", PLAY, "running"),
-        StepState::Backoff => mark("ask", CIRCULAR_ARROW, "retrying"),
-        StepState::Failed => mark("bad", CROSS, "failed"),
-        StepState::Done => mark("good", CHECK, "done"),
-        StepState::Skipped => mark("quiet", DASH, "skipped"),
-    }
+    let (icon, text) = match state {
+        StepState::Pending => (CIRCLE, "pending"),
+        StepState::Running => (PLAY, "running"),
+        StepState::Backoff => (CIRCULAR_ARROW, "retrying"),
+        StepState::Failed => (CROSS, "failed"),
+        StepState::Done => (CHECK, "done"),
+        StepState::Skipped => (DASH, "skipped"),
+    };
+    mark(Tone::of_step(state), icon, text)
 }
 
 /// Returns the mark of a finding.
 pub(super) fn of_finding(severity: Severity) -> StateMark {
-    match severity {
-        Severity::Refused => mark("bad", CROSS, "refused"),
-        Severity::Warning => mark("ask", EXCLAMATION, "warning"),
-        Severity::Note => mark("quiet", CIRCLE, "note"),
-    }
+    let icon = match severity {
+        Severity::Refused => CROSS,
+        Severity::Warning => EXCLAMATION,
+        Severity::Note => CIRCLE,
+    };
+    mark(Tone::of_finding(severity), icon, severity.name())
 }
 
 /// Returns the mark of an agent.
 pub(super) fn of_agent(is_connected: bool) -> StateMark {
-    if is_connected {
-        mark("good", CHECK, "connected")
-    } else {
-        mark("bad", CROSS, "silent")
-    }
+    let icon = if is_connected { CHECK } else { CROSS };
+    mark(Tone::of_agent(is_connected), icon, state_name(is_connected))
 }
 
 /// Returns the mark of a problem that an operator should check.
 pub(super) fn of_trouble(text: &'static str) -> StateMark {
-    mark("ask", EXCLAMATION, text)
+    mark(Tone::Ask, EXCLAMATION, text)
 }
 
 /// Returns the mark of a condition that is not met yet.
 pub(super) fn not_yet() -> StateMark {
-    mark("quiet", CIRCLE, "not yet")
+    mark(Tone::Quiet, CIRCLE, "not yet")
 }
 
 /// Returns the mark of a migration that continues only after an operator's command.
 pub(super) fn waits_for_you() -> StateMark {
-    mark("ask", HOURGLASS, "waits for you")
+    mark(Tone::Ask, HOURGLASS, "waits for you")
 }
 
 /// Returns the mark of a token.
 pub(super) fn of_token(token: &TokenRecord, now: DateTime<Utc>) -> StateMark {
     match (token.revoked_at, token.is_good(now)) {
-        (Some(_), _) => mark("quiet", CROSS, "revoked"),
-        (None, true) => mark("good", CHECK, "good"),
-        (None, false) => mark("quiet", DASH, "ended"),
+        (Some(_), _) => mark(Tone::Quiet, CROSS, "revoked"),
+        (None, true) => mark(Tone::Good, CHECK, "good"),
+        (None, false) => mark(Tone::Quiet, DASH, "ended"),
     }
 }
 
 /// Returns the mark of an attempt that transferred the keys.
 pub(super) fn flipped() -> StateMark {
-    mark("good", FLAG, "flipped")
+    mark(Tone::Good, FLAG, "flipped")
 }
 
 /// Returns the mark of a mapping.
 pub(super) fn of_mapping(is_moving: bool) -> StateMark {
     if is_moving {
-        mark("busy", PLAY, "moving")
+        mark(Tone::Busy, PLAY, "moving")
     } else {
-        mark("good", CHECK, "active")
+        mark(Tone::Good, CHECK, "active")
     }
 }

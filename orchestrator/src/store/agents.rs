@@ -80,4 +80,16 @@ pub trait AgentStore: Send + Sync + std::fmt::Debug {
 
     /// Returns all agents, ordered by name.
     fn agents(&self) -> StoreFuture<'_, Vec<AgentRecord>>;
+
+    /// Removes the record of an agent. The change is durable when the call returns. An agent of this name that sends a
+    /// request later is recorded again.
+    ///
+    /// Fails with [`StoreError::AgentAlive`](super::StoreError::AgentAlive) unless the last request of the agent arrived
+    /// before `silent_since`, and with [`StoreError::AgentAssigned`](super::StoreError::AgentAssigned) while an
+    /// unfinished migration is assigned to it.
+    fn remove_agent<'a>(
+        &'a self,
+        name: &'a AgentName,
+        silent_since: DateTime<Utc>,
+    ) -> StoreFuture<'a, ()>;
 }

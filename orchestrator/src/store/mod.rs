@@ -38,8 +38,9 @@ pub use records::{
     LeaseHolder, Migration, MigrationChange, NewEvent, OwnerBeat, Snapshot, Step,
 };
 
+use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
-use plans::id::{MapName, MigrationId, ShardName};
+use plans::id::{AgentName, MapName, MigrationId, ShardName};
 use std::sync::Arc;
 
 /// Versions of the control store's schema.
@@ -98,6 +99,22 @@ pub enum StoreError {
         /// The map.
         map: MapName,
         /// The first migration of the map.
+        migration: MigrationId,
+    },
+    /// The agent cannot be removed: its process may still run.
+    #[error("agent {agent} may be running: its last request arrived at {}", last_seen.format("%Y-%m-%d %H:%M:%S UTC"))]
+    AgentAlive {
+        /// The agent.
+        agent: AgentName,
+        /// When its last request arrived.
+        last_seen: DateTime<Utc>,
+    },
+    /// The agent cannot be removed: an unfinished migration is assigned to it.
+    #[error("migration {migration} is assigned to agent {agent}")]
+    AgentAssigned {
+        /// The agent.
+        agent: AgentName,
+        /// The migration.
         migration: MigrationId,
     },
     /// Another migration moves some of these keys (I8).

@@ -248,6 +248,17 @@ async fn the_page_of_agents_says_whom_each_works_for() {
     dashboard.edit("m1", lapsed).await;
     let page = dashboard.page("/agents").await;
     assert!(page.contains("No agent works for"), "{page}");
+    assert!(!page.contains("agent remove"), "{page}");
+    let gone = AgentProcess::of(&"gone".into(), &"g1".into());
+    let long_ago = at - chrono::TimeDelta::seconds(600);
+    let seen = dashboard.store.note_agent(&gone, long_ago, None);
+    seen.await.unwrap();
+    let page = dashboard.page("/agents").await;
+    assert!(page.contains("shardwright agent remove gone"), "{page}");
+    let removed = dashboard.store.remove_agent(&gone.name, at);
+    removed.await.unwrap();
+    let page = dashboard.page("/agents").await;
+    assert!(!page.contains("gone"), "{page}");
 }
 
 #[tokio::test]

@@ -2,12 +2,13 @@
 
 use super::{at, owned, seeded};
 use orchestrator::access::SecretDigest;
-use orchestrator::store::{AgentProcess, AgentRecord, LeaseHolder, Registered, Store};
+use orchestrator::store::{AgentProcess, AgentRecord, LeaseHolder, Registered, Store, StoreError};
 use plans::id::Epoch;
 
 contract!(
     an_agents_name_is_one_process_at_a_time,
     an_owner_is_bound_to_its_token_and_secret,
+    an_agent_is_removed_once_it_is_silent_and_has_no_migration,
 );
 
 async fn an_agents_name_is_one_process_at_a_time(store: &dyn Store) {
@@ -82,4 +83,49 @@ async fn an_owner_is_bound_to_its_token_and_secret(store: &dyn Store) {
     assert_eq!(read.migration.owner, Some(owner));
     let told = serde_json::to_string(&read.migration.owner).unwrap();
     assert!(!told.contains("secret") && !told.contains("5,5"), "{told}");
+}
+
+async fn an_agent_is_removed_once_it_is_silent_and_has_no_migration(store: &dyn Store) {
+    let snapshot = seeded(store).await;
+    let see = async |name: &str, second| {
+        let process = AgentProcess::of(&name.into(), &"p1".into());
+        store.note_agent(&process, at(second), None).await.unwrap();
+    };
+    see("x", 3).await;
+    see("y", 3).await;
+    let remove = async |name: &str, since| store.remove_agent(&name.into(), at(since)).await;
+    let alive = remove("x", 3).await.unwrap_err();
+    let last_seen = at(3);
+    assert!(
+        matches!(&alive, StoreError::AgentAlive { agent, last_seen: seen } if *agent == "x".into() && *seen == last_seen),
+        "{alive:?}"
+    );
+
+    let change = owned(&snapshot);
+    assert_eq!(change.migration.owner.as_ref().unwrap().agent, "x".into());
+    assert!(store.commit(&change).await.unwrap());
+    let assigned = remove("x", 4).await.unwrap_err();
+    let id = &snapshot.migration.id;
+    assert!(
+        matches!(&assigned, StoreError::AgentAssigned { agent, migration } if *agent == "x".into() && migration == id),
+        "{assigned:?}"
+    );
+    // The migration of another agent does not matter.
+    remove("y", 4).await.unwrap();
+    let owned = store.load(id).await.unwrap().unwrap();
+    let mut freed = super::change(&owned);
+    freed.migration.owner = None;
+    assert!(store.commit(&freed).await.unwrap());
+    remove("x", 4).await.unwrap();
+    assert_eq!(store.agents().await.unwrap(), []);
+    for name in ["x", "never"] {
+        let missing = remove(name, 4).await.unwrap_err();
+        assert!(
+            matches!(missing, StoreError::Missing { what: "agent", .. }),
+            "{missing:?}"
+        );
+    }
+    // It is recorded anew, as another process too.
+    see("x", 5).await;
+    assert_eq!(store.agents().await.unwrap().len(), 1);
 }

@@ -124,6 +124,7 @@ async fn write(store: &dyn Store, method: &str) -> Result<(), StoreError> {
             let process = AgentProcess::of(&"x".into(), &"x1".into());
             store.note_agent(&process, at(1), None).await.map(drop)
         }
+        "remove_agent" => store.remove_agent(&"x".into(), at(2)).await,
         "add_audit" => store.add_audit(&audited("done")).await,
         "add_token" => store.add_token(&token("ada")).await,
         "revoke_token" => store.revoke_token("ada", "op", at(2)).await.map(drop),

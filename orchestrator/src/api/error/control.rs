@@ -1,6 +1,6 @@
 //! The response to a command that the controller did not carry out.
 
-use super::ApiError;
+use super::{AGENT_ALIVE, ApiError};
 use crate::controller::{ApprovalError, ControlError, DsnRefused};
 use axum::http::StatusCode;
 use plans::id::MapName;
@@ -81,6 +81,13 @@ impl From<ControlError> for ApiError {
                 let (status, code, hint) = dsn_error(&refused);
                 new(status, code).hint(hint)
             }
+            E::AgentUnobserved { silence, .. } => new(S::CONFLICT, AGENT_ALIVE).hint(format!(
+                "repeat the command in {} s",
+                silence.as_secs().max(1)
+            )),
+            E::SpoolNeeded { migration, .. } => new(S::CONFLICT, "agent.in_use").hint(format!(
+                "start an agent with this --spool-dir, or one without it, which captures the changes again; or abort the migration: shardwright show {migration}"
+            )),
             E::NoAgent => new(S::SERVICE_UNAVAILABLE, "agent.none").hint(START_AGENT),
             E::InspectionLost => new(S::GATEWAY_TIMEOUT, "agent.silent").hint("repeat the command"),
             E::Inspection(failure) => {

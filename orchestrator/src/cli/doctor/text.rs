@@ -1,18 +1,23 @@
 //! The findings as text: grouped by code, the most severe first. A finding that several shards have is printed once.
 
+use crate::cli::output::StyledText;
 use crate::controller::Diagnosis;
+use crate::view::Tone;
 use plans::doctor::Finding;
 use plans::doctor::{count, find};
 use plans::failure::Severity;
 use std::fmt::Write;
 
+/// The width of the longest severity.
+const SEVERITY_WIDTH: usize = 7;
+
 /// Returns the text of the whole diagnosis.
-pub(super) fn of(found: &Diagnosis) -> String {
-    let mut text = String::new();
+pub(super) fn of(found: &Diagnosis) -> StyledText {
+    let mut text = StyledText::default();
     for shard in &found.shards {
         let (name, tables) = (&shard.shard, shard.tables);
         let counts = severity_counts(&shard.findings);
-        // Writing to a String cannot fail.
+        // Writing to a text cannot fail.
         let _ = writeln!(text, "shard {name}, {tables} tables: {counts}");
     }
     for m in &found.moves {
@@ -107,14 +112,13 @@ fn groups(found: &Diagnosis) -> Vec<FindingGroup<'_>> {
 }
 
 impl FindingGroup<'_> {
-    fn write(&self, text: &mut String) {
-        let severity = match self.first.severity {
-            Severity::Refused => "refused",
-            Severity::Warning => "warning",
-            Severity::Note => "note",
-        };
+    fn write(&self, text: &mut StyledText) {
+        let severity = self.first.severity;
         let title = find(&self.first.code).map_or(&*self.first.code, |code| code.title);
-        let _ = writeln!(text, "\n{severity:<7}  {}  {title}", self.first.sw);
+        *text += "\n";
+        text.push_toned(severity.name(), Tone::of_finding(severity));
+        let width = SEVERITY_WIDTH.saturating_sub(severity.name().len());
+        let _ = writeln!(text, "{:width$}  {}  {title}", "", self.first.sw);
         // A text that all items have in common is written once.
         let common = |field: fn(&FindingItem<'_>) -> String| {
             let first = self.items.first().map(field);
@@ -196,6 +200,7 @@ refused  SW0504  A key column may be null
   - shard a: table y
     fix: alter table y
 ";
+        let text = anstream::adapter::strip_str(text.as_str()).to_string();
         assert!(text.contains(expected), "{text}");
     }
 }

@@ -8,14 +8,17 @@ use super::consent::DryRun;
 use super::document::DocumentKind;
 use super::error::CliError;
 use super::files::{write, write_or_print, yaml};
-use super::output::{LongOutput, Output, json};
+use super::output::{LongOutput, Output, StyledText, json};
 use super::preview;
 use crate::cli::out::report;
-use crate::view::OperationView;
+use crate::view::{OperationView, Tone};
 use clap::Args;
 use flags::{Flags, OperationArgs};
+use plans::failure::Severity;
 use plans::render::{plan_summary, plan_text};
 use std::path::PathBuf;
+
+const SEVERITIES: [Severity; 3] = [Severity::Refused, Severity::Warning, Severity::Note];
 
 /// Create a plan from a request, or from flags.
 #[derive(Debug, Args)]
@@ -93,7 +96,7 @@ impl Print {
             true => plan_text,
             false => plan_summary,
         };
-        output.print(&plan, text)?;
+        output.print(&plan, |plan| with_tones(&text(plan)))?;
         if !output.is_wide() && !output.is_for_programs() {
             report!("steps, locks and each table: --output wide");
         }
@@ -102,6 +105,29 @@ impl Print {
         }
         Ok(0)
     }
+}
+
+/// Returns the text of a plan with the severity of each finding in its colour.
+fn with_tones(text: &str) -> StyledText {
+    let mut styled = StyledText::default();
+    for line in text.split_inclusive('\n') {
+        // A finding is indented by two spaces, and its severity is the first word.
+        let finding = line.strip_prefix("  ").and_then(|line| {
+            let (word, rest) = line.split_once(": ")?;
+            let severity = SEVERITIES.into_iter().find(|s| s.name() == word)?;
+            Some((severity, rest))
+        });
+        match finding {
+            Some((severity, rest)) => {
+                styled += "  ";
+                styled.push_toned(severity.name(), Tone::of_finding(severity));
+                styled += ": ";
+                styled += rest;
+            }
+            None => styled += line,
+        }
+    }
+    styled
 }
 
 impl ApplyArgs {
@@ -116,5 +142,19 @@ impl ApplyArgs {
         let view: OperationView = client.post(&path, text).await?;
         report!("follow it with: shardwright watch {}", view.id);
         self.output.print(&view, |view| format!("{}\n", view.id))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_severity_of_a_finding_has_a_colour() {
+        let text =
+            "Notes\n  note that\nFindings\n  refused: table a: no key\n      warning: later\n";
+        let styled = with_tones(text);
+        let expected = text.replace("refused", "\x1b[1m\x1b[31mrefused\x1b[0m");
+        assert_eq!(styled.as_str(), expected);
     }
 }

@@ -181,7 +181,7 @@ fn table(listed: &[&MigrationView]) -> Vec<String> {
     ];
     let rows = listed.iter().map(|view| row(view)).collect();
     let text = TextTable::new(&head, rows).text(true, true);
-    text.lines().map(str::to_owned).collect()
+    text.as_str().lines().map(str::to_owned).collect()
 }
 
 fn row(view: &MigrationView) -> Vec<String> {

@@ -4,7 +4,7 @@
 
 use super::super::marks::{self, StateMark};
 use crate::view::figures::{count, millis, moment};
-use crate::view::{MigrationView, StepView, WaitKind, WaitReason};
+use crate::view::{MigrationView, StepView, Tone, WaitKind, WaitReason};
 use askama::Template;
 use plans::request::Mode;
 use plans::state::cutover::Ownership;
@@ -50,7 +50,7 @@ impl ReadyView {
         } else {
             Vec::new()
         };
-        let ready = items.iter().all(|item| item.mark.tone == "good");
+        let ready = items.iter().all(|item| item.mark.tone == Tone::Good);
         Self {
             id: Some(view.summary.id.to_string()),
             items,

@@ -248,6 +248,34 @@ impl MemoryState {
         }
     }
 
+    pub(super) fn remove_agent(
+        &mut self,
+        name: &AgentName,
+        silent_since: DateTime<Utc>,
+    ) -> Result<(), StoreError> {
+        let known = self.agents.get(name);
+        let (known, _) = known.ok_or_else(|| missing_error("agent", name.as_str()))?;
+        if known.last_seen >= silent_since {
+            return Err(StoreError::AgentAlive {
+                agent: name.clone(),
+                last_seen: known.last_seen,
+            });
+        }
+        let mut all = self.migrations.values().map(|s| &s.migration);
+        let assigned = all.find(|m| {
+            let owner = m.owner.as_ref().map(|owner| &owner.agent);
+            m.finished_at.is_none() && owner == Some(name)
+        });
+        if let Some(m) = assigned {
+            return Err(StoreError::AgentAssigned {
+                agent: name.clone(),
+                migration: m.id.clone(),
+            });
+        }
+        self.agents.remove(name);
+        Ok(())
+    }
+
     pub(super) fn add_cleanup(&mut self, id: &MigrationId, records: &[CleanupRecord]) {
         let known = self.cleanup.entry(id.clone()).or_default();
         for record in records {

@@ -1,7 +1,7 @@
 //! Agents, leases and cleanup records.
 
 use super::PgStore;
-use super::rows::StoredCleanup;
+use super::rows::{StoredCleanup, missing_error};
 use super::unfinished::WriteScope;
 use crate::store::{
     AgentProcess, AgentRecord, AgentStore, CleanupRecord, FigureReading, OwnerBeat, Registered,
@@ -71,6 +71,43 @@ impl PgStore {
             Some(known) if known == process.instance.as_str() => Registered::Known,
             _ => Registered::New,
         })
+    }
+
+    async fn delete_agent(
+        &self,
+        name: &AgentName,
+        silent_since: DateTime<Utc>,
+    ) -> Result<(), StoreError> {
+        let mut transaction = self.begin_scoped(WriteScope::None).await?;
+        // A request of the agent waits for this lock, and then records the agent again.
+        let known: Option<(DateTime<Utc>,)> =
+            sqlx::query_as("select last_seen from agent where name = $1 for update")
+                .bind(name.as_str())
+                .fetch_optional(&mut *transaction)
+                .await?;
+        let (last_seen,) = known.ok_or_else(|| missing_error("agent", name.as_str()))?;
+        if last_seen >= silent_since {
+            let agent = name.clone();
+            return Err(StoreError::AgentAlive { agent, last_seen });
+        }
+        let assigned: Option<(String,)> = sqlx::query_as(
+            "select id from migration where finished_at is null and agent = $1 \
+             order by created_at, id limit 1",
+        )
+        .bind(name.as_str())
+        .fetch_optional(&mut *transaction)
+        .await?;
+        if let Some((migration,)) = assigned {
+            return Err(StoreError::AgentAssigned {
+                agent: name.clone(),
+                migration: MigrationId(migration),
+            });
+        }
+        sqlx::query("delete from agent where name = $1")
+            .bind(name.as_str())
+            .execute(&mut *transaction)
+            .await?;
+        Ok(transaction.commit().await?)
     }
 
     async fn select_agents(&self) -> Result<Vec<AgentRecord>, StoreError> {
@@ -202,6 +239,14 @@ impl AgentStore for PgStore {
 
     fn agents(&self) -> StoreFuture<'_, Vec<AgentRecord>> {
         Box::pin(self.select_agents())
+    }
+
+    fn remove_agent<'a>(
+        &'a self,
+        name: &'a AgentName,
+        silent_since: DateTime<Utc>,
+    ) -> StoreFuture<'a, ()> {
+        Box::pin(self.delete_agent(name, silent_since))
     }
 }
 
