@@ -3,6 +3,7 @@
 
 mod guards;
 mod random;
+mod snapshots;
 
 use std::sync::Arc;
 

@@ -66,7 +66,7 @@ fn statement(random: &mut StdRng) -> String {
     }
 }
 
-async fn write(session: &Connected, seed: u64, stop: &AtomicBool) {
+pub(super) async fn write(session: &Connected, seed: u64, stop: &AtomicBool) {
     let mut random = StdRng::seed_from_u64(seed);
     while !stop.load(Ordering::SeqCst) {
         let statements: Vec<String> = (0..random.random_range(1..5))
