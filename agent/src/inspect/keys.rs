@@ -142,6 +142,7 @@ fn through_table(
     let wanted: BTreeSet<&(String, String)> = columns.iter().collect();
     let enforced = foreign_keys.iter().any(|key| {
         key.validated
+            && key.is_plain
             && key.from == *table
             && key.to == parent
             && key.columns.iter().collect::<BTreeSet<_>>() == wanted

@@ -360,6 +360,7 @@ fn sort_tables(tables: &mut Vec<MovingTable>, mut foreign_keys: Vec<ForeignKey>)
                 validated: false,
                 of_partition: false,
                 cascades: false,
+                is_plain: false,
             });
         }
     }

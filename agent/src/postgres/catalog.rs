@@ -266,6 +266,9 @@ pub(crate) struct ForeignKey {
     pub(crate) of_partition: bool,
     /// True if a change of the referenced row changes or deletes the referencing rows.
     pub(crate) cascades: bool,
+    /// True if `=` compares the columns as the foreign key does, and equal values have one text: its operators are those of
+    /// pg_catalog for the types of the columns, and it has no period.
+    pub(crate) is_plain: bool,
 }
 
 /// The foreign keys that no partition inherits.
@@ -276,7 +279,20 @@ const FOREIGN_KEYS: &str = "
            array(select a.attname::text from pg_catalog.unnest(k.confkey) with ordinality p (attnum, place)
                  join pg_catalog.pg_attribute a on a.attrelid = k.confrelid and a.attnum = p.attnum order by p.place),
            k.convalidated, f.relispartition,
-           k.confupdtype in ('c', 'n', 'd') or k.confdeltype in ('c', 'n', 'd')
+           k.confupdtype in ('c', 'n', 'd') or k.confdeltype in ('c', 'n', 'd'),
+           not coalesce((pg_catalog.to_jsonb(k) ->> 'conperiod')::bool, false) and not exists (
+             select from rows from (pg_catalog.unnest(k.conkey), pg_catalog.unnest(k.confkey),
+                                    pg_catalog.unnest(k.conpfeqop)) c (referring, referred, equals)
+             join pg_catalog.pg_attribute a on a.attrelid = k.conrelid and a.attnum = c.referring
+             join pg_catalog.pg_attribute r on r.attrelid = k.confrelid and r.attnum = c.referred
+             join pg_catalog.pg_operator o on o.oid = c.equals
+             where o.oprnamespace <> 'pg_catalog'::pg_catalog.regnamespace
+                or not (a.atttypid = r.atttypid
+                        or (o.oprleft, o.oprright) = (r.atttypid, a.atttypid)
+                        or a.atttypid in ('text'::pg_catalog.regtype, 'varchar'::pg_catalog.regtype)
+                           and r.atttypid in ('text'::pg_catalog.regtype, 'varchar'::pg_catalog.regtype))
+                or a.atttypid in ('float4'::pg_catalog.regtype, 'float8'::pg_catalog.regtype)
+                or a.atttypid = 'numeric'::pg_catalog.regtype and (a.atttypmod = -1 or a.atttypmod <> r.atttypmod))
     from pg_catalog.pg_constraint k
     join pg_catalog.pg_class f on f.oid = k.conrelid
     join pg_catalog.pg_namespace fn on fn.oid = f.relnamespace
@@ -329,6 +345,7 @@ async fn read_foreign_keys(
                 validated: row.get(7),
                 of_partition: row.get(8),
                 cascades: row.get(9),
+                is_plain: row.get(10),
             }
         })
         .collect())

@@ -210,6 +210,38 @@ async fn a_row_that_gets_a_moving_parent_brings_its_large_values() {
     assert_eq!(bench.assert_equal().await, 4);
 }
 
+/// The agent copies a large parent by itself, in place of an UPDATE that arrives without its value. Rows that belong to it
+/// were gathered before, or come in the same transaction.
+#[tokio::test]
+async fn a_parent_that_is_copied_by_itself_keeps_its_rows() {
+    let bench = bench("dep_parent").await;
+    let app = bench.source.session().await;
+    bench.capture(FORWARD).await;
+    let rows = "alter table public.orders alter column v set storage external;
+        create function public.large(seed text) returns text return
+          (select string_agg(md5(seed || g), '') from generate_series(1, 65536) g);
+        insert into public.orders values (100, 1, 'a'), (101, 2, 'b')";
+    app.batch_execute(rows).await.expect("rows");
+    for change in [
+        "insert into public.line values (1, 1, 'x')",
+        "update public.orders set v = public.large('c') where id = 1",
+        "begin; insert into public.line values (2, 2, 'y'); update public.orders set v = public.large('d') where id = 2;
+         insert into public.line values (3, 2, 'z'); commit",
+        "begin; insert into public.orders values (102, 3, public.large('e')); insert into public.line values (4, 3, 'z'); commit",
+    ] {
+        app.batch_execute(change).await.expect(change);
+    }
+    let stream = bench.stream(FORWARD).await;
+    bench.drain(&stream).await.expect("drained");
+    assert_eq!(bench.assert_equal().await, 7);
+    let child_first =
+        "begin; set constraints all deferred; insert into public.line values (5, 4, 'w');
+        insert into public.orders values (103, 4, public.large('f')); commit";
+    app.batch_execute(child_first).await.expect("inserted");
+    let (code, message) = halted(&stream).await;
+    assert_eq!(code, "apply.parent", "{message}");
+}
+
 /// The agent has discarded the rows of an earlier piece when their parents arrive.
 #[tokio::test]
 async fn a_transaction_that_is_too_large_and_writes_parents_last_halts_the_stream() {

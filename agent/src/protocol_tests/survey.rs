@@ -374,6 +374,43 @@ async fn a_parent_is_referred_to_by_what_identifies_it() {
     assert_eq!(refusals(&survey::run(&task).await.unwrap()), []);
 }
 
+/// The agent compares the columns by `=` and by their texts, as not every foreign key does.
+#[tokio::test]
+async fn a_foreign_key_that_compares_otherwise_proves_no_parent() {
+    for (number, types, is_refused) in [
+        (1, ["bigint", "integer"], false),
+        (2, ["text", "varchar"], false),
+        (3, ["numeric(10,2)", "numeric(10,2)"], false),
+        (4, ["numeric", "numeric"], true),
+        (5, ["varchar", "char(5)"], true),
+    ] {
+        let ddl = format!(
+            "create table good (tenant_id bigint, id {}, primary key (tenant_id, id), unique (id));
+             create table item (id bigint primary key, good {} references good (id))",
+            types[0], types[1]
+        );
+        let source = Database::new(&format!("sv_compares_{number}_s")).await;
+        let target = Database::on(source.cluster.clone(), &format!("sv_compares_{number}_t")).await;
+        run(&source, &ddl).await;
+        let mut task = task(
+            &source.dsn_text(),
+            &target.dsn_text(),
+            &[("good", "tenant_id")],
+        );
+        let parent = ThroughRef {
+            parent: "good".to_owned(),
+            columns: BTreeMap::new(),
+        };
+        task.settings.through.insert("item".to_owned(), parent);
+        let survey = survey::run(&task).await.unwrap();
+        let found = refusals(&survey);
+        let found = found
+            .iter()
+            .any(|refusal| format!("{refusal:?}").contains("through.online"));
+        assert_eq!(found, is_refused, "{types:?}");
+    }
+}
+
 #[tokio::test]
 async fn rows_without_a_parent_are_counted_and_refused() {
     let rows = "insert into good values (1, 1); insert into item values (1, 1);

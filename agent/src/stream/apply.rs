@@ -223,6 +223,12 @@ impl Applier {
         Ok(RowChange::new(target, RowChangeKind::Insert(new)))
     }
 
+    /// Returns the insertion of a row as it arrived, without some of its values. It cannot be executed.
+    pub(crate) fn incomplete_row(&self, relation: u32, new: Tuple) -> Result<RowChange, StepError> {
+        let target = self.target_of(relation)?.clone();
+        Ok(RowChange::new(target, RowChangeKind::Insert(new)))
+    }
+
     /// Returns the change that inserts a row that was read on the upstream shard; `values` has the text of each
     /// written column.
     pub(crate) fn insert_of_read_row(

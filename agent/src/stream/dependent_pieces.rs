@@ -14,13 +14,19 @@ use super::pieces::ChangePiece;
 use crate::error::{StepError, WithIntent};
 use crate::postgres::lsn::Lsn;
 use crate::shard::apply_progress;
-use crate::stream::apply::dependents::{AssignedChanges, DepartedParents, OwnerLookup, ParentHash};
+use crate::stream::apply::dependents::{
+    AssignedChanges, DepartedParents, OwnerLookup, ParentHash, is_incomplete_row,
+};
 use crate::stream::apply::{RowChange, is_statement_error};
 
 /// The savepoint to which the net changes of a level are rolled back.
 const SAVEPOINT: &str = "savepoint dependents";
 const RELEASE: &str = "release savepoint dependents";
 const ROLL_BACK: &str = "rollback to savepoint dependents; release savepoint dependents";
+
+/// Lets the server read a whole table for the rest of the batch's transaction: an application need not have an index on the
+/// columns by which rows refer to their parents.
+const ALLOW_SCANS: &str = "set local enable_hashjoin = on; set local enable_seqscan = on";
 
 /// What the levels of a piece have in common.
 #[derive(Clone, Copy)]
@@ -88,8 +94,12 @@ impl ApplyLanes {
         &mut self,
         scope: PieceScope<'_>,
     ) -> Result<(), StepError> {
+        if self.departed_parents.is_empty() {
+            return Ok(());
+        }
         let session = self.first_session().session().clone();
         let spec = scope.spec;
+        run(&session, ALLOW_SCANS).await?;
         let removed = self
             .departed_parents
             .remove_dependents(&session, &spec.tables);
@@ -129,11 +139,14 @@ impl ApplyLanes {
             Err(error) => return Err(error),
         }
         let mut missing = Vec::new();
+        let mut incomplete = Ok(());
         for change in changes {
-            let assigned = lookup(scope, &session).assign_one(change).await?;
-            missing.extend(self.execute_assigned(scope, assigned).await?);
+            match lookup(scope, &session).assign_one(change).await {
+                Err(error) if is_incomplete_row(&error) => incomplete = Err(error),
+                assigned => missing.extend(self.execute_assigned(scope, assigned?).await?),
+            }
         }
-        Ok(missing)
+        incomplete.map(|()| missing)
     }
 
     async fn execute_net(

@@ -7,6 +7,7 @@ use std::task::Poll;
 use connect::Connected;
 use futures::future::BoxFuture;
 use plans::failure::StepCode;
+use plans::table::MovingTable;
 use tokio::sync::{Semaphore, oneshot};
 use tokio_util::task::AbortOnDropHandle;
 
@@ -167,6 +168,22 @@ impl PieceQueue {
                 .first_session_mut()
                 .session_mut()
                 .ok_or_else(lost_session_error),
+            QueueState::Busy(_) | QueueState::Failed => Err(lost_session_error()),
+        }
+    }
+
+    /// Fails if a row that was copied by itself is the parent of a row that an earlier piece has discarded.
+    ///
+    /// # Errors
+    /// `apply.parent`; the error of a piece that has failed.
+    pub(super) async fn check_parent(
+        &mut self,
+        tables: &[MovingTable],
+        copied: RowChange,
+    ) -> Result<(), StepError> {
+        self.wait_until_idle().await?;
+        match &self.state {
+            QueueState::Idle(lanes) => lanes.missing_parents.check(tables, &[copied]),
             QueueState::Busy(_) | QueueState::Failed => Err(lost_session_error()),
         }
     }

@@ -249,7 +249,7 @@ async fn write_barrier(spec: &StreamSpec, sessions: &RecopySessions) -> Result<(
         .await
 }
 
-/// Reads the row of a table with this key, a JSON array of text. A row of a dependent table that does not move counts as
+/// Reads the row of a table with this key, a JSON array of text. A row that does not move in this snapshot counts as
 /// missing.
 async fn query_row(
     reader: &Connected,
@@ -276,10 +276,7 @@ async fn query_row(
     let parameters: Vec<String> = (1..=key.len())
         .map(|nth| format!("($1::text[])[{nth}]"))
         .collect();
-    let moves = match table.through() {
-        Some(_) => table.predicate(keys, "t"),
-        None => "true".to_owned(),
-    };
+    let moves = table.predicate(keys, "t");
     let sql = format!(
         "select case when {} <= {MAX_BYTES_IN_MEMORY} then array[{}]::text[] end from only {} t where {} and {moves}",
         sizes.join(" + "),

@@ -66,11 +66,11 @@ impl JobStatements {
         let items = "insert into order_items ({keys}, order_id, line, op, sku, quantity, cents) \
             select {key_of_1}, $2::bigint, line, $3::bigint, 'sku-' || line, $4::integer, $5::bigint \
             from generate_series(1, 2) line";
-        let items_of_order = "insert into order_items (order_id, line, op, sku, quantity, cents) \
+        let dependent_items = "insert into order_items (order_id, line, op, sku, quantity, cents) \
             select o.id, line, $3::bigint, 'sku-' || line, $4::integer, $5::bigint \
             from generate_series(1, 2) line, orders o where o.{is_1} and o.id = $2::bigint";
         let items = if shape == KeyShape::Dependents {
-            items_of_order
+            dependent_items
         } else {
             items
         };

@@ -167,7 +167,7 @@ pub(super) fn suggested_list(
     let parents: BTreeSet<&TableName> = outgoing.iter().map(|key| &key.to).collect();
     match parents.first() {
         Some(parent) => Some(format!(
-            "list {table} under `through` with parent {parent}, so that its rows move with their parents in an offline move, or \
+            "list {table} under `through` with parent {parent}, so that its rows move with their parents, or \
              give it the key column and list it under `tables`"
         )),
         None if incoming.is_empty() => None,

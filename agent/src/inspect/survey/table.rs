@@ -216,7 +216,7 @@ impl TableCheck<'_> {
             };
             (
                 format!(
-                    "its rows belong to rows of {parent}, and no validated foreign key proves that these exist, so a captured change does not show to which key it belongs"
+                    "its rows belong to rows of {parent}, and no validated foreign key proves by columns of equal types that these exist, so a captured change does not show to which key it belongs"
                 ),
                 format!(
                     "alter table {} add foreign key ({}) references {} ({}), or validate the one that exists; or add the key column to {table} and list it under `tables`; or move with `mode: offline`",

@@ -4,7 +4,7 @@
 //! brings a parent row into the moving keys, its dependents move too, but the log has no change of them, so the stream
 //! cannot insert them on the other shard. The trigger refuses such an UPDATE, whatever the value of the register is, as
 //! long as the migration has its guard. (If an UPDATE takes a parent row out of the moving keys, the stream removes its
-//! dependents.)
+//! dependents. docs/limits.md has what the trigger does not see: a row that is deleted and inserted again.)
 
 use std::collections::BTreeSet;
 

@@ -78,7 +78,7 @@ pub(crate) struct OwnerLookup<'a> {
 }
 
 /// A row of a set, with what the lookups have found.
-struct LookedUpRow<'a> {
+struct AssignedRow<'a> {
     row: &'a Tuple,
     /// Whether the downstream shard has the row, as one of the copy.
     is_copied: bool,
@@ -129,12 +129,20 @@ impl OwnerLookup<'_> {
         let known = known_to_move(changes);
         let mut assigned = AssignedChanges::default();
         let mut missing = HashSet::new();
+        // All rows that the next run must read again are found in one run.
+        let mut incomplete = Ok(());
         for set in &net.sets {
-            let looked_up = self.look_up(set).await?;
-            for row in looked_up {
+            let found = self.find_parents(set).await?;
+            for row in found {
                 let name = row_name(set.target, row.row);
                 let is_known = name.as_ref().is_some_and(|name| known.contains(name));
-                let change = self.assigned(set, &row, is_known)?;
+                let change = match self.assigned(set, &row, is_known) {
+                    Err(error) if is_incomplete_row(&error) => {
+                        incomplete = Err(error);
+                        continue;
+                    }
+                    change => change?,
+                };
                 if row.parent == ParentState::Missing {
                     match change {
                         Some(_) => {
@@ -147,6 +155,7 @@ impl OwnerLookup<'_> {
                 assigned.changes.extend(change);
             }
         }
+        incomplete?;
         let lacks_parent = |change: &&RowChange| {
             let name = row_name(&change.target, change.key_image());
             name.is_some_and(|name| missing.contains(&name))
@@ -182,17 +191,18 @@ impl OwnerLookup<'_> {
         let is_copied = match before {
             Some(row) => {
                 let set = set_of(SetOperation::Delete, row);
-                self.look_up(&set).await?.iter().any(|row| row.is_copied)
+                self.find_parents(&set)
+                    .await?
+                    .iter()
+                    .any(|row| row.is_copied)
             }
             None => false,
         };
         let parent = match &after {
             Some(row) => {
                 let set = set_of(SetOperation::Insert, row);
-                let looked_up = self.look_up(&set).await?;
-                looked_up
-                    .first()
-                    .map_or(ParentState::Other, |row| row.parent)
+                let found = self.find_parents(&set).await?;
+                found.first().map_or(ParentState::Other, |row| row.parent)
             }
             None => ParentState::Other,
         };
@@ -224,7 +234,7 @@ impl OwnerLookup<'_> {
     fn assigned(
         &self,
         set: &RowSet<'_>,
-        row: &LookedUpRow<'_>,
+        row: &AssignedRow<'_>,
         is_known_to_move: bool,
     ) -> Result<Option<RowChange>, StepError> {
         let moves = is_known_to_move || row.parent.moves(row.is_copied);
@@ -266,7 +276,10 @@ impl OwnerLookup<'_> {
     }
 
     /// Looks up the rows of a set.
-    async fn look_up<'s>(&self, set: &'s RowSet<'_>) -> Result<Vec<LookedUpRow<'s>>, StepError> {
+    async fn find_parents<'s>(
+        &self,
+        set: &'s RowSet<'_>,
+    ) -> Result<Vec<AssignedRow<'s>>, StepError> {
         let target = set.target;
         let through = self.through(target)?;
         let has_old_rows = matches!(set.operation, SetOperation::Delete | SetOperation::Update);
@@ -291,7 +304,7 @@ impl OwnerLookup<'_> {
         };
         let (copied, parents) = futures::future::try_join(copied, parents).await?;
         let rows = set.rows.iter().zip(1..);
-        let rows = rows.map(|(row, place)| LookedUpRow {
+        let rows = rows.map(|(row, place)| AssignedRow {
             row,
             is_copied: copied.contains_key(&place),
             parent: match parents.get(&place) {
@@ -358,6 +371,11 @@ impl OwnerLookup<'_> {
         let own = through.columns.iter().map(|(own, _)| own.as_str());
         ParentHash::of(through, &change.target, own, change.new_image()?)
     }
+}
+
+/// Returns whether the stream begins again because a row arrived without some of its values.
+pub(crate) fn is_incomplete_row(error: &StepError) -> bool {
+    error.has_code(StepCode::ApplyConflict)
 }
 
 /// Returns the rows that were read on the upstream shard, and not changed since.

@@ -3,6 +3,7 @@
 use super::StreamRun;
 use crate::error::StepError;
 use crate::postgres::pgoutput::{OldRow, Tuple, TupleValue};
+use crate::stream::apply::RowChange;
 use crate::stream::recopy::FoundRow;
 use crate::stream::state::{PausePoint, StreamState};
 
@@ -35,7 +36,10 @@ impl StreamRun {
                 let change = self.batch.applier_mut().insert_of_read_row(table, values)?;
                 self.add_change(shared, change).await
             }
-            FoundRow::TooLarge => self.copy_large_row(shared, table, &key).await,
+            FoundRow::TooLarge => {
+                let copied = self.batch.applier().incomplete_row(relation, new)?;
+                self.copy_large_row(shared, table, &key, copied).await
+            }
             FoundRow::Missing => Ok(()),
         }
     }
@@ -46,6 +50,7 @@ impl StreamRun {
         shared: &StreamState,
         table: usize,
         key: &str,
+        arrived: RowChange,
     ) -> Result<(), StepError> {
         let Some(arrival) = self.count_change(shared) else {
             return Ok(());
@@ -53,7 +58,9 @@ impl StreamRun {
         let recopied = &mut self.recopied;
         self.batch
             .copy_row(&shared.spec, recopied, table, key, arrival)
-            .await
+            .await?;
+        let arrived = arrived.committed_at(arrival.commit_lsn);
+        self.batch.check_parent(&shared.spec, arrived).await
     }
 
     /// Adds an UPDATE. The copy may contain only one of the two row images, because each belongs to its own unit: then
@@ -84,6 +91,10 @@ impl StreamRun {
                     known @ (OldRow::Key(_) | OldRow::Full(_)) => known,
                 };
                 let deletion = applier.delete(relation, old)?;
+                // Rows that were gathered before must find this row: their parent is missing only until it is inserted.
+                if shared.spec.has_dependents() {
+                    self.batch.execute_gathered(&shared.spec).await?;
+                }
                 self.add_change(shared, deletion).await?;
                 return self.insert_row(shared, relation, new_row).await;
             }

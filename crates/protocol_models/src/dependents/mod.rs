@@ -96,7 +96,7 @@ impl Model for Dependents {
                 !s.has_caught_up || !s.is_drained() || s.is_equal()
             }),
             Property::always(OWN, |_, s: &DependentsState| s.target.has_own_child),
-            Property::always(APPLIED, |_, s: &DependentsState| !s.has_halted),
+            Property::always(APPLIED, |_, s: &DependentsState| !s.has_failed),
             Property::sometimes("a child enters and leaves", |_, s: &DependentsState| {
                 s.has_caught_up && s.has_entered && s.has_left
             }),

@@ -65,7 +65,7 @@ pub(crate) struct DependentsState {
     /// The stream has passed the snapshots, and the agent has removed children without a parent.
     pub(crate) has_caught_up: bool,
     /// A change did not affect exactly one row.
-    pub(crate) has_halted: bool,
+    pub(crate) has_failed: bool,
     pub(crate) has_entered: bool,
     pub(crate) has_left: bool,
     pub(crate) parent_left_with_child: bool,
@@ -89,7 +89,7 @@ impl DependentsState {
                 has_own_child: true,
             },
             has_caught_up: false,
-            has_halted: false,
+            has_failed: false,
             has_entered: false,
             has_left: false,
             parent_left_with_child: false,

@@ -23,7 +23,7 @@ pub(crate) enum DependentsAction {
 impl Dependents {
     pub(super) fn possible(&self, state: &DependentsState, actions: &mut Vec<DependentsAction>) {
         use DependentsAction as Act;
-        if state.has_halted {
+        if state.has_failed {
             return;
         }
         if state.log.len() < self.transactions {
@@ -219,7 +219,7 @@ impl Dependents {
             (false, true) => {
                 state.has_entered = true;
                 // The row exists already.
-                state.has_halted |= old.is_some();
+                state.has_failed |= old.is_some();
                 state.target.children[child] = new;
             }
             (false, false) => {}

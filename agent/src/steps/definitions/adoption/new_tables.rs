@@ -303,6 +303,7 @@ mod tests {
             validated: true,
             of_partition: false,
             cascades: false,
+            is_plain: true,
         }
     }
 
@@ -335,6 +336,7 @@ mod tests {
         assert!(new_tables(&[line.clone(), other_key]).is_empty());
         let cascading = ForeignKey {
             cascades: true,
+            is_plain: true,
             ..foreign_key("line", "kind", &[("kind", "id")])
         };
         assert!(new_tables(&[line.clone(), cascading]).is_empty());

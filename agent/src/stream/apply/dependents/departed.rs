@@ -36,6 +36,10 @@ impl DepartedParents {
         }
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub(crate) fn extend(&mut self, others: Self) {
         self.0.extend(others.0);
     }
