@@ -266,3 +266,18 @@ async fn a_transaction_that_is_too_large_and_writes_parents_last_halts_the_strea
     assert_eq!(code, "apply.parent", "{message}");
     assert!(message.contains("row of public.orders"), "{message}");
 }
+
+#[tokio::test]
+async fn parents_without_the_key_that_are_written_last_halt_the_stream_too() {
+    let bench = bench("dep_late_line").await;
+    let app = bench.source.session().await;
+    bench.capture(FORWARD).await;
+    let parents_last = "insert into public.orders values (100, 1, 'a');
+        begin; set constraints all deferred; insert into public.tag select g, g, 'a' from generate_series(10001, 50000) g;
+        insert into public.line select g, 1, 'a' from generate_series(10001, 50000) g; commit";
+    app.batch_execute(parents_last).await.expect("inserted");
+    let stream = bench.stream(FORWARD).await;
+    let (code, message) = halted(&stream).await;
+    assert_eq!(code, "apply.parent", "{message}");
+    assert!(message.contains("row of public.line"), "{message}");
+}

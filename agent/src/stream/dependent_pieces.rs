@@ -2,6 +2,7 @@
 //! tables whose rows belong to them, and so on. Before each of these levels the agent assigns the changes to keys
 //! ([`dependents`](super::apply::dependents)).
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -15,7 +16,8 @@ use crate::error::{StepError, WithIntent};
 use crate::postgres::lsn::Lsn;
 use crate::shard::apply_progress;
 use crate::stream::apply::dependents::{
-    AssignedChanges, DepartedParents, OwnerLookup, ParentHash, is_incomplete_row,
+    AssignedChanges, DepartedParents, OwnerLookup, ParentHash, RowName, is_incomplete_row,
+    row_after,
 };
 use crate::stream::apply::{RowChange, is_statement_error};
 
@@ -62,7 +64,7 @@ impl ApplyLanes {
         piece.changes = levels.next().unwrap_or_default();
         let prepared = PreparedPiece::new(spec, piece, commit_lsn);
         self.execute(spec, &prepared).await?;
-        self.note_parents(spec, &piece.changes)?;
+        self.note_parents(spec, &piece.changes, &piece.changes)?;
         let mut missing = Vec::new();
         for level in levels.filter(|level| !level.is_empty()) {
             missing.extend(self.execute_level(scope, &level).await?);
@@ -81,11 +83,22 @@ impl ApplyLanes {
         self.remove_dependents_of_departed(scope).await
     }
 
-    /// Checks and records executed changes of parents.
-    fn note_parents(&mut self, spec: &StreamSpec, changes: &[RowChange]) -> Result<(), StepError> {
-        self.missing_parents.check(&spec.tables, changes)?;
-        self.departed_parents.record(&spec.tables, changes);
-        Ok(())
+    /// Checks and records executed changes of parents. `arrived` has the changes as they arrived, with their transactions.
+    fn note_parents(
+        &mut self,
+        spec: &StreamSpec,
+        executed: &[RowChange],
+        arrived: &[RowChange],
+    ) -> Result<(), StepError> {
+        self.departed_parents.record(&spec.tables, executed);
+        if self.missing_parents.is_empty() {
+            return Ok(());
+        }
+        let rows: HashSet<RowName> = executed.iter().filter_map(row_after).collect();
+        let of_moving =
+            |change: &&RowChange| row_after(change).is_some_and(|row| rows.contains(&row));
+        let arrived = arrived.iter().filter(of_moving);
+        self.missing_parents.check(&spec.tables, arrived)
     }
 
     /// Removes rows whose parents the batch has deleted. This is done at its end, because a transaction may delete a parent
@@ -143,7 +156,10 @@ impl ApplyLanes {
         for change in changes {
             match lookup(scope, &session).assign_one(change).await {
                 Err(error) if is_incomplete_row(&error) => incomplete = Err(error),
-                assigned => missing.extend(self.execute_assigned(scope, assigned?).await?),
+                assigned => {
+                    let arrived = std::slice::from_ref(change);
+                    missing.extend(self.execute_assigned(scope, assigned?, arrived).await?);
+                }
             }
         }
         incomplete.map(|()| missing)
@@ -156,7 +172,10 @@ impl ApplyLanes {
         changes: &[RowChange],
     ) -> Result<Option<Vec<ParentHash>>, StepError> {
         match lookup(scope, session).assign_net(changes).await? {
-            Some(assigned) => self.execute_assigned(scope, assigned).await.map(Some),
+            Some(assigned) => {
+                let missing = self.execute_assigned(scope, assigned, changes).await?;
+                Ok(Some(missing))
+            }
             None => Ok(None),
         }
     }
@@ -165,6 +184,7 @@ impl ApplyLanes {
         &mut self,
         scope: PieceScope<'_>,
         assigned: AssignedChanges,
+        arrived: &[RowChange],
     ) -> Result<Vec<ParentHash>, StepError> {
         let piece = ChangePiece {
             changes: assigned.changes,
@@ -174,7 +194,7 @@ impl ApplyLanes {
         if !piece.changes.is_empty() {
             let prepared = PreparedPiece::new(scope.spec, &piece, scope.commit_lsn);
             self.execute(scope.spec, &prepared).await?;
-            self.note_parents(scope.spec, &piece.changes)?;
+            self.note_parents(scope.spec, &piece.changes, arrived)?;
             let rows = u64::try_from(piece.changes.len()).unwrap_or(u64::MAX);
             self.dependent_rows.fetch_add(rows, Ordering::SeqCst);
         }

@@ -183,7 +183,7 @@ impl PieceQueue {
     ) -> Result<(), StepError> {
         self.wait_until_idle().await?;
         match &self.state {
-            QueueState::Idle(lanes) => lanes.missing_parents.check(tables, &[copied]),
+            QueueState::Idle(lanes) => lanes.missing_parents.check(tables, [copied].iter()),
             QueueState::Busy(_) | QueueState::Failed => Err(lost_session_error()),
         }
     }

@@ -31,7 +31,7 @@ pub(crate) use departed::DepartedParents;
 pub(crate) use missing_parents::{MissingParents, ParentHash};
 
 /// A row: the index of its table among the move's tables, and its key as text.
-type RowName = (usize, String);
+pub(crate) type RowName = (usize, String);
 
 /// Rows that came to the moving keys by an UPDATE without some of their values. The next run of the stream reads them again
 /// on the upstream shard.
@@ -392,6 +392,11 @@ fn known_to_move(changes: &[RowChange]) -> HashSet<RowName> {
         }
     }
     known
+}
+
+/// Returns the row that a change inserts or updates, by its new key.
+pub(crate) fn row_after(change: &RowChange) -> Option<RowName> {
+    row_name(&change.target, change.new_image()?)
 }
 
 fn row_name(target: &ApplyTarget, row: &Tuple) -> Option<RowName> {

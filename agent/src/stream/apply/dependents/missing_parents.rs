@@ -45,6 +45,10 @@ pub(crate) struct MissingParents {
 }
 
 impl MissingParents {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.hashes.is_empty()
+    }
+
     /// Records parents that rows of the open transaction lack at the end of a piece. Forgets those of other transactions.
     pub(crate) fn record(
         &mut self,
@@ -64,17 +68,12 @@ impl MissingParents {
     ///
     /// # Errors
     /// `apply.parent`.
-    pub(crate) fn check(
+    pub(crate) fn check<'a>(
         &self,
         tables: &[MovingTable],
-        changes: &[RowChange],
+        changes: impl Iterator<Item = &'a RowChange>,
     ) -> Result<(), StepError> {
-        if self.hashes.is_empty() {
-            return Ok(());
-        }
-        let of_transaction = changes
-            .iter()
-            .filter(|change| self.commit == Some(change.commit_lsn));
+        let of_transaction = changes.filter(|change| self.commit == Some(change.commit_lsn));
         for change in of_transaction {
             let parent: &TableName = tables[change.table()].top();
             let through = tables.iter().filter_map(MovingTable::through);
