@@ -11,6 +11,8 @@ pub(crate) struct Event {
 #[derive(Debug, Default)]
 pub(crate) struct Parser {
     buffer: Vec<u8>,
+    /// The number of bytes of the buffer that contain no end of a line. A large map is one long line in many pieces.
+    searched: usize,
     event: Event,
 }
 
@@ -19,12 +21,21 @@ impl Parser {
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Vec<Event> {
         self.buffer.extend_from_slice(bytes);
         let mut complete = Vec::new();
-        while let Some(end) = self.buffer.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = self.buffer.drain(..=end).collect();
+        while let Some(found) = self.end_of_line() {
+            let line: Vec<u8> = self.buffer.drain(..=found).collect();
+            self.searched = 0;
             let line = String::from_utf8_lossy(&line);
             complete.extend(self.process_line(line.trim_end_matches(['\n', '\r'])));
         }
+        self.searched = self.buffer.len();
         complete
+    }
+
+    /// Returns the position of the first end of a line.
+    fn end_of_line(&self) -> Option<usize> {
+        let mut unsearched = self.buffer[self.searched..].iter();
+        let found = unsearched.position(|byte| *byte == b'\n');
+        found.map(|found| self.searched + found)
     }
 
     /// Processes one line. Returns the event if the line is empty and so ends the event.
@@ -52,6 +63,20 @@ impl Parser {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A search of the whole buffer for each piece would take minutes.
+    #[test]
+    fn a_long_line_in_small_pieces_is_searched_once() {
+        let mut parser = Parser::default();
+        let piece = vec![b'x'; 1024];
+        assert_eq!(parser.push(b"event: map\ndata: "), []);
+        for _ in 0..64 * 1024 {
+            assert_eq!(parser.push(&piece), []);
+        }
+        let complete = parser.push(b"\n\n");
+        assert_eq!(complete.len(), 1);
+        assert_eq!(complete[0].data.len(), 64 << 20);
+    }
 
     #[test]
     fn events_survive_any_cut_of_the_stream() {
