@@ -72,6 +72,7 @@ mod standbys;
 mod strain;
 mod survey;
 mod survey_crossings;
+mod survey_dependents;
 mod survey_estimates;
 mod survey_identity;
 mod survey_live;

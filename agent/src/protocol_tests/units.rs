@@ -31,7 +31,7 @@ fn range(low: Option<i64>, high: Option<i64>) -> KeyRange {
 }
 
 /// Records a snapshot in place of that of the slot: it sees nothing that the slot sends.
-async fn record_first(bench: &Bench) -> String {
+pub(super) async fn record_first(bench: &Bench) -> String {
     let source = bench.ours(&bench.source).await;
     let read = "select pg_current_snapshot()::text";
     let text: String = source.query_one(read, &[]).await.expect("read").get(0);
@@ -50,8 +50,18 @@ async fn record_snapshot(bench: &Bench, number: i32, text: &str, barrier: Lsn) {
         .expect("recorded");
 }
 
-/// Copies a range of keys with its own snapshot, after a barrier. Returns the snapshot.
+/// Copies a range of keys of the first table with its own snapshot. Returns the snapshot.
 async fn copy_unit(bench: &Bench, number: i32, keys: &KeyRange) -> TxSnapshot {
+    copy_extent(bench, number, 0, &CopyExtent::Keys(keys.clone())).await
+}
+
+/// Copies a part of a table with its own snapshot, after a barrier. Returns the snapshot.
+pub(super) async fn copy_extent(
+    bench: &Bench,
+    number: i32,
+    table: usize,
+    extent: &CopyExtent,
+) -> TxSnapshot {
     let mut source = bench.ours(&bench.source).await;
     let begin = "begin isolation level repeatable read read only";
     source.batch_execute(begin).await.expect("begun");
@@ -67,23 +77,26 @@ async fn copy_unit(bench: &Bench, number: i32, keys: &KeyRange) -> TxSnapshot {
     let shard = bench.shard(&bench.target, bench.token.epoch);
     let mut target = shard.replica_session("copy").await.expect("a session");
     epoch::begin(&target, &bench.token).await.expect("proved");
-    let extent = CopyExtent::Keys(keys.clone());
-    let table = &bench.tables[0];
+    let table = &bench.tables[table];
     copy_chunk(
         &mut source,
         &mut target,
         table,
-        &extent,
-        &bench.predicate(),
+        extent,
+        &table.predicate(&bench.keys, "t"),
         |_, _| std::future::ready(()),
     )
     .await
     .expect("copied");
+    let (by_key, low, high) = match extent {
+        CopyExtent::Blocks(_) => (false, None, None),
+        CopyExtent::Keys(keys) => (true, keys.low.clone(), keys.high.clone()),
+    };
     target
         .execute(
             "insert into shardwright.chunk (migration, ordinal, unit, relation, filenode, from_block, by_key, low, high, snapshot, done)
-             values ($1, $2, $2, $3, 0, 0, true, $4, $5, $2, true)",
-            &[&bench.token.migration.0, &number, &table.table.to_string(), &keys.low, &keys.high],
+             values ($1, $2, $2, $3, 0, 0, $4, $5, $6, $2, true)",
+            &[&bench.token.migration.0, &number, &table.table.to_string(), &by_key, &low, &high],
         )
         .await
         .expect("recorded");

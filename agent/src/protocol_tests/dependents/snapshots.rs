@@ -4,90 +4,58 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use plans::id::{AttemptNo, MapName};
+use plans::id::MapName;
 
 use super::super::bench::Bench;
+use super::super::units::{copy_extent, record_first};
 use super::random::write;
 use super::{FORWARD, bench, other_rows};
 use crate::cleanup::delete_rows::{ClosedProof, RowDeletion};
-use crate::postgres::copy_stream::{BlockRange, CopyExtent, copy_chunk};
-use crate::postgres::lsn::Lsn;
-use crate::shard::epoch;
-use crate::shard::marker::{Marker, MarkerKind};
+use crate::postgres::copy_stream::{BlockRange, CopyExtent};
+use crate::shard::database::Shard;
 use crate::throttle::MigrationThrottle;
 
-async fn record_snapshot(bench: &Bench, number: i32, text: &str, barrier: Lsn) {
-    let target = bench.ours(&bench.target).await;
-    let insert = "insert into shardwright.snapshot (migration, number, snapshot, barrier) values ($1, $2, $3, $4)";
-    let values = (&bench.token.migration.0, &number, &text, &barrier);
-    target
-        .execute(insert, &[values.0, values.1, values.2, values.3])
-        .await
-        .expect("recorded");
-}
-
-/// Records a snapshot in place of that of the slot: it sees nothing that the slot sends.
-async fn record_first(bench: &Bench) {
-    let source = bench.ours(&bench.source).await;
-    let read = "select pg_current_snapshot()::text";
-    let text: String = source.query_one(read, &[]).await.expect("read").get(0);
-    record_snapshot(bench, 0, &text, Lsn::ZERO).await;
-}
-
-/// Copies a table with its own snapshot, after a barrier.
+/// Copies a table with its own snapshot.
 async fn copy_table(bench: &Bench, number: i32, index: usize) {
-    let mut source = bench.ours(&bench.source).await;
-    let begin = "begin isolation level repeatable read read only";
-    source.batch_execute(begin).await.expect("begun");
-    let read = "select pg_current_snapshot()::text";
-    let text: String = source.query_one(read, &[]).await.expect("read").get(0);
-    let other = bench.ours(&bench.source).await;
-    Marker::new(&bench.token, AttemptNo(0), MarkerKind::Barrier)
-        .emit(&other, &bench.token)
-        .await
-        .expect("a barrier");
-    let barrier = other.query_one("select pg_current_wal_lsn()", &[]).await;
-    record_snapshot(bench, number, &text, barrier.expect("read").get(0)).await;
-    let shard = bench.shard(&bench.target, bench.token.epoch);
-    let mut target = shard.replica_session("copy").await.expect("a session");
-    epoch::begin(&target, &bench.token).await.expect("proved");
-    let table = &bench.tables[index];
-    copy_chunk(
-        &mut source,
-        &mut target,
-        table,
-        &CopyExtent::Blocks(BlockRange { from: 0, to: None }),
-        &table.predicate(&bench.keys, "t"),
-        |_, _| std::future::ready(()),
-    )
-    .await
-    .expect("copied");
-    target
-        .execute(
-            "insert into shardwright.chunk (migration, ordinal, unit, relation, filenode, from_block, by_key, snapshot, done)
-             values ($1, $2, $2, $3, 0, 0, false, $2, true)",
-            &[&bench.token.migration.0, &number, &table.table.to_string()],
-        )
-        .await
-        .expect("recorded");
-    epoch::commit(&target, "a unit").await.expect("committed");
+    let whole = CopyExtent::Blocks(BlockRange { from: 0, to: None });
+    copy_extent(bench, number, index, &whole).await;
+}
+
+/// What a deletion refers to.
+struct DeletionParts {
+    shard: Shard,
+    throttle: MigrationThrottle,
+    map: MapName,
+}
+
+impl DeletionParts {
+    fn new(bench: &Bench) -> Self {
+        Self {
+            shard: bench.shard(&bench.target, bench.token.epoch),
+            throttle: MigrationThrottle::default(),
+            map: MapName::from("m"),
+        }
+    }
+
+    /// Returns a deletion of rows of the copy.
+    fn deletion<'a>(&'a self, bench: &'a Bench) -> RowDeletion<'a> {
+        RowDeletion {
+            shard: &self.shard,
+            token: bench.token.clone(),
+            map: &self.map,
+            keys: &bench.keys,
+            closed: ClosedProof::Live,
+            pause: Duration::ZERO,
+            throttle: &self.throttle,
+            on_batch: Box::new(|_, _| {}),
+        }
+    }
 }
 
 /// Removes rows without parents, as the end of `catch_up` does.
 async fn remove_rows_without_parents(bench: &Bench) {
-    let shard = bench.shard(&bench.target, bench.token.epoch);
-    let throttle = MigrationThrottle::default();
-    let map = MapName::from("m");
-    let deletion = RowDeletion {
-        shard: &shard,
-        token: bench.token.clone(),
-        map: &map,
-        keys: &bench.keys,
-        closed: ClosedProof::Live,
-        pause: Duration::ZERO,
-        throttle: &throttle,
-        on_batch: Box::new(|_, _| {}),
-    };
+    let parts = DeletionParts::new(bench);
+    let deletion = parts.deletion(bench);
     for table in bench.tables.iter() {
         if let Some(through) = table.through() {
             let removed = deletion.delete_rows_without_parents(table, through).await;
@@ -171,18 +139,8 @@ async fn copied_rows_without_copied_parents_are_deleted() {
     app.batch_execute(ROWS).await.expect("rows");
     copy_table(&bench, 1, TAG).await;
     copy_table(&bench, 2, LINE).await;
-    let shard = bench.shard(&bench.target, bench.token.epoch);
-    let (throttle, map) = (MigrationThrottle::default(), MapName::from("m"));
-    let deletion = RowDeletion {
-        shard: &shard,
-        token: bench.token.clone(),
-        map: &map,
-        keys: &bench.keys,
-        closed: ClosedProof::Live,
-        pause: Duration::ZERO,
-        throttle: &throttle,
-        on_batch: Box::new(|_, _| {}),
-    };
+    let parts = DeletionParts::new(&bench);
+    let deletion = parts.deletion(&bench);
     let mut deleted = Vec::new();
     for table in bench.tables.iter().rev() {
         deleted.push(deletion.delete_rows_of(table).await.expect("deleted"));
