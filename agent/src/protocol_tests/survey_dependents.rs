@@ -121,8 +121,9 @@ async fn a_table_that_holds_the_key_under_another_name_is_reported() {
     assert_eq!(refusals(&survey::run(&task).await.unwrap()), []);
 }
 
-/// Returns the survey of a move of the tables `good`, with the key, and `item`, whose rows belong to those of `good`.
-async fn task_of_items(name: &str, ddl: &str) -> SurveyTask {
+/// Returns the survey of a move of the tables `good`, with the key, and `item`, whose rows belong to those of `good`. The
+/// server runs as long as the database is kept.
+async fn task_of_items(name: &str, ddl: &str) -> (SurveyTask, Database) {
     let source = Database::new(&format!("{name}_s")).await;
     let target = Database::on(source.cluster.clone(), &format!("{name}_t")).await;
     run(&source, ddl).await;
@@ -136,14 +137,14 @@ async fn task_of_items(name: &str, ddl: &str) -> SurveyTask {
         columns: BTreeMap::new(),
     };
     task.settings.through.insert("item".to_owned(), parent);
-    task
+    (task, source)
 }
 
 #[tokio::test]
 async fn a_parent_is_referred_to_by_what_identifies_it() {
     let ddl = "create table good (tenant_id bigint, id bigint, code text unique, primary key (tenant_id, id));
         create table item (id bigint primary key, code text references good (code))";
-    let mut task = task_of_items("sv_outside", ddl).await;
+    let (mut task, _source) = task_of_items("sv_outside", ddl).await;
     refuses(
         &survey::run(&task).await.unwrap(),
         "through.online",
@@ -169,7 +170,7 @@ async fn a_foreign_key_that_compares_otherwise_proves_no_parent() {
              create table item (id bigint primary key, good {} references good (id))",
             types[0], types[1]
         );
-        let task = task_of_items(&format!("sv_compares_{number}"), &ddl).await;
+        let (task, _source) = task_of_items(&format!("sv_compares_{number}"), &ddl).await;
         let survey = survey::run(&task).await.unwrap();
         let found = refusals(&survey);
         let found = found
