@@ -100,13 +100,13 @@ fn return_without_dependents_sql(table: &MovingTable, tables: &[MovingTable]) ->
     };
     format!(
         "if current_setting('transaction_isolation') = 'read committed' then
-           perform 1 from {on} where row({own}) = row({new}) for update;
+           perform 1 from {on} shardwright_row where row({own}) = row({new}) for update;
            if not ({has_dependents}) then
              return null;
            end if;
          end if;",
         on = table.top().sql(),
-        own = identity(""),
+        own = identity("shardwright_row."),
         new = identity("new."),
         has_dependents = has_dependents(table, tables),
     )
