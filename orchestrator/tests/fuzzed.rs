@@ -42,7 +42,9 @@ async fn no_request_breaks_the_controller() {
         .current_dir(&folder)
         .arg("--config-file")
         .arg(&config)
-        .args(["run", &url, "--no-color", "--seed", "1", "--workers", "2"])
+        // Two threads must not parse source code at the same time: Python 3.11 then fails with "AST constructor recursion
+        // depth mismatch" now and then.
+        .args(["run", &url, "--no-color", "--seed", "1", "--workers", "1"])
         .args([
             "--checks",
             "not_a_server_error",
