@@ -56,9 +56,9 @@ pub(crate) fn functions_sql(
 /// Returns the check of the moving rows of a table without the key. WHEN cannot query other tables, so the function
 /// does.
 ///
-/// A new row whose parent the statement does not see counts as moving, if a foreign key proves the parent: if the foreign key
-/// is deferred, another transaction can still commit the parent, and the guard must not let the row through (I1). An old row lacks its parent only if the
-/// same transaction has deleted the parent, and the guard has allowed that.
+/// A new row whose parent the statement does not see counts as moving, if a foreign key proves the parent: if the foreign
+/// key is deferred, another transaction can still commit the parent, and the guard must not let the row through (I1). An
+/// old row lacks its parent only if the same transaction has deleted the parent, and the guard has allowed that.
 fn return_unless_moving_sql(table: &MovingTable, keys: &KeySet) -> String {
     let (new, old) = (
         table.copy_predicate(keys, "new"),
