@@ -134,12 +134,12 @@ fn has_dependents(table: &MovingTable, tables: &[MovingTable]) -> String {
 fn conditions(table: &MovingTable, keys: &KeySet) -> (String, String) {
     let (old, new) = (
         table.predicate(keys, "old"),
-        table.copy_predicate(keys, "new"),
+        table.predicate_or_missing(keys, "new"),
     );
     let cascaded = format!(
         "(tg_argv[0] = '{}' and {})",
         EVENTS[1],
-        table.copy_predicate(keys, "old")
+        table.predicate_or_missing(keys, "old")
     );
     match &table.key {
         TableKey::Through(through) => {
