@@ -2,6 +2,7 @@ package shardwright
 
 import (
 	"context"
+	"strings"
 	"sync"
 
 	"shardwright/internal/key"
@@ -11,6 +12,13 @@ import (
 type Part struct {
 	Shard string
 	keys  *key.Set
+	// conditions are those that Predicate returned, for shadow mode.
+	conditions *conditions
+}
+
+type conditions struct {
+	mutex sync.Mutex
+	texts []string
 }
 
 // Predicate returns an SQL condition for the rows whose key the shard owns.
@@ -23,7 +31,22 @@ func (p Part) Predicate(columns ...string) (string, error) {
 	if err != nil {
 		return "", NewError(ErrNotAKey, err.Error(), nil)
 	}
+	p.conditions.mutex.Lock()
+	defer p.conditions.mutex.Unlock()
+	p.conditions.texts = append(p.conditions.texts, condition)
 	return condition, nil
+}
+
+// isConditionIn reports whether a statement contains the condition of the part.
+func (p Part) isConditionIn(sql string) bool {
+	p.conditions.mutex.Lock()
+	defer p.conditions.mutex.Unlock()
+	for _, condition := range p.conditions.texts {
+		if strings.Contains(sql, condition) {
+			return true
+		}
+	}
+	return false
 }
 
 // Answer is the answer or the error of a shard.
@@ -74,7 +97,7 @@ func OnAll[T, R any](
 	}
 	slots, running := make(chan struct{}, limit), sync.WaitGroup{}
 	for at, shard := range routes.shards {
-		part, answer := Part{shard, routes.ownedBy(shard)}, &result.Answers[at]
+		part, answer := Part{shard, routes.ownedBy(shard), &conditions{}}, &result.Answers[at]
 		slots <- struct{}{}
 		running.Add(1)
 		go func() {
@@ -95,10 +118,10 @@ func query[T, R any](ctx context.Context, m *Map[T], part Part, work func(part P
 	err := m.core.repeat(ctx, call{
 		next: func() (string, int64, error) { return part.Shard, m.Routes().version, nil },
 		run: func(attempt *attempt) error {
-			return m.transact(ctx, attempt, snapshot, func(tx T) (err error) {
+			return m.transact(ctx, attempt, snapshot, m.inQuery(part, func(tx T) (err error) {
 				value, err = work(part, tx)
 				return err
-			})
+			}))
 		},
 		giveUpKind: ErrNoAnswer,
 		subject:    "shard " + part.Shard,

@@ -11,6 +11,9 @@ import (
 type Map[T any] struct {
 	core  *core
 	pools *pools[T]
+	// shadow and record are those of shadow mode, otherwise nil.
+	shadow *Shadow
+	record func(tx T, transaction *ShadowTransaction) T
 }
 
 // Connect reads the map of this name, and starts to follow its changes. Applications call the Connect of a package for
@@ -27,7 +30,8 @@ func Connect[T any](
 	if err != nil {
 		return nil, err
 	}
-	made := &Map[T]{&core{feed, feed.cache, counters, options}, newPools(driver, options.Connections)}
+	core := &core{feed, feed.cache, counters, options}
+	made := &Map[T]{core: core, pools: newPools(driver, options.Connections)}
 	feed.cache.onNewer = made.pools.release
 	feed.start()
 	return made, nil
@@ -91,14 +95,20 @@ func (m *Map[T]) WithShardOptions(ctx context.Context, key any, options TxOption
 			shard, err := routes.shardOf(accepted)
 			return shard, routes.version, err
 		},
-		run:        func(attempt *attempt) error { return m.transact(ctx, attempt, options, work) },
+		run: func(attempt *attempt) error {
+			return m.transact(ctx, attempt, options, m.onShard(attempt.shard, work))
+		},
 		giveUpKind: ErrGaveUp,
 		subject:    "key " + accepted.Display(m.Routes().types),
 	})
 }
 
 func (m *Map[T]) transact(ctx context.Context, attempt *attempt, options TxOptions, work func(tx T) error) error {
-	pool, err := m.pools.of(attempt.shard)
+	place := attempt.shard
+	if m.shadow != nil {
+		place = oneDatabase
+	}
+	pool, err := m.pools.of(place)
 	if err != nil {
 		return err
 	}

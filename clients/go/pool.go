@@ -133,7 +133,7 @@ func (p *pools[T]) release(routes *Routes) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	for shard, one := range p.pools {
-		isOwner := routes.numberOf(shard) != 0
+		isOwner := shard == oneDatabase || routes.numberOf(shard) != 0
 		one.setKept(isOwner && !p.isClosed)
 		if !isOwner {
 			// The feed does not wait for a server that does not answer.

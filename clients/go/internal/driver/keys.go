@@ -131,6 +131,7 @@ func measure(request *request) (any, error) {
 	}
 	took := time.Since(loaded)
 	memory := heap() - before
+	runtime.KeepAlive(text)
 	runtime.KeepAlive(routes)
 	return map[string]any{
 		"shards": shards, "load_seconds": loaded.Sub(begun).Seconds(),

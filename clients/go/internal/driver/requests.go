@@ -49,7 +49,11 @@ type statement struct {
 }
 
 // driver has the map of the scenario that runs.
-type driver struct{ connected atomic.Pointer[pgx4.Map] }
+type driver struct {
+	connected atomic.Pointer[pgx4.Map]
+	// shadow is the database of shadow mode.
+	shadow atomic.Pointer[string]
+}
 
 func (d *driver) operate(request *request) (any, error) {
 	switch request.Op {
@@ -74,10 +78,16 @@ func (d *driver) operate(request *request) (any, error) {
 	if d.connected.Load() == nil {
 		return nil, errors.New("no map is connected")
 	}
-	return d.operateOn(d.connected.Load(), request)
+	switch request.Op {
+	case "execute":
+		return nil, execute(d.connected.Load(), *d.shadow.Load(), request.Statements)
+	case "findings":
+		return findingsOf(d.connected.Load()), nil
+	}
+	return operateOn(d.connected.Load(), request)
 }
 
-func (d *driver) operateOn(connected *pgx4.Map, request *request) (any, error) {
+func operateOn(connected *pgx4.Map, request *request) (any, error) {
 	ctx := context.Background()
 	switch request.Op {
 	case "lookup":
@@ -100,8 +110,17 @@ func (d *driver) operateOn(connected *pgx4.Map, request *request) (any, error) {
 }
 
 func (d *driver) connect(request *request) error {
-	connected, err := pgx4.Connect(
-		context.Background(), request.Controllers, request.Map, pgx4.DSNs(request.Shards), optionsOf(request.Options))
+	ctx, options := context.Background(), optionsOf(request.Options)
+	d.shadow.Store(&request.Shadow)
+	var connected *pgx4.Map
+	var err error
+	if request.Shadow == "" {
+		access := pgx4.DSNs(request.Shards)
+		connected, err = pgx4.Connect(ctx, request.Controllers, request.Map, access, options)
+	} else {
+		connected, err = pgx4.ConnectShadow(
+			ctx, request.Controllers, request.Map, request.Shadow, options, shardwright.ShadowOptions{Parser: parser})
+	}
 	if err == nil {
 		d.connected.Store(connected)
 	}
