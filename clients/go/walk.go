@@ -61,9 +61,13 @@ func (w *walk) visitQuery(name string, query node) {
 		}
 		w.addCondition(query.child("whereClause"))
 		w.addCondition(query.child("joinCondition"))
-		for _, below := range sortedNames(query) {
-			// The query that INSERT or a set operation has as a field is a query of its own.
-			w.visit(query[below])
+		for _, field := range sortedNames(query) {
+			// The sides of UNION, INTERSECT and EXCEPT are queries, without a node that says so.
+			if field == "larg" || field == "rarg" {
+				w.visitQuery(name, query.child(field))
+			} else {
+				w.visit(query[field])
+			}
 		}
 		switch name {
 		case "InsertStmt":
