@@ -20,8 +20,9 @@ import (
 
 // The controllers that serve a map, and one request to one of them.
 //
-// Every controller can answer. If one fails, all later requests use the next one. A follower may redirect to the leader:
-// the redirect is followed here, with the token, because it comes from a controller that has already received the token.
+// Every controller can answer. If one fails, all later requests use the next one. A follower may redirect to the
+// leader: the redirect is followed here, with the token, because it comes from a controller that has already received
+// the token.
 
 const (
 	readTimeout  = 5 * time.Second
@@ -169,7 +170,9 @@ func (c *controllers) sendTo(ctx context.Context, method, address string, body [
 	return nil, fmt.Errorf("%s redirects too often", address)
 }
 
-func (c *controllers) sendOnce(ctx context.Context, method string, target *url.URL, body []byte) (*http.Response, error) {
+func (c *controllers) sendOnce(
+	ctx context.Context, method string, target *url.URL, body []byte,
+) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, method, target.String(), bytes.NewReader(body))
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package shardwright
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -89,7 +90,10 @@ func (c *core) finalError(ctx context.Context, err error, attempt *attempt) erro
 		what := fmt.Sprintf("the connection to shard %s was lost during the commit", attempt.shard)
 		return NewError(ErrCommitUnknown, what+"; the outcome of the transaction is unknown", err)
 	}
-	if ctx.Err() != nil {
+	if ctxErr := ctx.Err(); ctxErr != nil {
+		if attempt.stage == connecting && !errors.Is(err, ctxErr) {
+			return fmt.Errorf("cannot connect to shard %s: %w: %v", attempt.shard, ctxErr, err)
+		}
 		return err
 	}
 	if attempt.remedyOf(err) != none {

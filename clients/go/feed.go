@@ -154,15 +154,8 @@ func (f *feed) followFeed(ctx context.Context, address string) error {
 		if len(next.data) > 0 {
 			f.cache.recordAnswer()
 		}
-		for _, event := range parser.push(next.data) {
-			if event.name != "map" {
-				continue
-			}
-			routes, err := ReadRoutes(event.data)
-			if err != nil {
-				return err
-			}
-			f.cache.offer(routes)
+		if err := f.takeOver(parser.push(next.data)); err != nil {
+			return err
 		}
 		if errors.Is(next.err, io.EOF) {
 			return nil
@@ -171,6 +164,21 @@ func (f *feed) followFeed(ctx context.Context, address string) error {
 			return next.err
 		}
 	}
+}
+
+// takeOver offers the versions in events to the cache.
+func (f *feed) takeOver(events []event) error {
+	for _, event := range events {
+		if event.name != "map" {
+			continue
+		}
+		routes, err := ReadRoutes(event.data)
+		if err != nil {
+			return err
+		}
+		f.cache.offer(routes)
+	}
+	return nil
 }
 
 // chunk is what one read of the feed returned.

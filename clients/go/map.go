@@ -20,8 +20,8 @@ type Map[T any] struct {
 // their driver, such as pgx4.
 //
 // controllers is a URL, or several that are separated by commas: if a controller fails, the next one is used.
-// Afterwards lookups use the cache, even if no controller can be reached. The error is of the kind ErrFetch. The context
-// limits the connect only.
+// Afterwards lookups use the cache, even if no controller can be reached. The error is of the kind ErrFetch. The
+// context limits the connect only.
 func Connect[T any](
 	ctx context.Context, controllers, name string, driver Driver[T], options Options,
 ) (*Map[T], error) {
@@ -70,8 +70,8 @@ func (m *Map[T]) WaitForNewer(ctx context.Context, known int64, limit time.Durat
 // WithShard runs work(tx) in a transaction on the shard that owns the key, and commits the transaction.
 //
 // work runs again from its start, on the shard of the newest map, if the shard refuses the key, after a serialization
-// failure or a deadlock, and if the connection is lost before the commit was sent. Therefore effects of work outside the
-// database must permit a repetition; variables that it changes must be set anew each time.
+// failure or a deadlock, and if the connection is lost before the commit was sent. Therefore effects of work outside
+// the database must permit a repetition; variables that it changes must be set anew each time.
 //
 // An error of work is returned unchanged after the rollback. An error of the kind ErrCommitUnknown means that the
 // connection was lost during the commit, or that the context ended then. Every other error means that nothing was

@@ -20,7 +20,8 @@ const (
 	NotOpen = "SM002"
 )
 
-// repeatedStates are serialization failure and deadlock; the server stops, has crashed or starts; no connection is free.
+// repeatedStates are those of a serialization failure and a deadlock, of a server that stops, has crashed or starts, and
+// of one that has no free connection.
 var repeatedStates = map[string]bool{
 	"40001": true, "40P01": true, "57P01": true, "57P02": true, "57P03": true, "53300": true,
 }

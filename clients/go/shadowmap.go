@@ -6,8 +6,8 @@ import "context"
 const oneDatabase = "the one database"
 
 // ConnectShadow is Connect for an application that still has one database, to which the driver opens connections for
-// each shard. record returns a transaction that records its statements. Applications call the ConnectShadow of a package
-// for their driver, such as pgx4.
+// each shard. record returns a transaction that records its statements. Applications call the ConnectShadow of a
+// package for their driver, such as pgx4.
 func ConnectShadow[T any](
 	ctx context.Context, controllers, name string, driver Driver[T], options Options, shadow ShadowOptions,
 	record func(tx T, transaction *ShadowTransaction) T,

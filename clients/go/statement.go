@@ -7,9 +7,9 @@ import (
 
 // Finds which keys a statement fixes for the tables of a map.
 //
-// PostgreSQL's own parser reads the statement. A table's key is fixed if each of its key columns is compared by equality
-// with a parameter or a constant: directly, through other columns that are equal, or as a value of INSERT. Functions and
-// views are not analyzed.
+// PostgreSQL's own parser reads the statement. A table's key is fixed if each of its key columns is compared by
+// equality with a parameter or a constant: directly, through other columns that are equal, or as a value of INSERT.
+// Functions and views are not analyzed.
 
 // statement is what the parser found.
 type statement struct {

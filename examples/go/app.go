@@ -2,8 +2,8 @@
 //
 //	app --controller http://127.0.0.1:7432 --map tenants --shard a=postgres://… --shard b=postgres://…
 //
-// Each acknowledged order is a line on stdout, "tenant id", so that another program can search for every one. The shards
-// need a table orders (tenant_id bigint, id bigint, note text).
+// Each acknowledged order is a line on stdout, "tenant id", so that another program can search for every one. The
+// shards need a table orders (tenant_id bigint, id bigint, note text).
 package main
 
 import (

@@ -36,7 +36,9 @@ func execute(connected *pgx4.Map, dsn string, statements []statement) error {
 func findingsOf(connected *pgx4.Map) any {
 	found := []any{}
 	for _, one := range connected.Shadow().Findings() {
-		finding := map[string]any{"kind": one.Kind, "table": one.Table, "shards": one.Shards, "count": one.Count, "place": one.Place}
+		finding := map[string]any{
+			"kind": one.Kind, "table": one.Table, "shards": one.Shards, "count": one.Count, "place": one.Place,
+		}
 		if one.Table == "" {
 			finding["table"] = nil
 		}

@@ -11,6 +11,7 @@ import (
 // JSONKey is a key as the JSON has it. It is kept as text: a number must not lose digits.
 type JSONKey []byte
 
+// UnmarshalJSON keeps the text.
 func (k *JSONKey) UnmarshalJSON(text []byte) error {
 	*k = nil
 	if string(text) != "null" {
@@ -31,11 +32,13 @@ func (k JSONKey) value() (any, error) {
 	return value, err
 }
 
+// JSONRange is a range of keys; a missing end has no bound.
 type JSONRange struct {
 	From JSONKey `json:"from"`
 	To   JSONKey `json:"to"`
 }
 
+// JSONBuckets has ranges of virtual shards, and single keys that differ from their virtual shard.
 type JSONBuckets struct {
 	Of     int64 `json:"of"`
 	Ranges []struct {
@@ -60,6 +63,7 @@ func acceptText(types []Type, text JSONKey) (Key, error) {
 	return Accept(types, value)
 }
 
+// AcceptAll converts keys to the types.
 func AcceptAll(types []Type, texts []JSONKey) ([]Key, error) {
 	keys := make([]Key, len(texts))
 	for at, text := range texts {
@@ -72,7 +76,7 @@ func AcceptAll(types []Type, texts []JSONKey) ([]Key, error) {
 	return keys, nil
 }
 
-// interval converts a range.
+// Interval converts a range.
 func (r JSONRange) Interval(types []Type) (Interval, error) {
 	interval := Interval{NoFrom: r.From == nil, NoTo: r.To == nil}
 	for _, end := range []struct {
@@ -93,7 +97,7 @@ func (r JSONRange) Interval(types []Type) (Interval, error) {
 	return interval, nil
 }
 
-// intervals are the ranges of virtual shards.
+// Intervals are the ranges of virtual shards.
 func (b *JSONBuckets) Intervals() []Interval {
 	intervals := make([]Interval, len(b.Ranges))
 	for at, entry := range b.Ranges {
