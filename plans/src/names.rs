@@ -186,6 +186,19 @@ impl MigrationId {
     }
 }
 
+/// What the names of a migration's guard functions in [`SCHEMA`] begin with, before its id. A longer one comes before one with
+/// which it begins.
+pub const GUARD_FUNCTIONS: [&str; 8] = [
+    "guard_truncate_",
+    "guard_foreign_",
+    "guard_cascade_",
+    "guard_clone_",
+    "guard_closed_",
+    "guard_owner_",
+    "guard_replaced_",
+    "guard_",
+];
+
 /// Returns the name of the guard's function in [`SCHEMA`] for keys of this map that the shard has released.
 #[must_use]
 pub fn released_keys_function(map: &MapName) -> String {

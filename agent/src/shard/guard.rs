@@ -25,7 +25,7 @@ use connect::Connected;
 use plans::failure::StepCode;
 use plans::id::{MapName, MigrationId};
 use plans::key_set::KeySet;
-use plans::names::{BYPASS_SETTING, SCHEMA, TRIGGER_PREFIX};
+use plans::names::{BYPASS_SETTING, GUARD_FUNCTIONS, SCHEMA, TRIGGER_PREFIX};
 use plans::sql::{quote_ident, quote_literal};
 use plans::table::{MovingTable, TableKey, TableName};
 use tokio_postgres::error::SqlState;
@@ -288,7 +288,7 @@ async fn drop_within(client: &Connected, token: &EpochToken, tries: u32) -> Resu
              where n.nspname = $1 and p.proname ~ $2",
             &[
                 &SCHEMA,
-                &format!("^guard_(truncate_|foreign_|cascade_|clone_|closed_|owner_)?{migration}(_[0-9]+)?$"),
+                &format!("^({}){migration}(_[0-9]+)?$", GUARD_FUNCTIONS.join("|")),
             ],
         )
         .await

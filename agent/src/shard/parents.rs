@@ -56,7 +56,7 @@ pub(crate) async fn prove(
             ),
             (true, false) => (
                 "another migration copies rows without the key to this shard",
-                "resume the migration when the other one has flipped or ended",
+                "resume the migration when the other one has flipped or ended; `shardwright cleanup` removes what an ended one has left",
             ),
         };
         return Err(StepError::refused(

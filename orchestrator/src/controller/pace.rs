@@ -88,10 +88,10 @@ fn measured_pace(snapshot: &Snapshot) -> Option<Pace> {
     Pace::measured(&migration.id, migration.plan.estimate.bytes, seconds)
 }
 
-/// Returns the time of a step that was tried once.
+/// Returns the time of a step that was dispatched once.
 fn uninterrupted_seconds(step: &Step) -> Option<i64> {
-    let time = step.finished_at? - step.dispatched_at?;
-    (step.attempt <= 1).then(|| time.num_seconds())
+    let time = step.finished_at? - step.started_at?;
+    (step.dispatched_at == step.started_at).then(|| time.num_seconds())
 }
 
 #[cfg(test)]
@@ -107,8 +107,8 @@ mod tests {
         let mut snapshot = admitted(id, vec![move_], Options::default()).remove(0);
         snapshot.migration.map_version_after = Some(plans::id::MapVersion(2));
         for (step, index) in snapshot.steps.iter_mut().zip(0..) {
-            step.attempt = 1;
-            step.dispatched_at = Some(at(index * 10));
+            step.started_at = Some(at(index * 10));
+            step.dispatched_at = step.started_at;
             step.finished_at = Some(at(index * 10 + 10));
         }
         snapshot
@@ -128,7 +128,7 @@ mod tests {
     fn a_migration_that_was_interrupted_or_is_small_shows_nothing() {
         let mut snapshot = flipped("ma", "a", "b");
         let sized = |step: &&mut Step| step.kind == StepKind::Verify;
-        snapshot.steps.iter_mut().find(sized).unwrap().attempt = 2;
+        snapshot.steps.iter_mut().find(sized).unwrap().dispatched_at = Some(at(99));
         assert_eq!(measured_pace(&snapshot), None);
         let mut small = flipped("ma", "a", "b").migration;
         small.plan.estimate.bytes = LEAST_BYTES - 1;

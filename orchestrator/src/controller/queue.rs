@@ -12,6 +12,7 @@ use plans::shard_map::ShardMap;
 use plans::state::cutover::Ownership;
 use plans::state::migration::MigrationState;
 use plans::step::StepKind;
+use plans::table::ThroughTable;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -102,17 +103,21 @@ pub fn start_obstacles(
 
 /// Returns what `other` does that `own` must wait for, because both move dependent tables: during a copy rows can lack their
 /// parents, and the agent cannot tell which migration copied them. It looks up such rows on the target before the flip, and
-/// on the source after it.
+/// on the source after it. After a rollback it copies to the target again.
 fn parentless_rows(own: &Migration, other: &Migration) -> Option<String> {
-    let has_dependents = |m: &Migration| {
+    let has = |m: &Migration, is_meant: fn(&ThroughTable) -> bool| {
         let mut tables = m.plan.moving.tables.iter();
-        tables.any(|table| table.through().is_some_and(|through| through.enforced))
+        tables.any(|table| table.through().is_some_and(is_meant))
     };
-    if !(other.holds_keys() && has_dependents(own) && has_dependents(other)) {
+    let has_dependents = |m: &Migration| has(m, |_| true);
+    // Without a foreign key that proves parents, a row without one is never taken for a copied one.
+    let is_proved = has(own, |through| through.enforced) || has(other, |through| through.enforced);
+    if !(other.holds_keys() && is_proved && has_dependents(own) && has_dependents(other)) {
         return None;
     }
+    let copies = is_running(other) || other.ownership == Ownership::RolledBack;
     let (own, theirs) = (&own.plan.moving, &other.plan.moving);
-    let copies_there = |shard: &ShardName| is_running(other) && &theirs.target == shard;
+    let copies_there = |shard: &ShardName| copies && &theirs.target == shard;
     if copies_there(&own.target) || copies_there(&own.source) {
         let shard = &theirs.target;
         return Some(format!(
@@ -121,7 +126,7 @@ fn parentless_rows(own: &Migration, other: &Migration) -> Option<String> {
     }
     (own.target == theirs.source).then(|| {
         format!(
-            "can roll back tables without the key to shard {}",
+            "can roll back tables without the key to shard {} until it is finished",
             theirs.source
         )
     })

@@ -54,7 +54,7 @@ impl ThroughTable {
     }
 
     /// Returns the condition that rows of `table`, whose parents these are, have them: the foreign key is there now and
-    /// validated, or the migration has created the table, and adds the foreign key after the copy.
+    /// validated, or the migration has created the table, and adds the foreign key after the copy, before the flip.
     pub(super) fn proof(&self, table: &TableName, migration: &MigrationId) -> String {
         let oid = |table: &TableName| {
             let name = quote_literal(&table.sql());
@@ -74,8 +74,8 @@ impl ThroughTable {
                     where (a.attname, r.attname) not in ({pairs}))
                   and {PLAIN_FOREIGN_KEY})
               or exists (
-                select from shardwright.created c
-                where c.migration = {migration} and c.class = 'pg_catalog.pg_class'::pg_catalog.regclass
+                select from shardwright.created c join shardwright.move m on m.migration = c.migration
+                where c.migration = {migration} and m.flipped is null and c.class = 'pg_catalog.pg_class'::pg_catalog.regclass
                   and (c.oid = {child} or c.oid in (select relid from pg_catalog.pg_partition_ancestors({child})))))",
             child = oid(table),
             parent = oid(&self.parent),

@@ -1,7 +1,7 @@
 //! Finds the objects that belong to Shardwright by name and form, and those that only have a similar name.
 
 use connect::Connected;
-use plans::names::{DDL_PREFIX, STANDBY_SLOT_PREFIX};
+use plans::names::{DDL_PREFIX, GUARD_FUNCTIONS, STANDBY_SLOT_PREFIX};
 
 use crate::shard::{dual_write, identity};
 
@@ -289,23 +289,12 @@ async fn find_schema_objects(
 /// Shardwright gives.
 fn classify(kind_name: &str, name: &str) -> (ObjectKind, Option<ObjectOwner>) {
     let id = |text: &str| MigrationId::parse(text).ok().map(ObjectOwner::Migration);
-    let guard_prefixes = [
-        "guard_truncate_",
-        "guard_foreign_",
-        "guard_cascade_",
-        "guard_clone_",
-        "guard_closed_",
-        "guard_owner_",
-        "guard_",
-        DDL_PREFIX,
-    ];
+    let mut guard_prefixes = GUARD_FUNCTIONS.iter().chain([&DDL_PREFIX]);
     let counter_prefixes = ["refused_", "skipped_", "skips_"];
     let counter_suffix = counter_prefixes
         .iter()
         .find_map(|prefix| name.strip_prefix(prefix));
-    let guard_suffix = guard_prefixes
-        .iter()
-        .find_map(|prefix| name.strip_prefix(prefix));
+    let guard_suffix = guard_prefixes.find_map(|prefix| name.strip_prefix(prefix));
     match kind_name {
         "sequence" => match counter_suffix {
             Some(rest) => (ObjectKind::Refusals, id(rest)),

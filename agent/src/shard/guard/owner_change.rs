@@ -59,7 +59,7 @@ fn table_sql(migration: &MigrationId, guarded: GuardedRows<'_>, index: usize) ->
     let GuardedRows { keys, tables } = guarded;
     let table = &tables[index];
     let function = migration.owner_function(index);
-    let (when, enters) = conditions(table, keys);
+    let (when, enters) = conditions(migration, table, keys);
     let on = table.top().sql();
     let triggers = EVENTS.iter().zip(["= 0", "> 0"]).map(|(event, depth)| {
         format!(
@@ -137,15 +137,10 @@ fn has_dependents(table: &MovingTable, tables: &[MovingTable]) -> String {
 /// Returns the condition of WHEN, and that of the function, which can read other tables: the UPDATE brings the row into the
 /// moving keys. A parent that the statement does not see may have any key; but if a foreign key cascades a new identity of
 /// the parent, the row stays with its parent, and the statement does not see the earlier identity.
-fn conditions(table: &MovingTable, keys: &KeySet) -> (String, String) {
+fn conditions(migration: &MigrationId, table: &MovingTable, keys: &KeySet) -> (String, String) {
     let (old, new) = (
         table.predicate(keys, "old"),
         table.predicate_or_missing(keys, "new"),
-    );
-    let cascaded = format!(
-        "(tg_argv[0] = '{}' and {})",
-        EVENTS[1],
-        table.predicate_or_missing(keys, "old")
     );
     match &table.key {
         TableKey::Through(through) => {
@@ -159,7 +154,15 @@ fn conditions(table: &MovingTable, keys: &KeySet) -> (String, String) {
                 columns("old"),
                 columns("new")
             );
-            (differs, format!("{new} and not ({old} or {cascaded})"))
+            let cascaded = format!(
+                "(tg_argv[0] = '{}' and {})",
+                EVENTS[1],
+                replaced_parent::cascaded(migration, through)
+            );
+            (
+                differs,
+                format!("{new} and not ({old} or coalesce({cascaded}, false))"),
+            )
         }
         TableKey::Columns(_) | TableKey::Schema(_) | TableKey::Group(_) | TableKey::Reference => {
             (format!("({new} and not {old})"), "true".to_owned())

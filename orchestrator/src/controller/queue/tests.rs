@@ -79,7 +79,8 @@ fn moves_of_dependent_tables_do_not_copy_to_a_shard_of_each_other() {
         obstacles(&own, &[other.clone(), own.clone()])
     };
     let copied = "migration ma copies rows of tables without the key to shard b";
-    let rolls_back = "migration ma can roll back tables without the key to shard a";
+    let rolls_back =
+        "migration ma can roll back tables without the key to shard a until it is finished";
     assert_eq!(waits("c", "b", &copies), [copied]);
     assert_eq!(waits("b", "c", &copies), [copied]);
     assert_eq!(waits("c", "a", &copies), [rolls_back]);
@@ -88,6 +89,16 @@ fn moves_of_dependent_tables_do_not_copy_to_a_shard_of_each_other() {
     assert!(waits("c", "b", &in_hold).is_empty());
     assert!(waits("b", "c", &in_hold).is_empty());
     assert_eq!(waits("c", "a", &in_hold), [rolls_back]);
+    let mut rolled_back = in_hold.clone();
+    rolled_back.ownership = Ownership::RolledBack;
+    assert_eq!(waits("c", "b", &rolled_back), [copied]);
+    let mut without_proof = copies.clone();
+    for table in &mut without_proof.plan.moving.tables {
+        if let TableKey::Through(through) = &mut table.key {
+            through.enforced = false;
+        }
+    }
+    assert_eq!(waits("c", "b", &without_proof), [copied]);
     let mut ended = in_hold;
     ended.finished_at = Some(at(9));
     assert!(waits("c", "a", &ended).is_empty());

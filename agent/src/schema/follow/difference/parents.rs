@@ -36,11 +36,18 @@ pub(super) fn require_foreign_key(table: &mut TableDifference<'_>, tables: &[Mov
 fn is_proof(constraint: &ConstraintDefinition, through: &ThroughTable) -> bool {
     let definition = &constraint.definition;
     let foreign_key = definition.strip_prefix("FOREIGN KEY (");
-    let columns = foreign_key.and_then(|text| text.split_once(") REFERENCES "));
-    let columns = columns.map(|(columns, _)| columns.split(", ").map(unquoted).collect());
+    let parts = foreign_key.and_then(|text| text.split_once(") REFERENCES "));
+    let Some((columns, referenced)) = parts else {
+        return false;
+    };
+    let columns: BTreeSet<String> = columns.split(", ").map(unquoted).collect();
+    // Names of schemas precede those of tables, or are left out.
+    let referenced = referenced.split('(').next().unwrap_or_default();
+    let is_parent =
+        unquoted(referenced.rsplit('.').next().unwrap_or_default()) == through.parent.name;
     let wanted: BTreeSet<String> = through.columns.iter().map(|(own, _)| own.clone()).collect();
     let is_valid = !definition.contains(" NOT VALID") && !definition.contains(" NOT ENFORCED");
-    is_valid && columns == Some(wanted)
+    is_valid && is_parent && columns == wanted
 }
 
 /// Returns a name without the quotes that PostgreSQL prints if it needs them.
