@@ -28,8 +28,8 @@ import shardwright.client.Stats;
  * java App --controller http://127.0.0.1:7432 --map tenants --shard a=jdbc:postgresql://10.0.0.1/shop?user=app
  * </pre>
  *
- * <p>Each acknowledged order is a line on stdout, {@code tenant id}, so that another program can search for every one. The
- * shards need a table {@code orders (tenant_id bigint, id bigint, note text)}.
+ * <p>Each acknowledged order is a line on stdout, {@code tenant id}, so that another program can search for every one.
+ * The shards need a table {@code orders (tenant_id bigint, id bigint, note text)}.
  */
 public final class App {
     private static final int TENANTS = 1000;
@@ -104,7 +104,8 @@ public final class App {
             client.get();
         }
         Stats stats = map.stats();
-        System.err.println("map version " + stats.version() + ", " + (stats.notOwner() + stats.notOpen()) + " refusal(s)");
+        long refusals = stats.notOwner() + stats.notOpen();
+        System.err.println("map version " + stats.version() + ", " + refusals + " refusal(s)");
     }
 
     private void waitForEndOfInput() {
@@ -135,7 +136,8 @@ public final class App {
             options.tokenFile(Path.of(named.get("--token-file")));
         }
         ShardAccess access = ShardAccess.urls(shards);
-        try (Shardwright map = Shardwright.connect(named.get("--controller"), named.get("--map"), access, options.build())) {
+        String controller = named.get("--controller");
+        try (Shardwright map = Shardwright.connect(controller, named.get("--map"), access, options.build())) {
             new App(map).run();
         }
     }

@@ -35,7 +35,8 @@ final class BucketSet extends KeySet {
         List<Key> single = exceptions.stream().filter(key -> !hasBucketOf(key)).sorted().toList();
         if (!missing.isEmpty()) {
             String unlisted = Predicate.ofList(types(), columns, missing);
-            conditions = new ArrayList<>(List.of("((" + String.join(" or ", conditions) + ") and not " + unlisted + ")"));
+            String listed = String.join(" or ", conditions);
+            conditions = new ArrayList<>(List.of("((" + listed + ") and not " + unlisted + ")"));
         }
         if (!single.isEmpty()) {
             conditions.add(Predicate.ofList(types(), columns, single));

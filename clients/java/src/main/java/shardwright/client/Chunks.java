@@ -12,7 +12,9 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.net.http.HttpResponse.BodySubscriber;
 
-/** The body of an answer, piece by piece and with a time limit for each piece, which the client of Java does not have. */
+/**
+ * The body of an answer, piece by piece and with a time limit for each piece, which the client of Java does not have.
+ */
 final class Chunks implements BodySubscriber<Chunks>, AutoCloseable {
     /** Pieces, then an exception, or an empty list at the end. */
     private final LinkedBlockingQueue<Object> arrived = new LinkedBlockingQueue<>();

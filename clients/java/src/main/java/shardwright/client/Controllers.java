@@ -21,8 +21,8 @@ import java.util.concurrent.atomic.AtomicInteger;
  * The controllers that serve a map, and one request to one of them.
  *
  * <p>Every controller can answer. If one fails, all later requests use the next one. A follower may redirect to the
- * leader: the redirects are followed here, with the token, because they come from a controller that has already received
- * the token.
+ * leader: the redirects are followed here, with the token, because they come from a controller that has already
+ * received the token.
  */
 final class Controllers {
     static final Duration READ_TIMEOUT = Duration.ofSeconds(5);

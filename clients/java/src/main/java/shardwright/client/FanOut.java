@@ -10,8 +10,8 @@ import java.util.OptionalLong;
  * The answers of the shards to a query to all of them.
  *
  * @param version the version of the map that the query used
- * @param newer the version in the cache when the last shard answered, if it is another one. Then keys have changed their
- *     owner meanwhile, and the old owner may already have removed their rows
+ * @param newer the version in the cache when the last shard answered, if it is another one. Then keys have changed
+ *     their owner meanwhile, and the old owner may already have removed their rows
  * @param shards the answer of each shard that owns keys, ordered by name
  * @param <T> the answer of one shard
  */

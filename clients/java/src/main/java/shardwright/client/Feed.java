@@ -12,8 +12,9 @@ import java.util.function.Consumer;
 /**
  * Follows the changes of the map.
  *
- * <p>The thread reads the map once, then follows the change feed. If the feed breaks, it makes a pause with jitter, reads
- * the map and opens the feed again; if a controller has failed, it uses the next one. The cache answers during all of this.
+ * <p>The thread reads the map once, then follows the change feed. If the feed breaks, it makes a pause with jitter,
+ * reads the map and opens the feed again; if a controller has failed, it uses the next one. The cache answers during
+ * all of this.
  */
 final class Feed implements AutoCloseable {
     private static final System.Logger LOG = System.getLogger("shardwright");
@@ -44,13 +45,16 @@ final class Feed implements AutoCloseable {
         thread.start();
     }
 
-    /** Reads the map and begins to follow it. Throws {@code FetchFailedException} if no controller returns the map now. */
+    /**
+     * Reads the map and begins to follow it. Throws {@code FetchFailedException} if no controller returns the map now.
+     */
     static Feed open(String urls, String name, Options options, Counters counters, Consumer<Routes> onNewer) {
         Controllers controllers;
         try {
             controllers = new Controllers(urls, name, options);
         } catch (IOException | GeneralSecurityException error) {
-            throw new FetchFailedException("the certificates in " + options.caFile + " cannot be read: " + error, error);
+            String where = "the certificates in " + options.caFile;
+            throw new FetchFailedException(where + " cannot be read: " + error, error);
         }
         String where = "map " + name + " could not be read from " + String.join(", ", controllers.urls());
         try {
@@ -79,7 +83,9 @@ final class Feed implements AutoCloseable {
         thread.interrupt();
     }
 
-    /** Waits until the cache has a version above {@code known}, but for at most the pause. Then it reads the map itself. */
+    /**
+     * Waits until the cache has a version above {@code known}, but for at most the pause. Then it reads the map itself.
+     */
     void waitForNewer(long known, Duration pause) throws InterruptedException {
         if (!cache.awaitNewer(known, pause)) {
             readAgain();
@@ -173,7 +179,8 @@ final class Feed implements AutoCloseable {
                 return new Routes(controllers.read(url));
             } catch (IOException | MapException error) {
                 controllers.switchAfterFailure(url);
-                failure = error instanceof IOException unanswered ? unanswered : new IOException(error.getMessage(), error);
+                boolean isAnswered = error instanceof MapException;
+                failure = isAnswered ? new IOException(error.getMessage(), error) : (IOException) error;
             }
         }
         throw failure;

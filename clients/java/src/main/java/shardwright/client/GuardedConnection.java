@@ -13,11 +13,11 @@ import java.util.Set;
 import org.postgresql.core.TransactionState;
 
 /**
- * The connection that the function of a transaction gets. The library begins and ends the transaction, so that commit and
- * rollback are refused, and {@code close} does nothing.
+ * The connection that the function of a transaction gets. The library begins and ends the transaction, so that commit
+ * and rollback are refused, and {@code close} does nothing.
  *
- * <p>A COMMIT as a statement is noticed after it: the driver would begin another transaction at the next statement, which
- * would look like success.
+ * <p>A COMMIT as a statement is noticed after it: the driver would begin another transaction at the next statement,
+ * which would look like success.
  */
 final class GuardedConnection implements InvocationHandler {
     private static final Set<String> REFUSED = Set.of("commit", "setAutoCommit", "abort");
@@ -74,7 +74,8 @@ final class GuardedConnection implements InvocationHandler {
     }
 
     private static <T> T proxy(Class<T> type, InvocationHandler handler) {
-        return type.cast(Proxy.newProxyInstance(GuardedConnection.class.getClassLoader(), new Class<?>[] {type}, handler));
+        ClassLoader loader = GuardedConnection.class.getClassLoader();
+        return type.cast(Proxy.newProxyInstance(loader, new Class<?>[] {type}, handler));
     }
 
     private static Object call(Object target, Method method, Object[] arguments) throws Throwable {

@@ -27,7 +27,8 @@ final class IndexBuilder {
         numberByName();
         for (Key key : missing) {
             if (!exceptions.containsKey(key)) {
-                throw wrong("its virtual shards except key " + Keys.display(routes.keyTypes(), key) + ", which has no owner");
+                String shown = Keys.display(routes.keyTypes(), key);
+                throw wrong("its virtual shards except key " + shown + ", which has no owner");
             }
         }
     }
@@ -103,7 +104,8 @@ final class IndexBuilder {
         boolean isHash = routes.buckets() > 0;
         boolean isNumeric = isHash || routes.keyTypes().size() == 1 && routes.keyTypes().get(0).isNumeric();
         pieces.removeIf(piece -> piece.keys().isEmpty());
-        pieces.sort(Comparator.comparing(piece -> piece.keys().start(), Comparator.nullsFirst(Comparator.naturalOrder())));
+        Comparator<Key> unboundedFirst = Comparator.nullsFirst(Comparator.naturalOrder());
+        pieces.sort(Comparator.comparing(piece -> piece.keys().start(), unboundedFirst));
         Bounds bounds = new Bounds(isNumeric, 2 * pieces.size() + 1);
         if (routes.strategy().equals("list")) {
             addList(bounds);

@@ -69,7 +69,9 @@ final class JsonReader {
         at += 1;
     }
 
-    /** Returns the next name of an object; null after the last one, which ends the object. {@code isFirst}: no comma. */
+    /**
+     * Returns the next name of an object; null after the last one, which ends the object. {@code isFirst}: no comma.
+     */
     String name(boolean isFirst) {
         if (!more('}', isFirst)) {
             return null;
@@ -106,7 +108,10 @@ final class JsonReader {
         return true;
     }
 
-    /** Reads a value: a map, a list, {@code String}, {@code Long}, {@code BigInteger}, {@code Double}, {@code Boolean} or null. */
+    /**
+     * Reads a value: a map, a list, {@code String}, {@code Long}, {@code BigInteger}, {@code Double}, {@code Boolean}
+     * or null.
+     */
     Object value() {
         switch (peek()) {
             case '{' -> {

@@ -3,8 +3,8 @@ package shardwright.client;
 import java.util.Arrays;
 
 /**
- * A key as PostgreSQL stores it: for each column a {@code Long} (also days and microseconds since 2000-01-01), or a {@code
- * byte[]} (text in UTF-8, uuid, bytea).
+ * A key as PostgreSQL stores it: for each column a {@code Long} (also days and microseconds since 2000-01-01), or a
+ * {@code byte[]} (text in UTF-8, uuid, bytea).
  *
  * <p>Its order is that of PostgreSQL; bytes are compared without a sign.
  */

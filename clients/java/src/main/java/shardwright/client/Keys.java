@@ -68,12 +68,14 @@ final class Keys {
             case TEXT -> value instanceof String text ? utf8(text) : null;
             case UUID -> uuid(value);
             case BYTEA -> bytea(value);
-            case DATE -> value instanceof LocalDate date ? Times.of(date) : value instanceof String text ? Times.readDate(text) : null;
+            case DATE -> date(value);
             case TIMESTAMPTZ -> timestamp(value);
         };
     }
 
-    /** The value itself, or that of the form in JSON, such as {@code {"uuid": "…"}}; null if that is of another type. */
+    /**
+     * The value itself, or that of the form in JSON, such as {@code {"uuid": "…"}}; null if that is of another type.
+     */
     private static Object plain(KeyType type, Object value) {
         if (!(value instanceof Map<?, ?> map)) {
             return value;
@@ -101,19 +103,19 @@ final class Keys {
     /** The bytes of a text that PostgreSQL can store: it has no zero, and no half of a surrogate pair. */
     private static byte[] utf8(String text) {
         for (int at = 0; at < text.length(); at += 1) {
-            char letter = text.charAt(at);
-            if (Character.isHighSurrogate(letter) && at + 1 < text.length() && Character.isLowSurrogate(text.charAt(at + 1))) {
-                at += 1;
-            } else if (letter == 0 || Character.isSurrogate(letter)) {
+            int letter = text.codePointAt(at);
+            if (letter == 0 || letter >= Character.MIN_SURROGATE && letter <= Character.MAX_SURROGATE) {
                 return null;
             }
+            at += Character.charCount(letter) - 1;
         }
         return text.getBytes(StandardCharsets.UTF_8);
     }
 
     private static byte[] uuid(Object value) {
         if (value instanceof UUID uuid) {
-            return ByteBuffer.allocate(16).putLong(uuid.getMostSignificantBits()).putLong(uuid.getLeastSignificantBits()).array();
+            ByteBuffer bytes = ByteBuffer.allocate(16);
+            return bytes.putLong(uuid.getMostSignificantBits()).putLong(uuid.getLeastSignificantBits()).array();
         }
         boolean isUuid = value instanceof String text && UUID_TEXT.matcher(text).matches();
         return isUuid ? HexFormat.of().parseHex(((String) value).replace("-", "")) : null;
@@ -125,6 +127,13 @@ final class Keys {
         }
         boolean isBytea = value instanceof String text && BYTEA.matcher(text).matches();
         return isBytea ? HexFormat.of().parseHex(((String) value).substring(2)) : null;
+    }
+
+    private static Long date(Object value) {
+        if (value instanceof LocalDate date) {
+            return Times.of(date);
+        }
+        return value instanceof String text ? Times.readDate(text) : null;
     }
 
     private static Long timestamp(Object value) {
@@ -167,6 +176,9 @@ final class Keys {
         if (value instanceof byte[] bytes) {
             return "\\x" + HexFormat.of().formatHex(bytes);
         }
-        return value instanceof Object[] array ? Arrays.deepToString(array) : value instanceof String ? "'" + value + "'" : String.valueOf(value);
+        if (value instanceof Object[] array) {
+            return Arrays.deepToString(array);
+        }
+        return value instanceof String ? "'" + value + "'" : String.valueOf(value);
     }
 }

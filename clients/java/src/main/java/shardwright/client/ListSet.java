@@ -19,6 +19,7 @@ final class ListSet extends KeySet {
 
     @Override
     List<String> conditions(List<String> columns) {
-        return keys.isEmpty() ? List.of() : List.of(Predicate.ofList(types(), columns, keys.stream().sorted().toList()));
+        List<Key> sorted = keys.stream().sorted().toList();
+        return sorted.isEmpty() ? List.of() : List.of(Predicate.ofList(types(), columns, sorted));
     }
 }

@@ -9,8 +9,8 @@ import java.util.Map;
 import java.util.stream.Collectors;
 
 /**
- * Reports the most used keys to the controller at the end of each window. If the controller does not accept a report, its
- * counts are lost. No transaction waits for a report.
+ * Reports the most used keys to the controller at the end of each window. If the controller does not accept a report,
+ * its counts are lost. No transaction waits for a report.
  */
 final class LoadReports implements AutoCloseable {
     private static final System.Logger LOG = System.getLogger("shardwright");

@@ -33,7 +33,8 @@ final class LoadSummary {
             counts = new HashMap<>();
         }
         Comparator<Map.Entry<Key, Long>> mostUsed = Map.Entry.comparingByValue(Comparator.reverseOrder());
-        return taken.entrySet().stream().sorted(mostUsed.thenComparing(Map.Entry.comparingByKey())).limit(MAX_KEYS).toList();
+        Comparator<Map.Entry<Key, Long>> reported = mostUsed.thenComparing(Map.Entry.comparingByKey());
+        return taken.entrySet().stream().sorted(reported).limit(MAX_KEYS).toList();
     }
 
     /** Subtracts the count that has exactly {@code MAX_KEYS} others before it from every count. */

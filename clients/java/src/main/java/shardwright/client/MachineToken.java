@@ -13,8 +13,8 @@ import java.util.regex.Pattern;
  * The token of a controller on this machine, which {@code shardwright serve} creates at its first start.
  *
  * <p>Only the user who started the controller may read the file, so programs of the same account find it without
- * configuration. It is sent only over loopback, and only to a program of the same account or of root: while the controller
- * is down, another account could listen on its port.
+ * configuration. It is sent only over loopback, and only to a program of the same account or of root: while the
+ * controller is down, another account could listen on its port.
  */
 final class MachineToken {
     /** The code of the kernel for a socket that listens. */

@@ -6,7 +6,9 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 
-/** The newest known version of the map. A version is only replaced by a higher one. Threads can wait for a newer one. */
+/**
+ * The newest known version of the map. A version is only replaced by a higher one. Threads can wait for a newer one.
+ */
 final class MapCache {
     private static final System.Logger LOG = System.getLogger("shardwright");
 
@@ -43,7 +45,7 @@ final class MapCache {
         try {
             if (!offered.incarnation().equals(routes.incarnation())) {
                 // A lower version with another incarnation comes from a control store that was restored.
-                LOG.log(Level.WARNING, "map {0} version {1} comes from another control store", offered.name(), offered.version());
+                LOG.log(Level.WARNING, describe(offered) + " comes from another control store");
             }
             if (offered.version() <= routes.version()) {
                 return;
@@ -54,11 +56,17 @@ final class MapCache {
         } finally {
             lock.unlock();
         }
-        LOG.log(Level.DEBUG, "map {0} replaced by version {1}", offered.name(), offered.version());
+        LOG.log(Level.DEBUG, describe(offered) + " is in use");
         onNewer.accept(offered);
     }
 
-    /** Waits until the cache has a version above {@code known}, but not longer than the limit. Returns whether it has. */
+    private static String describe(Routes routes) {
+        return "map " + routes.name() + " version " + routes.version();
+    }
+
+    /**
+     * Waits until the cache has a version above {@code known}, but not longer than the limit. Returns whether it has.
+     */
     boolean awaitNewer(long known, Duration limit) throws InterruptedException {
         long left = limit.toNanos();
         lock.lockInterruptibly();

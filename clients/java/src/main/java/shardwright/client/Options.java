@@ -60,7 +60,9 @@ public final class Options {
             return this;
         }
 
-        /** The total time that one call of {@code transaction} may spend on attempts and pauses, a minute by default. */
+        /**
+         * The total time that one call of {@code transaction} may spend on attempts and pauses, a minute by default.
+         */
         public Builder retryFor(Duration time) {
             retryFor = time;
             return this;
@@ -87,15 +89,17 @@ public final class Options {
             return this;
         }
 
-        /** How often the library reports the most used keys to the controller, for rebalances by load; by default never. */
+        /**
+         * How often the library reports the most used keys to the controller, for rebalances by load; by default never.
+         */
         public Builder reportLoad(Duration interval) {
             reportLoad = interval;
             return this;
         }
 
         /**
-         * The time after which lookups fail with {@link StaleException} if no controller has answered. By default lookups
-         * use the cached map for an unlimited time. For writes that is safe because of the shard's guard.
+         * The time after which lookups fail with {@link StaleException} if no controller has answered. By default
+         * lookups use the cached map for an unlimited time. For writes that is safe because of the shard's guard.
          */
         public Builder maxStaleness(Duration limit) {
             maxStaleness = limit;
@@ -103,8 +107,8 @@ public final class Options {
         }
 
         /**
-         * The file with the token for the controllers, by default that of {@code SHARDWRIGHT_TOKEN_FILE}. It is read for
-         * each request, so that the token can be renewed.
+         * The file with the token for the controllers, by default that of {@code SHARDWRIGHT_TOKEN_FILE}. It is read
+         * for each request, so that the token can be renewed.
          */
         public Builder tokenFile(Path file) {
             tokenFile = file;
@@ -112,8 +116,8 @@ public final class Options {
         }
 
         /**
-         * The PEM file with the trusted certificate authorities, by default that of {@code SHARDWRIGHT_CA_FILE}; without
-         * one, those of Java.
+         * The PEM file with the trusted certificate authorities, by default that of {@code SHARDWRIGHT_CA_FILE};
+         * without one, those of Java.
          */
         public Builder caFile(Path file) {
             caFile = file;

@@ -55,7 +55,8 @@ final class Predicate {
 
     private static String typed(KeyType type, Object column) {
         // The end of a range may be a value of a larger type.
-        boolean isLarge = type.bits() > 0 && column instanceof Long number && number >> (type.bits() - 1) != number >> 63;
+        int unused = Long.SIZE - type.bits();
+        boolean isLarge = type.bits() > 0 && column instanceof Long number && number << unused >> unused != number;
         return literal(Keys.text(type, column)) + "::pg_catalog." + (isLarge ? "int8" : type.catalogName());
     }
 
@@ -81,7 +82,8 @@ final class Predicate {
             case TEXT -> "pg_catalog.hashtextextended(" + column + "::pg_catalog.text collate pg_catalog.\"C\", 0)";
             case UUID -> "pg_catalog.uuid_hash_extended(" + column + ", 0)";
             // The hash function of bytea itself exists in SQL only since PostgreSQL 18.
-            case BYTEA -> "pg_catalog.hashtextextended(pg_catalog.encode(" + column + ", 'hex') collate pg_catalog.\"C\", 0)";
+            case BYTEA -> "pg_catalog.hashtextextended(pg_catalog.encode(" + column
+                    + ", 'hex') collate pg_catalog.\"C\", 0)";
             case DATE, TIMESTAMPTZ -> "pg_catalog.hash_record_extended(row(" + column + "), 0)";
         };
     }

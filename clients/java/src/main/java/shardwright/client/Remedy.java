@@ -69,7 +69,9 @@ enum Remedy {
         return null;
     }
 
-    /** Whether another attempt to connect may succeed: the driver or a pool has met no server, or not for long enough. */
+    /**
+     * Whether another attempt to connect may succeed: the driver or a pool has met no server, or not for long enough.
+     */
     private static boolean mayConnectLater(Throwable error) {
         boolean isOfConnection = false;
         for (Throwable cause : causes(error)) {

@@ -42,7 +42,8 @@ final class Retries {
         Remedy remedy = Remedy.of(error, attempt);
         if (remedy == Remedy.NONE) {
             if (attempt.stage == Attempt.Stage.CONNECT) {
-                throw new ConnectFailedException("cannot connect to shard " + attempt.shard + ": " + error.getMessage(), error);
+                String what = "cannot connect to shard " + attempt.shard + ": ";
+                throw new ConnectFailedException(what + error.getMessage(), error);
             }
             return null;
         }
@@ -50,7 +51,8 @@ final class Retries {
         Duration waited = Duration.ofNanos(System.nanoTime() - begun);
         if (waited.plus(pause).compareTo(options.retryFor) > 0) {
             String time = String.format(Locale.ROOT, "%.1f", waited.toMillis() / 1000.0);
-            throw giveUp.apply("gave up after " + attempts + " attempt(s) in " + time + " s: " + error.getMessage(), error);
+            String spent = "gave up after " + attempts + " attempt(s) in " + time + " s: ";
+            throw giveUp.apply(spent + error.getMessage(), error);
         }
         count(remedy);
         return pause;

@@ -8,11 +8,11 @@ import java.util.function.Function;
 import javax.sql.DataSource;
 
 /**
- * How the application reaches its shards, with its own role: by URLs, of which the library makes small pools, or by data
- * sources of the application, such as those of HikariCP.
+ * How the application reaches its shards, with its own role: by URLs, of which the library makes small pools, or by
+ * data sources of the application, such as those of HikariCP.
  *
- * <p>A data source must show why a connection failed, as an {@code SQLException} or as its cause: that decides whether a
- * transaction is repeated. Its connections must be those of PostgreSQL's JDBC driver, or unwrap to them.
+ * <p>A data source must show why a connection failed, as an {@code SQLException} or as its cause: that decides whether
+ * a transaction is repeated. Its connections must be those of PostgreSQL's JDBC driver, or unwrap to them.
  */
 public abstract class ShardAccess {
     ShardAccess() {}
@@ -23,8 +23,8 @@ public abstract class ShardAccess {
     }
 
     /**
-     * Returns access by a function from the name of a shard to its JDBC URL; null if there is none. It is called for each
-     * new connection, so that a password can be renewed while the application runs.
+     * Returns access by a function from the name of a shard to its JDBC URL; null if there is none. It is called for
+     * each new connection, so that a password can be renewed while the application runs.
      */
     public static ShardAccess urls(Function<String, String> urlOf) {
         return new UrlAccess(urlOf);

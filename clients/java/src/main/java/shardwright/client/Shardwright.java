@@ -19,8 +19,8 @@ import java.util.function.BiFunction;
 import java.util.function.Supplier;
 
 /**
- * A cached shard map, and a thread that follows its changes: it routes by key, and repeats transactions on the new owner
- * after a cutover. Several threads may use it at the same time.
+ * A cached shard map, and a thread that follows its changes: it routes by key, and repeats transactions on the new
+ * owner after a cutover. Several threads may use it at the same time.
  */
 public final class Shardwright implements AutoCloseable {
     /** The SQLSTATE of a shard that does not own the key (any more, or not for the moment). */
@@ -78,11 +78,12 @@ public final class Shardwright implements AutoCloseable {
     /**
      * Returns the shard that owns {@code key}, according to the cached map.
      *
-     * <p>Throws a {@link RouteException} if no shard owns the key, if the value is not a key of this map, or if the map is
-     * too old ({@link Options.Builder#maxStaleness}).
+     * <p>Throws a {@link RouteException} if no shard owns the key, if the value is not a key of this map, or if the map
+     * is too old ({@link Options.Builder#maxStaleness}).
      *
-     * @param key a {@code Long}, {@code Integer}, {@code BigInteger}, {@code String}, {@code UUID}, {@code byte[]}, {@code
-     *     LocalDate}, {@code Instant}, {@code OffsetDateTime} or {@code ZonedDateTime}; a list of these is a composite key
+     * @param key a {@code Long}, {@code Integer}, {@code BigInteger}, {@code String}, {@code UUID}, {@code byte[]},
+     *     {@code LocalDate}, {@code Instant}, {@code OffsetDateTime} or {@code ZonedDateTime}; a list of these is a
+     *     composite key
      */
     public String shardFor(Object key) {
         return routes().shardOf(keyOf(key));
@@ -117,11 +118,11 @@ public final class Shardwright implements AutoCloseable {
      * Runs {@code work} in a transaction on the shard that owns {@code key}, and commits the transaction.
      *
      * <p>{@code work} runs again from its start, on the shard of the newest map, if the shard refuses the key, after a
-     * serialization failure or a deadlock, and if the connection is lost before the commit was sent. Therefore effects of
-     * {@code work} outside the database must permit a repetition.
+     * serialization failure or a deadlock, and if the connection is lost before the commit was sent. Therefore effects
+     * of {@code work} outside the database must permit a repetition.
      *
-     * <p>Throws {@link CommitUnknownException} if the connection is lost during the commit. Every other error means that
-     * nothing was committed. Exceptions of {@code work} are thrown unchanged.
+     * <p>Throws {@link CommitUnknownException} if the connection is lost during the commit. Every other error means
+     * that nothing was committed. Exceptions of {@code work} are thrown unchanged.
      */
     public <T, E extends Exception> T transactionResult(Object key, TransactionOptions kind, Work<T, E> work)
             throws SQLException, E {
@@ -138,7 +139,8 @@ public final class Shardwright implements AutoCloseable {
     }
 
     /**
-     * Runs a query on every shard that owns keys, on at most {@code limit} at the same time, each in a thread of its own.
+     * Runs a query on every shard that owns keys, on at most {@code limit} at the same time, each in a thread of its
+     * own.
      *
      * <p>Each runs in a read-only transaction with one snapshot, and again from its start if a connection is lost. If a
      * shard does not answer, the result contains its error and the answers of the others.
@@ -147,7 +149,8 @@ public final class Shardwright implements AutoCloseable {
         Routes used = freshRoutes();
         List<Part> parts = used.shards().stream().map(shard -> new Part(shard, used.ownedBy(shard))).toList();
         Map<String, FanOut.Answer<T>> answers = new LinkedHashMap<>();
-        ExecutorService threads = Executors.newFixedThreadPool(Math.max(1, Math.min(limit, parts.size())), Shardwright::daemon);
+        int count = Math.max(1, Math.min(limit, parts.size()));
+        ExecutorService threads = Executors.newFixedThreadPool(count, Shardwright::daemon);
         try {
             List<Future<FanOut.Answer<T>>> running = new ArrayList<>();
             parts.forEach(part -> running.add(threads.submit(() -> answerOf(part, query))));
@@ -163,7 +166,8 @@ public final class Shardwright implements AutoCloseable {
             threads.shutdownNow();
         }
         long version = routes().version();
-        return new FanOut<>(used.version(), version == used.version() ? OptionalLong.empty() : OptionalLong.of(version), Collections.unmodifiableMap(answers));
+        OptionalLong newer = version == used.version() ? OptionalLong.empty() : OptionalLong.of(version);
+        return new FanOut<>(used.version(), newer, Collections.unmodifiableMap(answers));
     }
 
     private static Thread daemon(Runnable task) {

@@ -11,8 +11,8 @@ import java.util.regex.Pattern;
  * Dates and times in PostgreSQL's numbers: days and microseconds since 2000-01-01 in the proleptic Gregorian calendar,
  * which is also that of {@link LocalDate}.
  *
- * <p>Texts are ISO, times in UTC; years before 1 have the suffix {@code BC}. A time without an offset is refused, because
- * it would mean another time on each server.
+ * <p>Texts are ISO, times in UTC; years before 1 have the suffix {@code BC}. A time without an offset is refused,
+ * because it would mean another time on each server.
  */
 final class Times {
     private static final long DATE_INFINITY = Integer.MAX_VALUE;
@@ -72,7 +72,9 @@ final class Times {
         return days >= FIRST_DATE && days < DATE_END ? days : null;
     }
 
-    /** The number of a time; null if PostgreSQL cannot store it. Nanoseconds are rounded as PostgreSQL's driver does. */
+    /**
+     * The number of a time; null if PostgreSQL cannot store it. Nanoseconds are rounded as PostgreSQL's driver does.
+     */
     static Long of(Instant time) {
         long second = time.getEpochSecond() - EPOCH_SECOND;
         long day = Math.floorDiv(second, 86_400L);
@@ -86,8 +88,10 @@ final class Times {
         }
         // The end of the range is less than a day below the greatest number, so that the sum may overflow.
         long micros = days * DAY;
-        boolean isLate = micros >= 0 ? micros - TIMESTAMP_END + microsOfDay >= 0 : micros + microsOfDay < FIRST_TIMESTAMP;
-        return isLate ? null : micros + microsOfDay;
+        if (micros >= 0) {
+            return micros - TIMESTAMP_END + microsOfDay >= 0 ? null : (Long) (micros + microsOfDay);
+        }
+        return micros + microsOfDay < FIRST_TIMESTAMP ? null : (Long) (micros + microsOfDay);
     }
 
     /** The text of a date as PostgreSQL prints it. */
@@ -131,7 +135,8 @@ final class Times {
 
     private static String yearMonthDay(LocalDate date) {
         int year = date.getYear();
-        return String.format(Locale.ROOT, "%04d-%02d-%02d", year > 0 ? year : 1 - year, date.getMonthValue(), date.getDayOfMonth());
+        int shown = year > 0 ? year : 1 - year;
+        return String.format(Locale.ROOT, "%04d-%02d-%02d", shown, date.getMonthValue(), date.getDayOfMonth());
     }
 
     private static String era(LocalDate date) {

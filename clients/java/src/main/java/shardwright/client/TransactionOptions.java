@@ -6,8 +6,8 @@ import java.util.Objects;
  * The options of one transaction.
  *
  * @param isolation the isolation level
- * @param synchronousCommit false: the commit is acknowledged before it is on disk, so a crash of the server may lose the
- *     transaction
+ * @param synchronousCommit false: the commit is acknowledged before it is on disk, so a crash of the server may lose
+ *     the transaction
  */
 public record TransactionOptions(Isolation isolation, boolean synchronousCommit) {
     /** Read committed, with a synchronous commit. */

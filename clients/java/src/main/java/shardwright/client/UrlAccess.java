@@ -8,7 +8,7 @@ import java.util.function.Function;
 import org.postgresql.Driver;
 import org.postgresql.PGProperty;
 
-/** Access by URLs. The driver is called by itself: `DriverManager` would hide its error behind "No suitable driver". */
+/** Access by URLs. The driver is called by itself: DriverManager would hide its error behind "No suitable driver". */
 final class UrlAccess extends ShardAccess {
     private final Driver driver = new Driver();
     private final Function<String, String> urlOf;
@@ -25,7 +25,8 @@ final class UrlAccess extends ShardAccess {
         }
         // The message of the driver would contain the URL, and so a password.
         if (!driver.acceptsURL(url)) {
-            throw new NoAccessException("the URL of shard " + shard + " does not have the form jdbc:postgresql://HOST/DATABASE");
+            String form = "jdbc:postgresql://HOST/DATABASE";
+            throw new NoAccessException("the URL of shard " + shard + " does not have the form " + form);
         }
         Properties defaults = new Properties();
         defaults.setProperty(PGProperty.LOGIN_TIMEOUT.getName(), String.valueOf(Math.max(1, limit.toSeconds())));

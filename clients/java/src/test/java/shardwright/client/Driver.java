@@ -115,7 +115,8 @@ public final class Driver {
         fields(request, "shards").forEach((shard, url) -> urls.put(shard, jdbcUrl((String) url)));
         sources = new HikariSources(urls);
         ShardAccess access = usesHikari ? ShardAccess.dataSources(sources::sourceOf) : ShardAccess.urls(urls);
-        map = Shardwright.connect((String) request.get("controllers"), (String) request.get("map"), access, options(request));
+        String controllers = (String) request.get("controllers");
+        map = Shardwright.connect(controllers, (String) request.get("map"), access, options(request));
         return null;
     }
 
@@ -186,7 +187,8 @@ public final class Driver {
         return map.transactionResult(request.get("key"), kind, connection -> run(connection, work));
     }
 
-    private static List<Object> run(Connection connection, List<Object> work) throws SQLException, ApplicationException {
+    private static List<Object> run(Connection connection, List<Object> work)
+            throws SQLException, ApplicationException {
         List<Object> rows = List.of();
         for (Object entry : work) {
             Map<String, Object> statement = fields(Map.of("entry", entry), "entry");
@@ -209,7 +211,8 @@ public final class Driver {
         try (PreparedStatement prepared = connection.prepareStatement(PLACEHOLDER.matcher(sql).replaceAll("?"))) {
             Matcher numbers = PLACEHOLDER.matcher(sql);
             for (int at = 1; numbers.find(); at += 1) {
-                prepared.setObject(at, KeyRequests.list(statement, "params").get(Integer.parseInt(numbers.group(1)) - 1));
+                int number = Integer.parseInt(numbers.group(1));
+                prepared.setObject(at, KeyRequests.list(statement, "params").get(number - 1));
             }
             return prepared.execute() ? rows(prepared.getResultSet()) : List.of();
         }
@@ -229,12 +232,14 @@ public final class Driver {
 
     private Object onAll(Map<String, Object> request) {
         FanOut<List<Object>> result = map.onAll(((Long) request.get("limit")).intValue(), (part, connection) -> {
-            String sql = (String) request.get("sql");
-            return execute(connection, Map.of("sql", sql.replace("{predicate}", part.predicate(KeyRequests.columns(request)))));
+            String predicate = part.predicate(KeyRequests.columns(request));
+            return execute(connection, Map.of("sql", ((String) request.get("sql")).replace("{predicate}", predicate)));
         });
         Map<String, Object> shards = new LinkedHashMap<>();
-        result.shards().forEach((shard, answer) ->
-                shards.put(shard, answer.error() == null ? Map.of("ok", answer.value()) : Map.of("error", kindOf(answer.error()))));
+        result.shards().forEach((shard, answer) -> {
+            Exception error = answer.error();
+            shards.put(shard, error == null ? Map.of("ok", answer.value()) : Map.of("error", kindOf(error)));
+        });
         Map<String, Object> all = new HashMap<>(Map.of("version", result.version(), "shards", shards));
         all.put("newer", result.newer().isPresent() ? result.newer().getAsLong() : null);
         return all;

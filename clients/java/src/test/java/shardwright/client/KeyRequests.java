@@ -30,7 +30,8 @@ final class KeyRequests {
     }
 
     private static Map<String, Object> described(List<KeyType> types, Key key, List<Object> of) {
-        List<String> texts = IntStream.range(0, key.size()).mapToObj(at -> Keys.text(types.get(at), key.column(at))).toList();
+        IntStream columns = IntStream.range(0, key.size());
+        List<String> texts = columns.mapToObj(at -> Keys.text(types.get(at), key.column(at))).toList();
         List<Integer> buckets = of.stream().map(count -> Hash.bucket(types, key, ((Long) count).intValue())).toList();
         return Map.of("texts", texts, "hash", String.valueOf(Hash.hash64(types, key)), "buckets", buckets);
     }
@@ -51,7 +52,8 @@ final class KeyRequests {
         for (Object set : list(request, "sets")) {
             JsonReader reader = new JsonReader(Json.of(set).getBytes(StandardCharsets.UTF_8));
             KeySet parsed = MapDocument.toKeySet(types, MapDocument.readKeys(reader, types));
-            List<Integer> members = IntStream.range(0, keys.size()).boxed().filter(at -> parsed.contains(keys.get(at))).toList();
+            IntStream positions = IntStream.range(0, keys.size());
+            List<Integer> members = positions.boxed().filter(at -> parsed.contains(keys.get(at))).toList();
             answers.add(Map.of("members", members, "predicate", parsed.predicate(columns)));
         }
         return answers;

@@ -42,8 +42,8 @@ public class PartsTest {
     @Test
     public void otherTextsAreNoJson() {
         String deep = "[".repeat(100_000);
-        List<String> wrong = List.of("", "{", "[1,]", "{\"a\":1,}", "01", "+1", "1.", "nul", "\"a", "\"\\x\"", "\"\\u12\"",
-                "\"a\nb\"", "1 2", "{1:2}", "[1 2]", "{\"a\" 1}", "NaN", "--1", deep);
+        List<String> wrong = List.of("", "{", "[1,]", "{\"a\":1,}", "01", "+1", "1.", "nul", "\"a", "\"\\x\"",
+                "\"\\u12\"", "\"a\nb\"", "1 2", "{1:2}", "[1 2]", "{\"a\" 1}", "NaN", "--1", deep);
         for (String text : wrong) {
             assertThrows(text, MapException.class, () -> JsonReader.parse(utf8(text)));
             assertThrows(text, MapException.class, () -> new Routes(text));
@@ -62,7 +62,11 @@ public class PartsTest {
     @Test
     public void adjacentIntervalsAreJoined() {
         List<Interval<Integer>> intervals = List.of(
-                new Interval<>(5, 9), new Interval<>(null, 3), new Interval<>(3, 4), new Interval<>(7, null), new Interval<>(2, 2));
+                new Interval<>(5, 9),
+                new Interval<>(null, 3),
+                new Interval<>(3, 4),
+                new Interval<>(7, null),
+                new Interval<>(2, 2));
         assertEquals(List.of(new Interval<>(null, 4), new Interval<>(5, null)), Interval.joined(intervals));
         assertEquals(List.of(), Interval.joined(List.<Interval<Integer>>of()));
     }
@@ -75,7 +79,9 @@ public class PartsTest {
             List<String> events = new ArrayList<>();
             for (int at = 0; at < stream.length; at += size) {
                 ByteBuffer piece = ByteBuffer.wrap(stream, at, Math.min(size, stream.length - at));
-                parser.push(piece).forEach(event -> events.add(event.name() + " " + new String(event.data(), StandardCharsets.UTF_8)));
+                for (EventParser.Event event : parser.push(piece)) {
+                    events.add(event.name() + " " + new String(event.data(), StandardCharsets.UTF_8));
+                }
             }
             assertEquals(List.of("map {\"ä\":1}", "map x\ny"), events);
         }
@@ -145,11 +151,13 @@ public class PartsTest {
         SQLException refused = new PSQLException("Connection refused", PSQLState.CONNECTION_UNABLE_TO_CONNECT);
         SQLException noPassword = new PSQLException("no password was provided", PSQLState.CONNECTION_REJECTED);
         SQLException timeout = new SQLTransientConnectionException("request timed out", "08001", refused);
-        SQLException hidden = new SQLTransientConnectionException("request timed out", "28P01", server("28P01", "FATAL"));
+        PSQLException password = server("28P01", "FATAL");
+        SQLException hidden = new SQLTransientConnectionException("request timed out", "28P01", password);
+        SQLException noneFree = new SQLTransientConnectionException("no connection is free");
         assertEquals(Remedy.AGAIN, remedy(refused, Attempt.Stage.CONNECT, false));
         assertEquals(Remedy.AGAIN, remedy(server("57P03", "FATAL"), Attempt.Stage.CONNECT, false));
         assertEquals(Remedy.AGAIN, remedy(timeout, Attempt.Stage.CONNECT, false));
-        assertEquals(Remedy.AGAIN, remedy(new SQLTransientConnectionException("no connection is free"), Attempt.Stage.CONNECT, false));
+        assertEquals(Remedy.AGAIN, remedy(noneFree, Attempt.Stage.CONNECT, false));
         assertEquals(Remedy.NONE, remedy(noPassword, Attempt.Stage.CONNECT, false));
         assertEquals(Remedy.NONE, remedy(hidden, Attempt.Stage.CONNECT, false));
         assertEquals(Remedy.NONE, remedy(new IllegalStateException("closed"), Attempt.Stage.CONNECT, false));

@@ -25,19 +25,21 @@ public class ValuesTest {
 
     @Test
     public void valuesOfJavaAreKeys() {
+        UUID uuid = UUID.fromString("018f3f5e-9c3a-7c3e-8b1a-2f4d5e6a7b8c");
+        ZonedDateTime summer = ZonedDateTime.parse("2000-07-01T02:00:00+02:00[Europe/Berlin]");
         List<List<Object>> same = List.of(
                 List.of(KeyType.BIGINT, Long.MAX_VALUE, "9223372036854775807"),
                 List.of(KeyType.BIGINT, BigInteger.TWO.pow(62), "4611686018427387904"),
                 List.of(KeyType.INTEGER, (byte) -7, "-7"),
                 List.of(KeyType.SMALLINT, (short) 7, "+7"),
-                List.of(KeyType.UUID, UUID.fromString("018f3f5e-9c3a-7c3e-8b1a-2f4d5e6a7b8c"), "018F3F5E9C3A7C3E8B1A2F4D5E6A7B8C"),
+                List.of(KeyType.UUID, uuid, "018F3F5E9C3A7C3E8B1A2F4D5E6A7B8C"),
                 List.of(KeyType.BYTEA, new byte[] {0, -1}, "\\x00ff"),
                 List.of(KeyType.DATE, LocalDate.of(1999, 12, 31), "1999-12-31"),
                 List.of(KeyType.DATE, LocalDate.of(0, 2, 29), "0001-02-29 BC"),
                 List.of(KeyType.TIMESTAMPTZ, Instant.parse("2024-02-29T12:00:00.5Z"), "2024-02-29 12:00:00.5+00"),
                 List.of(KeyType.TIMESTAMPTZ, Instant.parse("1999-12-31T23:59:59.9999995Z"), "2000-01-01 00:00:00+00"),
                 List.of(KeyType.TIMESTAMPTZ, OffsetDateTime.parse("2000-01-01T02:00:00+02:00"), "2000-01-01 00:00Z"),
-                List.of(KeyType.TIMESTAMPTZ, ZonedDateTime.parse("2000-07-01T02:00:00+02:00[Europe/Berlin]"), "2000-07-01 00:00Z"));
+                List.of(KeyType.TIMESTAMPTZ, summer, "2000-07-01 00:00Z"));
         for (List<Object> one : same) {
             assertEquals(accept((KeyType) one.get(0), one.get(2)), accept((KeyType) one.get(0), one.get(1)));
         }
@@ -97,7 +99,8 @@ public class ValuesTest {
         for (Integer bound : new ArrayList<>(bounds)) {
             String owner = random.nextInt(5) == 0 ? null : String.valueOf("abcd".charAt(random.nextInt(4)));
             if (owner != null) {
-                mappings.add("{\"keys\":{\"range\":[{\"from\":" + from + ",\"to\":" + bound + "}]},\"shard\":\"" + owner + "\"}");
+                String range = "{\"range\":[{\"from\":" + from + ",\"to\":" + bound + "}]}";
+                mappings.add("{\"keys\":" + range + ",\"shard\":\"" + owner + "\"}");
             }
             for (; start < bound + 1010; start += 1) {
                 owners[start] = owner;
@@ -109,7 +112,8 @@ public class ValuesTest {
         for (int key = -1010; key < 1010; key += 1) {
             int wanted = key;
             String owner = owners[key + 1010];
-            List<String> found = routes.shards().stream().filter(shard -> routes.ownedBy(shard).contains(wanted)).toList();
+            List<String> found = new ArrayList<>(routes.shards());
+            found.removeIf(shard -> !routes.ownedBy(shard).contains(wanted));
             assertEquals(owner == null ? List.of() : List.of(owner), found);
             if (owner == null) {
                 assertThrows(UnmappedException.class, () -> routes.shardFor(wanted));
