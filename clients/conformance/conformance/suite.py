@@ -36,15 +36,15 @@ class Suite:
         *,
         only: list[str] | None,
         full: bool = False,
-        has_shadow: bool = True,
         step_limit: float = 30,
     ) -> None:
         self.name = name
+        self.has_shadow = True
+        """Whether the library has shadow mode."""
         # `python/sqlalchemy`: the library, and how it runs transactions.
         self._variant = name.partition("/")[2] or "plain"
         self._driver = Driver(shlex.split(command))
         self._server, self._only, self._full = server, only, full
-        self._has_shadow = has_shadow
         self._databases = {shard: f"{name.replace('/', '_')}_{shard}" for shard in _SHARDS}
         self._step_limit = step_limit
         self._sessions: Sessions = {}
@@ -80,7 +80,7 @@ class Suite:
                 "measure_large_maps": lambda: checks.measure_large_maps(self._driver, entries),
             }
         for file in _FILES if is_plain else _FILES_OF_ADAPTERS:
-            if file == "shadow" and not self._has_shadow:
+            if file == "shadow" and not self.has_shadow:
                 continue
             for scenario in scenarios(file):
                 if is_plain or "plain" not in scenario.get("only", []):
