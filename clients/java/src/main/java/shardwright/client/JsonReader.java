@@ -1,7 +1,8 @@
 package shardwright.client;
 
-import java.io.ByteArrayOutputStream;
 import java.math.BigInteger;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -15,6 +16,7 @@ import java.util.regex.Pattern;
  */
 final class JsonReader {
     private static final int MAX_DEPTH = 64;
+    private static final char REPLACEMENT = '\ufffd';
     private static final int SHORT_DIGITS = 18;
     private static final Pattern INTEGER = Pattern.compile("-?(0|[1-9][0-9]*)");
     private static final Pattern NUMBER = Pattern.compile("-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)?");
@@ -161,14 +163,8 @@ final class JsonReader {
         if (peek() != '"') {
             throw wrong("no string");
         }
-        int start = ++at;
-        while (at < text.length && text[at] != '"' && text[at] != '\\') {
-            if (text[at] >= 0 && text[at] < ' ') {
-                throw wrong("a control character");
-            }
-            at += 1;
-        }
-        String plain = new String(text, start, at - start, StandardCharsets.UTF_8);
+        at += 1;
+        String plain = unescaped();
         if (at < text.length && text[at] == '"') {
             at += 1;
             return plain;
@@ -189,11 +185,27 @@ final class JsonReader {
     }
 
     private String unescaped() {
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        for (; at < text.length && text[at] != '"' && text[at] != '\\'; at += 1) {
-            bytes.write(text[at]);
+        int start = at;
+        while (at < text.length && text[at] != '"' && text[at] != '\\') {
+            if (text[at] >= 0 && text[at] < ' ') {
+                throw wrong("a control character");
+            }
+            at += 1;
         }
-        return bytes.toString(StandardCharsets.UTF_8);
+        return decoded(start, at);
+    }
+
+    private String decoded(int start, int end) {
+        String letters = new String(text, start, end - start, StandardCharsets.UTF_8);
+        if (letters.indexOf(REPLACEMENT) >= 0) {
+            // It is in the text, or stands for bytes that are not UTF-8: such a key would be another one.
+            try {
+                StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(text, start, end - start));
+            } catch (CharacterCodingException error) {
+                throw wrong("a string that is not UTF-8");
+            }
+        }
+        return letters;
     }
 
     private char escaped() {

@@ -43,11 +43,13 @@ public class PartsTest {
     public void otherTextsAreNoJson() {
         String deep = "[".repeat(100_000);
         List<String> wrong = List.of("", "{", "[1,]", "{\"a\":1,}", "01", "+1", "1.", "nul", "\"a", "\"\\x\"",
-                "\"\\u12\"", "\"a\nb\"", "1 2", "{1:2}", "[1 2]", "{\"a\" 1}", "NaN", "--1", deep);
+                "\"\\u12\"", "\"a\nb\"", "\"\\t\n\"", "1 2", "{1:2}", "[1 2]", "{\"a\" 1}", "NaN", "--1", deep);
         for (String text : wrong) {
             assertThrows(text, MapException.class, () -> JsonReader.parse(utf8(text)));
             assertThrows(text, MapException.class, () -> new Routes(text));
         }
+        assertEquals("\ufffd", JsonReader.parse(utf8("\"\ufffd\"")));
+        assertThrows(MapException.class, () -> JsonReader.parse(new byte[] {'"', (byte) 0xff, '"'}));
     }
 
     @Test
