@@ -25,7 +25,7 @@ final class HikariSources implements AutoCloseable {
         config.setMinimumIdle(0);
         // A pool whose shard is down must exist, and an attempt must not take all of the time for retries.
         config.setInitializationFailTimeout(-1);
-        config.setConnectionTimeout(4_000);
+        config.setConnectionTimeout(8_000);
         return new HikariDataSource(config);
     }
 
