@@ -120,7 +120,7 @@ async fn the_drop_of_a_foreign_key_on_the_owner_is_not_followed() {
         ),
     ];
     for (number, change, is_refused) in changes {
-        let mut bench = Bench::new(&format!("dep_follow_{number}"), super::DDL).await;
+        let mut bench = Bench::new(&format!("dep_dropped_{number}"), super::DDL).await;
         bench.tables = std::sync::Arc::new(super::with_parents(&bench.tables));
         let mut followed = Followed::of(bench).await;
         followed.app.batch_execute(&change).await.expect("changed");
