@@ -20,6 +20,7 @@ _PARALLEL_CONTROLS = 4
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--driver", action="append", default=[], metavar="NAME: COMMAND")
+    parser.add_argument("--no-shadow", action="append", default=[], metavar="NAME", help="it has no shadow mode")
     parser.add_argument("--controls", metavar="COMMAND", help="a driver with --wrong: each wrong variant must fail")
     parser.add_argument("--only", action="append", help="only this check or scenario; may be given several times")
     parser.add_argument(
@@ -70,6 +71,8 @@ async def _run(arguments: argparse.Namespace) -> int:
             Suite(name.strip(), command, server, only=arguments.only, full=arguments.full)
             for name, _, command in drivers
         ]
+        for suite in suites:
+            suite.has_shadow = suite.name.partition("/")[0] not in arguments.no_shadow
         controls_run = asyncio.create_task(_run_controls(arguments.controls, server))
         if arguments.full:
             # Figures are measured alone.

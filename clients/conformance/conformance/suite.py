@@ -39,6 +39,8 @@ class Suite:
         step_limit: float = 30,
     ) -> None:
         self.name = name
+        self.has_shadow = True
+        """Whether the library has shadow mode."""
         # `python/sqlalchemy`: the library, and how it runs transactions.
         self._variant = name.partition("/")[2] or "plain"
         self._driver = Driver(shlex.split(command))
@@ -78,6 +80,8 @@ class Suite:
                 "measure_large_maps": lambda: checks.measure_large_maps(self._driver, entries),
             }
         for file in _FILES if is_plain else _FILES_OF_ADAPTERS:
+            if file == "shadow" and not self.has_shadow:
+                continue
             for scenario in scenarios(file):
                 if is_plain or "plain" not in scenario.get("only", []):
                     all_checks[scenario["name"]] = lambda steps=scenario: self._world().run(steps)

@@ -22,14 +22,16 @@ use world::World;
 const PACKAGE: &str = "package";
 
 /// The folders with pages, besides the top.
-const PAGE_FOLDERS: [&str; 9] = [
+const PAGE_FOLDERS: [&str; 11] = [
     "docs",
     "deploy",
     "clients/conformance",
     "clients/go",
+    "clients/java",
     "clients/node",
     "clients/python",
     "examples/go",
+    "examples/java",
     "examples/python",
     "examples/typescript",
 ];

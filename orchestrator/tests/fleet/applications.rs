@@ -134,6 +134,27 @@ fn go(stage: &Stage) -> Application {
     Application::start("the application in Go", command)
 }
 
+fn java(stage: &Stage) -> Application {
+    let classes = [made("target/java/example"), made("target/java/classes")];
+    let driver = PathBuf::from("/usr/share/java/postgresql.jar");
+    let path = std::env::join_paths(classes.into_iter().chain([driver])).unwrap();
+    let mut command = Command::new("java");
+    command.arg("-cp").arg(path).arg("App");
+    command.args(["--controller", &stage.url(), "--map", "m"]);
+    command.arg("--token-file").arg(stage.token_file());
+    for (name, cluster) in [("a", &stage.a), ("b", &stage.b)] {
+        command.args(["--shard", &format!("{name}={}", jdbc_address(cluster))]);
+    }
+    Application::start("the application in Java", command)
+}
+
+fn jdbc_address(cluster: &Cluster) -> String {
+    let password = std::fs::read_to_string(cluster.password_file()).unwrap();
+    let (host, port) = (cluster.host(), cluster.port());
+    let password = password.trim();
+    format!("jdbc:postgresql://{host}:{port}/app?user=postgres&password={password}")
+}
+
 fn address(cluster: &Cluster) -> String {
     let password = std::fs::read_to_string(cluster.password_file()).unwrap();
     let (host, port) = (cluster.host(), cluster.port());
@@ -143,8 +164,7 @@ fn address(cluster: &Cluster) -> String {
 /// Orders that are on a shard.
 async fn orders_on(cluster: &Cluster) -> Vec<Order> {
     let session = session(cluster, "app").await;
-    let read =
-        "select tenant_id, id from public.orders where note in ('python', 'typescript', 'go')";
+    let read = "select tenant_id, id from public.orders where note in ('python', 'typescript', 'go', 'java')";
     let rows = session.query(read, &[]).await.unwrap();
     session.close().await;
     rows.iter().map(|row| (row.get(0), row.get(1))).collect()
@@ -153,7 +173,7 @@ async fn orders_on(cluster: &Cluster) -> Vec<Order> {
 #[tokio::test]
 async fn applications_in_each_language_go_through_a_cutover() {
     let stage = Stage::new("applications").await;
-    let mut applications = [python(&stage), typescript(&stage), go(&stage)];
+    let mut applications = [python(&stage), typescript(&stage), go(&stage), java(&stage)];
     for application in &mut applications {
         application.places(&stage, 0).await;
     }

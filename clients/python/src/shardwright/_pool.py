@@ -53,7 +53,16 @@ def check_before_commit(attempt: Attempt, status: TransactionStatus) -> None:
         raise FailedStatementIgnored(
             f"the function ignored a failed statement; the transaction on shard {attempt.shard} was rolled back"
         )
-    if status == TransactionStatus.IDLE:
+    check_is_open(attempt, status)
+
+
+def check_is_open(attempt: Attempt, status: TransactionStatus) -> None:
+    """Raises an error if the function has ended its transaction.
+
+    Drivers without autocommit begin another one at the next statement: there each statement is followed by this check.
+    """
+    attempt.has_ended = attempt.has_ended or status == TransactionStatus.IDLE
+    if attempt.has_ended:
         raise TransactionEnded(f"the function ended its transaction on shard {attempt.shard}")
 
 

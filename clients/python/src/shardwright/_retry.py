@@ -57,6 +57,8 @@ class Attempt:
     stage: Stage = Stage.CONNECT
     is_lost: bool = False
     """Whether the connection was lost."""
+    has_ended: bool = False
+    """Whether the function has ended its transaction."""
 
 
 def remedy_of(error: BaseException, attempt: Attempt) -> Remedy:

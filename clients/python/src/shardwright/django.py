@@ -29,7 +29,7 @@ from django.db.models import Model
 from psycopg.pq import TransactionStatus
 
 from ._keys import KeyValue
-from ._pool import check_before_commit
+from ._pool import check_before_commit, check_is_open
 from ._retry import Attempt, Stage
 from .errors import NoAccess, NoKey
 from .map import Map
@@ -94,11 +94,18 @@ def with_shard(value: KeyValue, work: Callable[[str], T]) -> T:
         driver = connection.connection
         state.stage = Stage.WORK
         shadow = connected.shadow
+
+        def checked(execute: Callable[..., T], sql: str, parameters: Any, many: bool, context: Mapping[str, Any]) -> T:
+            result = execute(sql, parameters, many, context)
+            check_is_open(state, driver.info.transaction_status)
+            return result
+
         try:
             with (
                 key(value),
                 shadow.transaction(value) if shadow else _nothing(),
                 transaction.atomic(alias, durable=True),
+                connection.execute_wrapper(checked),
             ):
                 result = work(alias)
                 status = driver.info.transaction_status

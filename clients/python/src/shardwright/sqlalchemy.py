@@ -14,14 +14,14 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Generic, TypeVar
 
 from psycopg.pq import TransactionStatus
-from sqlalchemy import URL, Engine, create_engine, event
+from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
 from sqlalchemy.orm import Session
 
 from ._base import BaseMap
 from ._keys import KeyValue
-from ._pool import check_before_commit
+from ._pool import check_before_commit, check_is_open
 from ._retry import Attempt, Stage
 from .aio import AsyncMap
 from .errors import NoAccess
@@ -47,6 +47,13 @@ def record_statements(engine: Engine, shadow: Shadow) -> None:
         for row in parameters if executemany else [parameters]:
             shadow.record_formatted(statement, row, driver, begins=begins)
             begins = False
+
+
+def _check_each_statement(connection: Connection, attempt: Attempt) -> None:
+    @event.listens_for(connection, "after_cursor_execute")
+    def after_cursor_execute(*_: Any) -> None:
+        driver = connection.connection.driver_connection
+        check_is_open(attempt, driver.info.transaction_status)  # type: ignore[union-attr]
 
 
 def _sync_engine(engine: Engine | AsyncEngine) -> Engine:
@@ -102,7 +109,7 @@ class ShardEngines(_Engines[Map, Engine]):
         def attempt(state: Attempt) -> T:
             with self._recorded(key), Session(self.engine_of(state.shard), **arguments) as session:
                 try:
-                    session.connection()
+                    _check_each_statement(session.connection(), state)
                     state.stage = Stage.WORK
                     result = work(session)
                     session.flush()
@@ -140,7 +147,7 @@ class AsyncShardEngines(_Engines[AsyncMap, AsyncEngine]):
             with self._recorded(key):
                 async with AsyncSession(self.engine_of(state.shard), **arguments) as session:
                     try:
-                        await session.connection()
+                        _check_each_statement((await session.connection()).sync_connection, state)  # type: ignore[arg-type]
                         state.stage = Stage.WORK
                         result = await work(session)
                         await session.flush()

@@ -1,0 +1,15 @@
+package shardwright.client;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+
+/**
+ * What an application does in a transaction, without a result.
+ *
+ * @param <E> the application's own checked exception; inferred
+ */
+@FunctionalInterface
+public interface VoidWork<E extends Exception> {
+    /** Runs in a transaction. The connection is valid until the function returns, and must not commit. */
+    void run(Connection connection) throws SQLException, E;
+}
