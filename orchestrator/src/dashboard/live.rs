@@ -1,7 +1,7 @@
 //! Server-sent events for a page: the event `fragment` contains each fragment that is new or has changed.
 
 use super::page::{Fragment, PageError};
-use super::{agents, audit, map, maps, migration, migrations, operation, overview};
+use super::{agents, audit, map, maps, migration, migrations, operation, overview, shards};
 use crate::access::Caller;
 use crate::controller::{ControlError, Controller};
 use axum::Extension;
@@ -9,7 +9,7 @@ use axum::extract::{Path, Query, State};
 use axum::response::Sse;
 use axum::response::sse::{Event, KeepAlive, KeepAliveStream};
 use futures::stream::{BoxStream, StreamExt, unfold};
-use plans::id::{MapName, MigrationId};
+use plans::id::{MapName, MigrationId, ShardName};
 use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
 use std::time::Duration;
@@ -28,13 +28,15 @@ const RECONNECT_AFTER: Duration = Duration::from_secs(1);
 /// What a page shows.
 #[derive(Debug, Clone)]
 enum LiveSubject {
-    Overview,
+    Overview(overview::OverviewQuery),
     Migrations(migrations::MigrationsQuery),
     Operation(MigrationId),
     Migration(MigrationId, migration::MigrationQuery),
     Cutover(MigrationId),
     Agents,
     Maps,
+    Shards(shards::ShardsQuery),
+    Shard(ShardName),
     Audit(audit::AuditQuery),
     Map(MapName),
 }
@@ -46,12 +48,14 @@ impl LiveSubject {
         caller: &Caller,
     ) -> Result<Vec<Fragment>, ControlError> {
         match self {
-            Self::Overview => overview::fragments(controller, caller).await,
+            Self::Overview(query) => overview::fragments(controller, query, caller).await,
             Self::Operation(id) => operation::fragments(controller, id, caller).await,
             Self::Migrations(query) => migrations::fragments(controller, query, caller).await,
             Self::Migration(id, query) => migration::fragments(controller, id, query, caller).await,
             Self::Cutover(id) => migration::cutover::fragments(controller, id, caller).await,
             Self::Agents => agents::fragments(controller).await,
+            Self::Shards(query) => shards::fragments(controller, query, caller).await,
+            Self::Shard(name) => shards::one::fragments(controller, name, caller).await,
             Self::Maps => maps::fragments(controller, caller).await,
             Self::Audit(query) => audit::fragments(controller, query).await,
             Self::Map(name) => map::fragments(controller, name).await,
@@ -63,8 +67,9 @@ impl LiveSubject {
 pub(super) async fn overview(
     State(controller): State<Controller>,
     Extension(caller): Extension<Caller>,
+    Query(query): Query<overview::OverviewQuery>,
 ) -> Result<PageFeed, PageError> {
-    feed(controller, caller, LiveSubject::Overview).await
+    feed(controller, caller, LiveSubject::Overview(query)).await
 }
 
 /// Sends the changes of an operation's page.
@@ -111,6 +116,24 @@ pub(super) async fn agents(
     Extension(caller): Extension<Caller>,
 ) -> Result<PageFeed, PageError> {
     feed(controller, caller, LiveSubject::Agents).await
+}
+
+/// Sends the changes of the list of shards.
+pub(super) async fn shards(
+    State(controller): State<Controller>,
+    Extension(caller): Extension<Caller>,
+    Query(query): Query<shards::ShardsQuery>,
+) -> Result<PageFeed, PageError> {
+    feed(controller, caller, LiveSubject::Shards(query)).await
+}
+
+/// Sends the changes of a shard's page.
+pub(super) async fn shard(
+    State(controller): State<Controller>,
+    Extension(caller): Extension<Caller>,
+    Path(name): Path<String>,
+) -> Result<PageFeed, PageError> {
+    feed(controller, caller, LiveSubject::Shard(ShardName(name))).await
 }
 
 /// Sends the changes of the list of maps.

@@ -24,6 +24,7 @@ mod page;
 mod palette;
 mod reference;
 mod request;
+mod shards;
 mod sign_in;
 mod tokens;
 
@@ -76,6 +77,8 @@ pub fn routes(controller: Controller) -> Router {
         .route("/api/docs", get(reference::show))
         .route("/sign-in", get(sign_in::show).post(sign_in::begin))
         .route("/sign-out", post(sign_in::end))
+        .route("/shards", get(shards::show))
+        .route("/shards/{name}", get(shards::one::show))
         .route("/maps", get(maps::show))
         .route("/maps/{name}", get(map::show))
         .route("/maps/{name}/diff", get(map::compare))
@@ -95,6 +98,8 @@ pub fn routes(controller: Controller) -> Router {
         .route("/live/operations/{id}", get(live::operation))
         .route("/live/migrations/{id}", get(live::migration))
         .route("/live/migrations/{id}/switch", get(live::cutover))
+        .route("/live/shards", get(live::shards))
+        .route("/live/shards/{name}", get(live::shard))
         .route("/live/maps", get(live::maps))
         .route("/live/maps/{name}", get(live::map))
         .route("/assets/{file}", get(assets::show))
