@@ -1,7 +1,7 @@
 //! Server-sent events for a page: the event `fragment` contains each fragment that is new or has changed.
 
 use super::page::{Fragment, PageError};
-use super::{agents, audit, map, maps, migration, migrations, operation, overview, shards};
+use super::{activity, agents, map, maps, migration, migrations, operation, overview, shards};
 use crate::access::Caller;
 use crate::controller::{ControlError, Controller};
 use axum::Extension;
@@ -37,7 +37,7 @@ enum LiveSubject {
     Maps,
     Shards(shards::ShardsQuery),
     Shard(ShardName),
-    Audit(audit::AuditQuery),
+    Activity(activity::ActivityQuery),
     Map(MapName),
 }
 
@@ -57,7 +57,7 @@ impl LiveSubject {
             Self::Shards(query) => shards::fragments(controller, query, caller).await,
             Self::Shard(name) => shards::one::fragments(controller, name, caller).await,
             Self::Maps => maps::fragments(controller, caller).await,
-            Self::Audit(query) => audit::fragments(controller, query).await,
+            Self::Activity(query) => activity::fragments(controller, query).await,
             Self::Map(name) => map::fragments(controller, name).await,
         }
     }
@@ -148,9 +148,9 @@ pub(super) async fn maps(
 pub(super) async fn activity(
     State(controller): State<Controller>,
     Extension(caller): Extension<Caller>,
-    Query(query): Query<audit::AuditQuery>,
+    Query(query): Query<activity::ActivityQuery>,
 ) -> Result<PageFeed, PageError> {
-    feed(controller, caller, LiveSubject::Audit(query)).await
+    feed(controller, caller, LiveSubject::Activity(query)).await
 }
 
 /// Sends the changes of a map's page.

@@ -4,9 +4,9 @@
 //! Handlers call the controller in the same way as the handlers of the API. Every page and command works without
 //! JavaScript. Only `api` knows status codes. Pages use no assets of other hosts, and no inline scripts or styles.
 
+mod activity;
 pub(crate) mod agents;
 mod assets;
-mod audit;
 mod bars;
 mod commands;
 mod doctor;
@@ -84,8 +84,8 @@ pub fn routes(controller: Controller) -> Router {
         .route("/maps/{name}/diff", get(map::compare))
         .route("/agents", get(agents::show))
         .route("/doctor", get(doctor::show).post(doctor::examine))
-        .route("/activity", get(audit::show))
-        .route("/audit", get(audit::redirect))
+        .route("/activity", get(activity::show))
+        .route("/audit", get(activity::redirect))
         .route("/tokens", get(tokens::show).post(tokens::create))
         .route(
             "/tokens/{name}/revoke",
