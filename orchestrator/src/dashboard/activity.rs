@@ -321,7 +321,11 @@ fn refusal(outcome: Option<&Value>) -> Option<String> {
     match outcome? {
         Value::Null => None,
         Value::Number(status) if status.as_u64().is_some_and(|s| s < 400) => None,
-        refused => Some(value_text(refused)),
+        refused @ (Value::Bool(_)
+        | Value::Number(_)
+        | Value::String(_)
+        | Value::Array(_)
+        | Value::Object(_)) => Some(value_text(refused)),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Shows states as an icon, a word and a tone. Colour alone never carries the meaning.
 
 use super::agents::state_name;
-use super::shards::ShardReachability;
+use super::reachability::ShardReachability;
 use crate::controller::operations::OperationState;
 use crate::store::TokenRecord;
 use crate::view::Tone;

@@ -22,6 +22,7 @@ mod operation;
 mod overview;
 mod page;
 mod palette;
+mod reachability;
 mod reference;
 mod request;
 mod shards;

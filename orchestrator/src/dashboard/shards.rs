@@ -8,6 +8,7 @@ mod state;
 use super::marks::StateMark;
 use super::page::{DashboardPage, Fragment, PageError};
 use super::palette::Palette;
+use super::reachability::ShardReachability;
 use crate::access::{Caller, RouteAccess};
 use crate::controller::{ControlError, Controller};
 use crate::view::figures::count;
@@ -19,7 +20,7 @@ use keys::keys_by_shard;
 pub(super) use measure::{FleetMeasure, imbalance, rate_text};
 use plans::id::ShardName;
 use serde::Deserialize;
-pub(super) use state::{ShardReachability, ShardState};
+pub(super) use state::ShardState;
 use std::collections::BTreeMap;
 
 /// The number of rows in a page.

@@ -329,8 +329,10 @@ async fn pages_of_a_large_fleet_fold_their_lists() {
 #[ignore = "measures a release build; it takes a minute"]
 async fn times_of_the_pages_of_a_large_fleet() {
     let dashboard = large(10_000, 1_000).await;
+    let mut late = Vec::new();
     for (path, took, size) in times(&dashboard).await {
         println!("{path}: {took:.1?}, {size} bytes");
-        assert!(took < Duration::from_millis(200), "{path} took {took:?}");
+        late.extend((took >= Duration::from_millis(200)).then_some(path));
     }
+    assert!(late.is_empty(), "these take longer than 200 ms: {late:?}");
 }

@@ -23,7 +23,7 @@ impl ShardActivity {
     pub(super) fn new(now: ServerActivity, earlier: Option<&Self>) -> Self {
         let rate = |counter: fn(&ServerActivity) -> u64| {
             let earlier = earlier?;
-            now.rate_since(&earlier.now, counter)
+            rate_between(&earlier.now, &now, counter)
         };
         Self {
             written_per_second: rate(|activity| activity.written_rows),
@@ -31,6 +31,17 @@ impl ShardActivity {
             now,
         }
     }
+}
+
+/// Returns a rate per second between two probes; `None` if the counter was reset, or if the clock did not advance.
+fn rate_between(
+    earlier: &ServerActivity,
+    later: &ServerActivity,
+    counter: fn(&ServerActivity) -> u64,
+) -> Option<f64> {
+    let elapsed_ms = later.at_ms.checked_sub(earlier.at_ms)?;
+    let count = counter(later).checked_sub(counter(earlier))?;
+    (elapsed_ms > 0).then(|| count as f64 * 1000.0 / elapsed_ms as f64)
 }
 
 /// What the last probes of a shard found.
@@ -65,5 +76,24 @@ impl Controller {
     /// Returns the contradictions between the shards and the control store that the last probes found.
     pub(crate) fn contradictions(&self) -> Vec<Contradiction> {
         self.inner.fleet.contradictions()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_needs_time_and_a_counter_that_was_not_reset() {
+        let at = |at_ms, written_rows| ServerActivity {
+            at_ms,
+            written_rows,
+            ..ServerActivity::default()
+        };
+        let rate = |earlier, later| rate_between(&earlier, &later, |server| server.written_rows);
+        assert_eq!(rate(at(1_000, 100), at(3_000, 500)), Some(200.0));
+        assert_eq!(rate(at(1_000, 100), at(3_000, 99)), None);
+        assert_eq!(rate(at(1_000, 100), at(1_000, 200)), None);
+        assert_eq!(rate(at(1_000, 100), at(500, 200)), None);
     }
 }

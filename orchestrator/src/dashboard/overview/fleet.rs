@@ -6,7 +6,8 @@
 use super::super::marks::StateMark;
 use super::super::open::OpenMigration;
 use super::super::palette::Palette;
-use super::super::shards::{FleetMeasure, ShardReachability, ShardState, imbalance, rate_text};
+use super::super::reachability::ShardReachability;
+use super::super::shards::{FleetMeasure, ShardState, imbalance, rate_text};
 use super::flows::{FleetFlows, RowPlaces};
 use crate::view::figures::{count, file_size};
 use askama::Template;

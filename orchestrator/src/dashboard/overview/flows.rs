@@ -179,13 +179,13 @@ fn figures(view: &MigrationView) -> String {
     if let Some(percent) = progress_percent(view) {
         parts.push(format!("{percent} %"));
     }
-    match view.summary.state {
-        MigrationState::Running => {}
-        state => parts.push(state.name().replace('_', " ")),
+    let state = view.summary.state;
+    if state != MigrationState::Running {
+        parts.push(state.name().replace('_', " "));
     }
     let step = current(view);
     let progress = step.and_then(|step| step.progress.as_ref());
-    if let Some(progress) = progress.filter(|_| view.summary.state == MigrationState::Running) {
+    if let Some(progress) = progress.filter(|_| state == MigrationState::Running) {
         if progress.bytes_per_second > 0.0 {
             parts.push(format!("{}/s", bytes(progress.bytes_per_second as i64)));
         }

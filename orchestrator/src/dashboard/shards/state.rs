@@ -1,6 +1,7 @@
 //! A shard with what its last probe found, and whether it is reachable.
 
 use super::super::marks::{self, StateMark};
+use super::super::reachability::ShardReachability;
 use crate::controller::{Controller, ProbedShard};
 use crate::store::ShardRecord;
 use crate::view::figures::ago;
@@ -11,32 +12,6 @@ use std::collections::BTreeMap;
 pub(in crate::dashboard) struct ShardState<'a> {
     pub(in crate::dashboard) record: &'a ShardRecord,
     pub(in crate::dashboard) probed: ProbedShard,
-}
-
-/// Whether the last probe reached a shard.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::dashboard) enum ShardReachability {
-    /// The last probe reached it.
-    Reachable,
-    /// The last probe failed.
-    Unreachable,
-    /// No probe has ended yet.
-    NotProbed,
-}
-
-impl ShardReachability {
-    /// All states.
-    pub(in crate::dashboard) const ALL: [Self; 3] =
-        [Self::Reachable, Self::Unreachable, Self::NotProbed];
-
-    /// Returns the name in URLs and on pages.
-    pub(in crate::dashboard) fn name(self) -> &'static str {
-        match self {
-            Self::Reachable => "reachable",
-            Self::Unreachable => "unreachable",
-            Self::NotProbed => "not probed",
-        }
-    }
 }
 
 impl<'a> ShardState<'a> {

@@ -30,17 +30,6 @@ pub struct ServerActivity {
     pub tables: Vec<MeasuredTable>,
 }
 
-impl ServerActivity {
-    /// Returns a rate per second between an earlier activity and this one; `None` if the counter was reset, or if the
-    /// clock did not advance.
-    #[must_use]
-    pub fn rate_since(&self, earlier: &Self, counter: fn(&Self) -> u64) -> Option<f64> {
-        let elapsed_ms = self.at_ms.checked_sub(earlier.at_ms).filter(|ms| *ms > 0)?;
-        let count = counter(self).checked_sub(counter(earlier))?;
-        Some(count as f64 * 1000.0 / elapsed_ms as f64)
-    }
-}
-
 /// A standby that streams from a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ActiveStandby {
@@ -80,23 +69,4 @@ pub struct MeasuredTable {
     /// The estimated number of its rows; missing if it was never analyzed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<u64>,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_rate_needs_time_and_a_counter_that_was_not_reset() {
-        let at = |at_ms, written_rows| ServerActivity {
-            at_ms,
-            written_rows,
-            ..ServerActivity::default()
-        };
-        let rate = |a: &ServerActivity, b: &ServerActivity| b.rate_since(a, |s| s.written_rows);
-        assert_eq!(rate(&at(1_000, 100), &at(3_000, 500)), Some(200.0));
-        assert_eq!(rate(&at(1_000, 100), &at(3_000, 99)), None);
-        assert_eq!(rate(&at(1_000, 100), &at(1_000, 200)), None);
-        assert_eq!(rate(&at(1_000, 100), &at(500, 200)), None);
-    }
 }

@@ -20,7 +20,12 @@ pub(super) fn missing(
         .filter(|agent| !is_connected(agent, now))
         .collect();
     if silent.len() == agents.len() && !unfinished.is_empty() {
-        return Some(no_agent(unfinished));
+        let state = if agents.is_empty() {
+            "no agent"
+        } else {
+            "silent"
+        };
+        return Some(no_agent(unfinished, state));
     }
     let first = silent.first()?;
     let title = match silent.len() {
@@ -36,7 +41,7 @@ pub(super) fn missing(
     })
 }
 
-fn no_agent(unfinished: &[OpenMigration]) -> AttentionItem {
+fn no_agent(unfinished: &[OpenMigration], state: &'static str) -> AttentionItem {
     let has_offline_move = unfinished
         .iter()
         .any(|migration| migration.view.summary.mode == Mode::Offline);
@@ -49,7 +54,7 @@ fn no_agent(unfinished: &[OpenMigration]) -> AttentionItem {
         title: "No agent is connected".to_owned(),
         text: format!("All migrations stop until an agent is connected. Meanwhile {effect}"),
         command: START_COMMAND.to_owned(),
-        ..item("no agent")
+        ..item(state)
     }
 }
 

@@ -1,7 +1,8 @@
 //! Shards that contradict the map, and shards that cannot be reached.
 
 use super::super::super::marks;
-use super::super::super::shards::{ShardReachability, ShardState};
+use super::super::super::reachability::ShardReachability;
+use super::super::super::shards::ShardState;
 use super::{AttentionButton, AttentionItem};
 use crate::view::figures::ago;
 use plans::inspection::reconcile::Contradiction;
