@@ -24,7 +24,7 @@ async fn counters(client: &Connected) -> Result<ServerActivity, Error> {
                       (select count(*) from pg_catalog.pg_class c
                        join pg_catalog.pg_namespace n on n.oid = c.relnamespace
                        where c.relkind in ('r', 'p', 'm') and not c.relispartition
-                         and n.nspname <> 'information_schema' and n.nspname !~ '^pg_')
+                         and n.nspname not in ('information_schema', 'shardwright') and n.nspname !~ '^pg_')
                from pg_catalog.pg_stat_database d where d.datname = pg_catalog.current_database()";
     let row = client.query_one(sql, &[]).await?;
     Ok(ServerActivity {
@@ -80,7 +80,7 @@ async fn largest_tables(client: &Connected) -> Result<Vec<MeasuredTable>, Error>
                           pg_catalog.pg_total_relation_size(c.oid) as bytes,
                           case when c.reltuples >= 0 then c.reltuples::bigint end as rows
                    from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-                   where c.relkind in ('r', 'm') and n.nspname <> 'information_schema' and n.nspname !~ '^pg_'
+                   where c.relkind in ('r', 'm') and n.nspname not in ('information_schema', 'shardwright') and n.nspname !~ '^pg_'
                    order by c.relpages desc, c.oid limit $1) t
                order by t.bytes desc nulls last, t.name";
     let limit = i64::try_from(MAX_MEASURED_TABLES).unwrap_or(i64::MAX);

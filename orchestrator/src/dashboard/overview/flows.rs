@@ -59,16 +59,15 @@ impl FleetFlow {
 }
 
 impl FleetFlows {
-    /// Draws the started moves of `unfinished` between shards that have a row.
+    /// Draws the moves of `unfinished` that have started and not flipped, between shards that have a row.
     pub(super) fn new(
         unfinished: &[OpenMigration],
         places: &RowPlaces<'_>,
         palette: &Palette,
     ) -> Self {
-        let started = unfinished.iter().filter(|migration| {
-            let summary = &migration.view.summary;
-            summary.started_at.is_some()
-        });
+        let started = unfinished
+            .iter()
+            .filter(|migration| is_before_flip(&migration.view));
         let drawable: Vec<(&MigrationView, usize, usize)> = started
             .filter_map(|migration| {
                 let view = &migration.view;
@@ -101,6 +100,22 @@ impl FleetFlows {
             height: places.len() * ROW_HEIGHT,
             flows,
         }
+    }
+}
+
+/// Returns whether the move has started, and its keys still belong to the source.
+fn is_before_flip(view: &MigrationView) -> bool {
+    match view.summary.state {
+        MigrationState::Planned
+        | MigrationState::Unwound
+        | MigrationState::Flipped
+        | MigrationState::Completed
+        | MigrationState::RolledBack => false,
+        MigrationState::Running
+        | MigrationState::Waiting
+        | MigrationState::Paused
+        | MigrationState::Failed
+        | MigrationState::Unwinding => view.summary.started_at.is_some(),
     }
 }
 

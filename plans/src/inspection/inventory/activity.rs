@@ -24,7 +24,7 @@ pub struct ServerActivity {
     pub standbys: Vec<ActiveStandby>,
     /// The replication slots of the server.
     pub slots: Vec<ActiveSlot>,
-    /// The number of tables in the database, without those of the system.
+    /// The number of tables in the database, without those of the system and of Shardwright.
     pub table_count: u64,
     /// The largest tables, at most [`MAX_MEASURED_TABLES`].
     pub tables: Vec<MeasuredTable>,
