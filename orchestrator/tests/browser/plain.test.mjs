@@ -16,7 +16,7 @@ async function until(page, name) {
 test("a migration is submitted, approved and rolled back", async () => {
   const page = await visit({ javaScriptEnabled: false });
   await page.goto(stage.url);
-  await page.click("nav a:has-text('New migration')");
+  await page.click("#new");
   await page.selectOption("#choose", "merge");
   await page.selectOption("#map", "plain");
   await page.click("#example");

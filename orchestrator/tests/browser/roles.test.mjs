@@ -112,7 +112,7 @@ test("an admin makes a token, which is shown once, and takes it back", async () 
   await page.fill("#reason-revoke", "she has left");
   await page.click("main form button");
   await page.locator("tr", { hasText: "nora", has: page.locator(".mark", { hasText: "revoked" }) }).waitFor();
-  await page.click("nav a[href='/audit']");
+  await page.click("nav a[href='/activity']");
   await page.locator("#trail tr", { hasText: "token.revoked", has: page.locator("td", { hasText: "she has left" }) }).waitFor();
   await page.context().close();
   await other.context().close();

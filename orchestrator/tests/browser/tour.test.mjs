@@ -1,7 +1,9 @@
 // What else an operator does with migrations: pause, resume, finish, several moves as one operation, compare maps.
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
-import { confirm, cutOver, idOf, live, look, send, split, stage, state, submit, visit } from "./harness.mjs";
+import {
+  NARROW, WIDE, confirm, cutOver, idOf, live, look, post, send, split, stage, state, submit, visit,
+} from "./harness.mjs";
 
 const MOVES = `operation: move
 map: tour
@@ -15,11 +17,11 @@ let page;
 
 before(async () => { page = await visit(); });
 
-test("the overview shows map and agent, and its first stop is the way past the head", async () => {
+test("the overview shows shards and agents, and its first stop is the way past the head", async () => {
   await page.goto(stage.url);
   await live(page);
-  await page.locator("#agents .mark", { hasText: "connected" }).waitFor();
-  await page.locator("#maps", { hasText: "tour" }).waitFor();
+  await page.locator("#fleet h2", { hasText: / agents? connected/ }).waitFor();
+  await page.locator("#fleet li", { hasText: "tour-a" }).waitFor();
   await page.keyboard.press("Tab");
   assert.equal(await page.locator(":focus").textContent(), "Skip to the content");
 });
@@ -67,17 +69,19 @@ test("the list is filtered, the filter stands in the address, and the agents say
   await page.fill("#q", "nothing like it");
   await page.click("#search");
   await page.locator("#list", { hasText: "No migration matches" }).waitFor();
+  await page.click("nav summary");
   await page.click("nav a[href='/agents']");
   await page.locator("#agents .mark", { hasText: "connected" }).waitFor();
   await look(page, "agents");
-  await page.click("nav a[href='/audit']");
+  await page.click("nav a[href='/activity']");
   await page.fill("#q", id);
   await page.click("#search");
   await page.locator("#trail tr", { hasText: `POST /migrations/${id}/finish` }).waitFor();
-  await look(page, "audit");
+  await look(page, "activity");
 });
 
 test("the doctor examines the shards of a map", async () => {
+  await page.click("nav summary");
   await page.click("nav a[href='/doctor']");
   await page.selectOption("#what", "map tour");
   await page.click("#examine");
@@ -100,6 +104,55 @@ test("a theme is chosen and kept", async () => {
   assert.equal(await ground(), light, "it is stronger than the system's");
   await page.selectOption("#theme-choice", "");
   assert.equal(await ground(), dark);
+});
+
+test("the fleet, its shards and its activity are reached by the keyboard", async () => {
+  await post(stage.url, "/api/v1/fleet/reconcile", {});
+  await page.goto(stage.url);
+  await live(page);
+  await page.locator("#fleet li", { hasText: "tour-a" }).locator(".value", { hasText: "iB" }).waitFor();
+  await page.keyboard.press("g");
+  await page.keyboard.press("s");
+  await page.waitForURL(/\/shards$/);
+  await page.keyboard.press("/");
+  await page.keyboard.type("tour-a");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/q=tour-a/);
+  await page.click("#list a[href='/shards/tour-a']");
+  await page.locator("#head .mark", { hasText: "reachable" }).waitFor();
+  await page.locator("#tables", { hasText: "orders" }).waitFor();
+  await live(page);
+  await look(page, "shard");
+  await page.keyboard.press("g");
+  await page.keyboard.press("m");
+  await page.waitForURL(/\/maps$/);
+  await page.locator("#maps a[href='/maps/tour']").waitFor();
+  await page.keyboard.press("?");
+  await page.locator("#keyboard[open]").waitFor();
+  await page.keyboard.press("Escape");
+  await page.locator("#keyboard").waitFor({ state: "hidden" });
+  await page.keyboard.press("g");
+  await page.keyboard.press("a");
+  await page.waitForURL(/\/activity$/);
+  await page.locator("time.ago", { hasText: / ago|just now/ }).first().waitFor();
+  await page.keyboard.press("n");
+  await page.waitForURL(/\/migrations\/new/);
+  await page.focus("#request");
+  await page.keyboard.type("gs?");
+  assert.match(page.url(), /\/migrations\/new/, "letters in a field are text");
+});
+
+test("on a narrow screen the links are in a menu", async () => {
+  await page.setViewportSize(NARROW);
+  await page.goto(stage.url);
+  const bar = await page.locator(".top").boundingBox();
+  assert.ok(bar.height < 64, `the header takes one row, not ${bar.height} pixels`);
+  const link = page.locator("#menu a[href='/shards']");
+  assert.equal(await link.isVisible(), false);
+  await page.click("#open-menu");
+  await link.click();
+  await page.waitForURL(/\/shards$/);
+  await page.setViewportSize(WIDE);
 });
 
 test("several moves are one operation", async () => {

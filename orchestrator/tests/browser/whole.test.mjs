@@ -69,7 +69,7 @@ test("it waits for the approval, on its page and on the overview", async () => {
   const item = other.locator("#attention li", { hasText: `shardwright approve ${idOf(page)}` });
   await item.waitFor();
   await look(other, "overview");
-  await item.locator("a").click();
+  await item.locator("a", { hasText: "Review" }).click();
   await state(other, "waiting");
   await other.context().close();
 });

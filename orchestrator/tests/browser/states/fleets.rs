@@ -3,11 +3,12 @@
 
 use super::Shown;
 use super::migrations::put;
+use crate::fixture::probes::inventory;
 use crate::fixture::{Dashboard, hash_map, list_map};
 use chrono::TimeDelta;
 use orchestrator::access::{Role, Secret};
 use orchestrator::store::{
-    AccessStore, AgentProcess, AgentStore, AuditRecord, ShardStore, TokenRecord,
+    AccessStore, AgentProcess, AgentStore, AuditRecord, NewShard, ShardStore, TokenRecord,
 };
 use plans::state::migration::MigrationState;
 use serde_json::json;
@@ -79,7 +80,57 @@ pub(super) async fn all() -> Vec<Shown> {
         all.push(Shown::new(format!("agent: {name}"), dashboard, paths).says(&[name]));
     }
     all.extend(lists().await);
+    all.extend(probed_fleets().await);
     all
+}
+
+/// Fleets that an agent has probed: measured, with moves, with a shard out of reach, and a large one.
+async fn probed_fleets() -> Vec<Shown> {
+    let measured = probed(&["a", "b", "c"]).await;
+    let pages = &["/", "/?by=connections", "/shards", "/shards/a"];
+    let moving = probed(&["a", "b", "c"]).await.having_operation().await;
+    moving
+        .edit("m1x1", |snapshot| put(snapshot, MigrationState::Running))
+        .await;
+    let unreachable = probed(&["a", "b"]).await;
+    let lost = &["/", "/shards?state=unreachable", "/shards/c"];
+    let large = Dashboard::with_map().await;
+    for number in 0..120 {
+        let name = format!("shard-with-a-long-name-{number:03}");
+        let shard = NewShard::plain(name.as_str().into(), "host=x".to_owned());
+        large.store.add_shard(&shard).await.unwrap();
+    }
+    vec![
+        Shown::new("fleet: measured", measured, pages).says(&["GiB"]),
+        Shown::new("fleet: moving", moving, &["/", "/shards", "/shards/a"]).says(&["GiB"]),
+        Shown::new("fleet: unreachable", unreachable, lost).says(&["unreachable"]),
+        Shown::new("fleet: large", large, &["/", "/shards"]).says(&["not measured"]),
+        Shown::new("shards: none", Dashboard::empty().await, &["/shards"])
+            .says(&["No shard is registered"]),
+        Shown::new(
+            "shards: none like that",
+            Dashboard::with_map().await,
+            &["/shards?q=zzz"],
+        )
+        .says(&["No shard matches"]),
+        Shown::new(
+            "shards: not probed",
+            Dashboard::with_map().await,
+            &["/shards/a"],
+        )
+        .says(&["No agent has probed the shard yet"]),
+        Shown::new("maps: none", without_map().await, &["/maps"]).says(&["There is no map yet"]),
+        Shown::new("maps: no shard", Dashboard::empty().await, &["/maps"])
+            .says(&["There is no map, and no shard"]),
+        Shown::new("maps: some", Dashboard::with(list_map).await, &["/maps"]).says(&["151 keys"]),
+    ]
+}
+
+/// Shards `a` to `c`, of which `reached` are measured.
+async fn probed(reached: &[&str]) -> Dashboard {
+    let dashboard = Dashboard::patient().await.having(|map| map).await;
+    let answer = |name: &str, probe| reached.contains(&name).then(|| inventory(name, 10, probe));
+    dashboard.probed(answer).await
 }
 
 /// The pages that list, with something on them and with nothing.
@@ -125,14 +176,14 @@ async fn lists() -> Vec<Shown> {
         )
         .await,
         empty("agents: none", &["/agents"], "No agent has connected yet").await,
-        empty("audit: none", &["/audit"], "No command was given yet").await,
+        empty("activity: none", &["/activity"], "No command was given yet").await,
         empty(
-            "audit: none like that",
-            &["/audit?q=zzz"],
+            "activity: none like that",
+            &["/activity?q=zzz"],
             "No line matches",
         )
         .await,
-        Shown::new("audit: lines", trail, &["/audit"]).says(&["all checks are green"]),
+        Shown::new("activity: lines", trail, &["/activity"]).says(&["all checks are green"]),
         empty("tokens: none", &["/tokens"], "There is no token yet").await,
         Shown::new("tokens: some", tokens, &["/tokens", "/tokens/ada/revoke"]).says(&["Revoke"]),
     ]

@@ -1,0 +1,72 @@
+//! What a shard's server does at the moment of a probe: connections, counters of work, standbys, slots, large tables.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The maximum number of tables that a probe measures: the largest ones.
+pub const MAX_MEASURED_TABLES: usize = 20;
+
+/// The activity of a server. A value that the agent's role may not read is missing.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ServerActivity {
+    /// The server's clock at the time of the probe, in milliseconds since 1970.
+    pub at_ms: i64,
+    /// The sessions in all databases of the server.
+    pub connections: u32,
+    /// The setting `max_connections`.
+    pub max_connections: u32,
+    /// The rows that were inserted, updated and deleted in the database since its statistics were reset.
+    pub written_rows: u64,
+    /// The transactions that were committed in the database since its statistics were reset.
+    pub commits: u64,
+    /// The servers that stream from this one physically.
+    pub standbys: Vec<ActiveStandby>,
+    /// The replication slots of the server.
+    pub slots: Vec<ActiveSlot>,
+    /// The number of tables in the database, without those of the system and of Shardwright.
+    pub table_count: u64,
+    /// The largest tables, at most [`MAX_MEASURED_TABLES`].
+    pub tables: Vec<MeasuredTable>,
+}
+
+/// A standby that streams from a server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ActiveStandby {
+    /// Its `application_name`.
+    pub name: String,
+    /// The state of the stream, as in `streaming`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
+    /// True if commits wait for it.
+    pub synchronous: bool,
+    /// How many bytes of the log it has not replayed yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lag_bytes: Option<u64>,
+}
+
+/// A replication slot of a server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ActiveSlot {
+    /// Its name.
+    pub name: String,
+    /// True for a logical slot, false for a physical one.
+    pub logical: bool,
+    /// True if a process uses it.
+    pub active: bool,
+    /// How many bytes of the log the server keeps for it; missing for a slot that keeps none, or that is lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retained_bytes: Option<u64>,
+}
+
+/// A table of a shard.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MeasuredTable {
+    /// Its name with the schema.
+    pub name: String,
+    /// Its size on disk in bytes, with its indexes.
+    pub bytes: u64,
+    /// The estimated number of its rows; missing if it was never analyzed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<u64>,
+}
