@@ -36,7 +36,7 @@ enum LiveSubject {
     Agents,
     Maps,
     Audit(audit::AuditQuery),
-    Map(MapName),
+    Map(MapName, map::MapQuery),
 }
 
 impl LiveSubject {
@@ -54,7 +54,7 @@ impl LiveSubject {
             Self::Agents => agents::fragments(controller).await,
             Self::Maps => maps::fragments(controller, caller).await,
             Self::Audit(query) => audit::fragments(controller, query).await,
-            Self::Map(name) => map::fragments(controller, name).await,
+            Self::Map(name, query) => map::fragments(controller, name, query, caller).await,
         }
     }
 }
@@ -135,8 +135,9 @@ pub(super) async fn map(
     State(controller): State<Controller>,
     Extension(caller): Extension<Caller>,
     Path(name): Path<String>,
+    Query(query): Query<map::MapQuery>,
 ) -> Result<PageFeed, PageError> {
-    feed(controller, caller, LiveSubject::Map(MapName(name))).await
+    feed(controller, caller, LiveSubject::Map(MapName(name), query)).await
 }
 
 /// Renders the fragments of a page again after each change, and returns an event for each fragment that differs.

@@ -27,6 +27,7 @@ use tokio::task::JoinHandle;
 pub(crate) struct Dashboard {
     pub(crate) url: String,
     pub(crate) store: Arc<MemoryStore>,
+    pub(crate) controller: Controller,
     http: Client,
     task: JoinHandle<()>,
 }
@@ -64,6 +65,7 @@ impl Dashboard {
         Self {
             url: format!("http://{address}"),
             store,
+            controller,
             http: controller_client::client(Policy::none(), None).unwrap(),
             task,
         }

@@ -156,9 +156,9 @@ impl<'a> MappingIndex<'a> {
 
     fn of_range(&self, from: Option<&Key>) -> Option<usize> {
         let Some(key) = from else { return Some(0) };
-        let after = self.mappings.partition_point(|mapping| {
-            first_key(&mapping.keys).is_none_or(|first| first <= key)
-        });
+        let after = self
+            .mappings
+            .partition_point(|mapping| first_key(&mapping.keys).is_none_or(|first| first <= key));
         after.checked_sub(1)
     }
 

@@ -135,12 +135,9 @@ struct KeyRuler {
 
 impl KeyRuler {
     fn new(map: &ShardMap, mappings: &[Mapping]) -> Self {
-        let bound = |mapping: Option<&Mapping>, is_first: bool| {
-            let keys = &mapping?.keys;
-            let (first, end) = (first_key(keys), end_key(keys));
-            if is_first { first.or(end) } else { end.or(first) }
-        };
-        let (low, high) = (bound(mappings.first(), true), bound(mappings.last(), false));
+        let (first, last) = (mappings.first(), mappings.last());
+        let low = first.and_then(|m| first_key(&m.keys).or(end_key(&m.keys)));
+        let high = last.and_then(|m| end_key(&m.keys).or(first_key(&m.keys)));
         let numbers = low.and_then(number).zip(high.and_then(number));
         let open = [
             mappings.first().and_then(|m| first_key(&m.keys)),
@@ -201,9 +198,7 @@ impl KeyRuler {
     fn rest(&self, last: &Mapping) -> f64 {
         match self.strategy {
             Strategy::Range => end_key(&last.keys).map_or(0.0, |_| OPEN_END),
-            Strategy::Hash => {
-                f64::from(self.buckets.saturating_sub(bucket_ends(&last.keys).1))
-            }
+            Strategy::Hash => f64::from(self.buckets.saturating_sub(bucket_ends(&last.keys).1)),
             Strategy::List => 0.0,
         }
     }
@@ -287,6 +282,26 @@ impl<'a> PieceRow<'a> {
 }
 
 impl<'a> MapPiece<'a> {
+    /// Creates a piece that is the whole bar.
+    pub(super) fn single(
+        mappings: Range<usize>,
+        shard: &'a ShardName,
+        figures: KeyFigures,
+    ) -> Self {
+        Self {
+            x: 0.0,
+            width: 100.0,
+            mappings,
+            shard: Some(shard),
+            together: 1,
+            heaviest: 100.0,
+            main: Some(shard),
+            is_moving: false,
+            is_gap: false,
+            figures,
+        }
+    }
+
     fn continues_with(&self, next: &Self) -> bool {
         self.shard == next.shard && self.is_moving == next.is_moving && self.is_gap == next.is_gap
     }
