@@ -204,7 +204,7 @@ pub(crate) fn failure() -> Failure {
     }
 }
 
-fn range_map(incarnation: &str) -> ShardMap {
+pub(crate) fn range_map(incarnation: &str) -> ShardMap {
     ShardMap {
         name: MapName::from("tenants"),
         strategy: Strategy::Range,

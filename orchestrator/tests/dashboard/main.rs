@@ -8,6 +8,8 @@ mod maps;
 mod marks;
 mod operations;
 mod pages;
+mod picture;
+mod requests;
 
 use fixture::{Dashboard, failure};
 use futures::StreamExt;

@@ -36,7 +36,8 @@ pub(super) struct MapBarView {
     bounds: Vec<BarLabel>,
     pins: Vec<BarLabel>,
     exceptions: Vec<BarException>,
-    has_heat: bool,
+    pub(super) has_heat: bool,
+    pub(super) has_pins: bool,
     /// The vertical positions of the bar, the bounds, the strip and the pins, and the whole height.
     top: u32,
     bounds_at: u32,
@@ -136,7 +137,8 @@ impl MapBarView {
         let bounds_at = top + BAR + 16;
         let heat_at = top + BAR + if bounds.is_empty() { 6 } else { 24 };
         let pins_at = heat_at + if has_writes { 16 } else { 2 };
-        let pin_rows = if pins.is_empty() { 0 } else { 36 };
+        let pin_rows = pins.iter().map(|pin| pin.row + 1).max().unwrap_or(0);
+        let pin_rows = u32::try_from(pin_rows).unwrap_or(0) * 15;
         Self {
             label: description(map, &drawn),
             together: drawn
@@ -156,7 +158,8 @@ impl MapBarView {
             bounds_at,
             heat_at,
             pins_at,
-            height: pins_at + pin_rows,
+            height: pins_at + pin_rows + if pin_rows > 0 { 8 } else { 0 },
+            has_pins: pin_rows > 0,
         }
     }
 

@@ -140,6 +140,15 @@ fn how_text(load: &crate::controller::MapLoad) -> String {
 fn notes(input: &MapPageInput, bar: &MapBarView) -> Vec<String> {
     let mut notes = Vec::new();
     let number = |number: usize| count(i64::try_from(number).unwrap_or(i64::MAX));
+    let below = match (bar.has_heat, bar.has_pins) {
+        (true, true) => {
+            "The strip is darker where more is written; the keys below it are the hottest."
+        }
+        (true, false) => "The strip is darker where more is written.",
+        (false, true) => "The keys below the bar are the largest.",
+        (false, false) => "",
+    };
+    notes.extend(Some(below.to_owned()).filter(|text| !text.is_empty()));
     if bar.together > 0 {
         notes.push(format!(
             "{} of {} pieces are thinner than a pixel and are drawn together with their neighbours; select one to see its part of the map.",

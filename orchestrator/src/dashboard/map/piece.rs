@@ -208,7 +208,20 @@ fn requests(
         let href = href(fields.chain(target));
         Some((format!("at {what}, {}", cut.at), href))
     });
-    let middles: Vec<(String, String)> = middles.collect();
+    let mut middles: Vec<(String, String)> = middles.collect();
+    if middles.is_empty() && !splits_at(keys).is_empty() {
+        let fields = fields_of("split", input.map, &input.map.empty_key_set(), shard);
+        let parts = [
+            shard.to_string(),
+            targets.first().cloned().unwrap_or_default(),
+        ];
+        let parts = ["shard.0", "shard.1"].into_iter().zip(parts);
+        let even = [("even", "rows".to_owned())];
+        middles.push((
+            format!("all keys of {shard} evenly by rows, at a key that the planner finds"),
+            href(fields.into_iter().chain(even).chain(parts)),
+        ));
+    }
     let hottest = input.load.into_iter().flat_map(|load| &load.hottest);
     PieceRequests {
         splits_at: splits_at(keys),

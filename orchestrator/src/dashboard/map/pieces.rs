@@ -342,7 +342,7 @@ impl<'a> MapPiece<'a> {
                 first_key(&first.keys).cloned(),
                 end_key(&last.keys).cloned(),
             ),
-            (KeySet::Hash(set), KeySet::Hash(_)) => KeySet::buckets(
+            (KeySet::Hash(set), KeySet::Hash(_)) if !set.ranges.is_empty() => KeySet::buckets(
                 set.of,
                 bucket_ends(&first.keys).0,
                 bucket_ends(&last.keys).1,

@@ -7,7 +7,7 @@ use askama::Template;
 use plans::id::ShardName;
 use plans::key_set::KeySet;
 use plans::shard_map::ShardMap;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// The maximum number of listed shards. Shards that own keys come first.
 const MAX_SHARDS: usize = 200;
@@ -41,7 +41,7 @@ struct OwnedKeys {
 impl MapShardsView {
     /// Creates a row for each shard of `fleet`.
     pub(super) fn new(map: &ShardMap, fleet: &[ShardRecord], palette: &Palette) -> Self {
-        let mut owned: BTreeMap<&ShardName, OwnedKeys> = BTreeMap::new();
+        let mut owned: HashMap<&ShardName, OwnedKeys> = HashMap::new();
         for mapping in &map.mappings {
             let sum = owned.entry(&mapping.shard).or_default();
             match &mapping.keys {

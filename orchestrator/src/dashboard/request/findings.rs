@@ -102,3 +102,31 @@ fn group(kind: &[&Finding]) -> Option<FindingGroup> {
         hidden: kind.len().saturating_sub(MAX_OBJECTS),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_has_one_remedy_and_all_its_objects() {
+        let finding =
+            |code: &str, object: &str, remedy: &str| Finding::new(code, object, "it is so", remedy);
+        let findings = vec![
+            finding("key.null", "table a", "alter a"),
+            finding("key.identity", "table b", "fix it"),
+            finding("key.null", "table c", "alter c"),
+        ];
+        let view = FindingsView::new(findings, &[]);
+        let kinds: Vec<(usize, bool)> = view
+            .groups
+            .iter()
+            .map(|group| (group.objects.len(), group.objects[0].remedy.is_some()))
+            .collect();
+        assert_eq!(view.number(), 3);
+        assert!(
+            kinds.contains(&(2, true)) && kinds.contains(&(1, false)),
+            "{kinds:?}"
+        );
+        assert!(view.script.is_empty(), "no shard is known");
+    }
+}

@@ -121,7 +121,7 @@ fn amount(load: &MapLoad, keys: &[KeySet]) -> String {
     });
     let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
     format!(
-        "at least {} rows ({})",
+        "At least {} rows ({})",
         count(signed(rows)),
         bytes(signed(size))
     )
