@@ -134,6 +134,7 @@ impl Stage {
                 flushed: 1000,
                 objects: Vec::new(),
                 figures: None,
+                activity: None,
                 similar: Vec::new(),
                 moves: self.rows(task.shard.name.as_str()),
                 released_keys: Vec::new(),

@@ -21,6 +21,7 @@ use tokio_postgres::Row;
 use crate::error::{StepError, WithIntent};
 use crate::shard::identity;
 
+mod activity;
 mod objects;
 
 pub(super) async fn run(task: &InventoryTask) -> Result<Inventory, StepError> {
@@ -36,6 +37,8 @@ pub(super) async fn run(task: &InventoryTask) -> Result<Inventory, StepError> {
     let flushed = flushed_bytes(&client).await.at(&action)?;
     // The size of a database with very many files can take too long; everything else is read without it.
     let figures = figures(&client).await.ok();
+    // Its values are for people; a probe succeeds without them.
+    let activity = activity::read(&client).await.ok().map(Box::new);
     // The value of a sequence is not part of a snapshot; everything else is read in one.
     client
         .batch_execute("begin isolation level repeatable read read only")
@@ -47,6 +50,7 @@ pub(super) async fn run(task: &InventoryTask) -> Result<Inventory, StepError> {
         server,
         flushed,
         figures,
+        activity,
         objects,
         similar,
         moves: Vec::new(),

@@ -76,6 +76,7 @@ pub(crate) use maps::settings_after;
 pub use maps::{MapEdit, NewMap, NewMapping};
 pub use marked::MarkedMap;
 pub use reconcile::{FleetReport, ReconcileRequest, ShardProbe};
+pub(crate) use reconcile::{ProbedShard, ShardActivity};
 pub use shards::ShardChange;
 pub(crate) use shards::{check_new_shard, check_shard_change};
 pub(crate) use tokens::{ShardReach, SignedInBrowser};

@@ -10,8 +10,10 @@
 
 mod apply;
 mod known;
+mod probed;
 mod watch;
 
+pub(crate) use probed::{ProbedShard, ShardActivity};
 pub(super) use watch::FleetWatch;
 pub use watch::{FleetReport, ShardProbe};
 

@@ -1,7 +1,7 @@
 //! Server-sent events for a page: the event `fragment` contains each fragment that is new or has changed.
 
 use super::page::{Fragment, PageError};
-use super::{agents, audit, map, maps, migration, migrations, operation, overview};
+use super::{activity, agents, map, maps, migration, migrations, operation, overview, shards};
 use crate::access::Caller;
 use crate::controller::{ControlError, Controller};
 use axum::Extension;
@@ -9,7 +9,7 @@ use axum::extract::{Path, Query, State};
 use axum::response::Sse;
 use axum::response::sse::{Event, KeepAlive, KeepAliveStream};
 use futures::stream::{BoxStream, StreamExt, unfold};
-use plans::id::{MapName, MigrationId};
+use plans::id::{MapName, MigrationId, ShardName};
 use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
 use std::time::Duration;
@@ -28,14 +28,16 @@ const RECONNECT_AFTER: Duration = Duration::from_secs(1);
 /// What a page shows.
 #[derive(Debug, Clone)]
 enum LiveSubject {
-    Overview,
+    Overview(overview::OverviewQuery),
     Migrations(migrations::MigrationsQuery),
     Operation(MigrationId),
     Migration(MigrationId, migration::MigrationQuery),
     Cutover(MigrationId),
     Agents,
     Maps,
-    Audit(audit::AuditQuery),
+    Shards(shards::ShardsQuery),
+    Shard(ShardName),
+    Activity(activity::ActivityQuery),
     Map(MapName, map::MapQuery),
 }
 
@@ -46,14 +48,16 @@ impl LiveSubject {
         caller: &Caller,
     ) -> Result<Vec<Fragment>, ControlError> {
         match self {
-            Self::Overview => overview::fragments(controller, caller).await,
+            Self::Overview(query) => overview::fragments(controller, query, caller).await,
             Self::Operation(id) => operation::fragments(controller, id, caller).await,
             Self::Migrations(query) => migrations::fragments(controller, query, caller).await,
             Self::Migration(id, query) => migration::fragments(controller, id, query, caller).await,
             Self::Cutover(id) => migration::cutover::fragments(controller, id, caller).await,
             Self::Agents => agents::fragments(controller).await,
+            Self::Shards(query) => shards::fragments(controller, query, caller).await,
+            Self::Shard(name) => shards::one::fragments(controller, name, caller).await,
             Self::Maps => maps::fragments(controller, caller).await,
-            Self::Audit(query) => audit::fragments(controller, query).await,
+            Self::Activity(query) => activity::fragments(controller, query).await,
             Self::Map(name, query) => map::fragments(controller, name, query, caller).await,
         }
     }
@@ -63,8 +67,9 @@ impl LiveSubject {
 pub(super) async fn overview(
     State(controller): State<Controller>,
     Extension(caller): Extension<Caller>,
+    Query(query): Query<overview::OverviewQuery>,
 ) -> Result<PageFeed, PageError> {
-    feed(controller, caller, LiveSubject::Overview).await
+    feed(controller, caller, LiveSubject::Overview(query)).await
 }
 
 /// Sends the changes of an operation's page.
@@ -113,6 +118,24 @@ pub(super) async fn agents(
     feed(controller, caller, LiveSubject::Agents).await
 }
 
+/// Sends the changes of the list of shards.
+pub(super) async fn shards(
+    State(controller): State<Controller>,
+    Extension(caller): Extension<Caller>,
+    Query(query): Query<shards::ShardsQuery>,
+) -> Result<PageFeed, PageError> {
+    feed(controller, caller, LiveSubject::Shards(query)).await
+}
+
+/// Sends the changes of a shard's page.
+pub(super) async fn shard(
+    State(controller): State<Controller>,
+    Extension(caller): Extension<Caller>,
+    Path(name): Path<String>,
+) -> Result<PageFeed, PageError> {
+    feed(controller, caller, LiveSubject::Shard(ShardName(name))).await
+}
+
 /// Sends the changes of the list of maps.
 pub(super) async fn maps(
     State(controller): State<Controller>,
@@ -125,9 +148,9 @@ pub(super) async fn maps(
 pub(super) async fn activity(
     State(controller): State<Controller>,
     Extension(caller): Extension<Caller>,
-    Query(query): Query<audit::AuditQuery>,
+    Query(query): Query<activity::ActivityQuery>,
 ) -> Result<PageFeed, PageError> {
-    feed(controller, caller, LiveSubject::Audit(query)).await
+    feed(controller, caller, LiveSubject::Activity(query)).await
 }
 
 /// Sends the changes of a map's page.

@@ -1,7 +1,8 @@
 //! The list of all maps: how each one divides its keys, over how many shards, and which migrations change it.
 
-use super::bars::{Bar, Palette, key_count_text};
+use super::bars::{Bar, Palette};
 use super::page::{DashboardPage, Fragment, PageError};
+use super::shards::KeyTotal;
 use crate::access::{Caller, RouteAccess};
 use crate::controller::{ControlError, Controller, MarkedMap};
 use crate::store::Snapshot;
@@ -10,8 +11,7 @@ use askama::Template;
 use axum::Extension;
 use axum::extract::State;
 use plans::id::ShardName;
-use plans::key_set::KeySet;
-use plans::shard_map::{ShardMap, Strategy};
+use plans::shard_map::ShardMap;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -77,6 +77,10 @@ pub(super) async fn fragments(
 fn row(map: Arc<ShardMap>, unfinished: &[Arc<Snapshot>], palette: &Palette) -> MapsListRow {
     let shards: BTreeSet<&ShardName> = map.mappings.iter().map(|m| &m.shard).collect();
     let shards = shards.len();
+    let mut keys = KeyTotal::default();
+    map.mappings
+        .iter()
+        .for_each(|mapping| keys.add(&mapping.keys));
     let moving = unfinished
         .iter()
         .filter(|snapshot| snapshot.migration.plan.map == map.name);
@@ -85,38 +89,8 @@ fn row(map: Arc<ShardMap>, unfinished: &[Arc<Snapshot>], palette: &Palette) -> M
         strategy: map.strategy.name(),
         version: map.version.to_string(),
         shards: count(i64::try_from(shards).unwrap_or(i64::MAX)),
-        keys: keys_summary(&map),
+        keys: keys.text(),
         moving: moving.count(),
         bar: Bar::with_moving_keys(&MarkedMap::new(map, unfinished), palette),
-    }
-}
-
-/// Returns how many parts the map has: ranges, virtual shards or keys.
-fn keys_summary(map: &ShardMap) -> String {
-    let total = |size: fn(&KeySet) -> usize| map.mappings.iter().map(|m| size(&m.keys)).sum();
-    let (number, unit): (usize, &str) = match map.strategy {
-        Strategy::Hash => {
-            let buckets = count(i64::from(map.buckets));
-            return format!("{buckets} virtual shards");
-        }
-        Strategy::Range => (total(range_count), "range"),
-        Strategy::List => return key_count_text(total(listed_count)),
-    };
-    let plural = if number == 1 { "" } else { "s" };
-    let number = count(i64::try_from(number).unwrap_or(i64::MAX));
-    format!("{number} {unit}{plural}")
-}
-
-fn range_count(keys: &KeySet) -> usize {
-    match keys {
-        KeySet::Range(ranges) => ranges.len(),
-        KeySet::Hash(_) | KeySet::List(_) => 0,
-    }
-}
-
-fn listed_count(keys: &KeySet) -> usize {
-    match keys {
-        KeySet::List(keys) => keys.len(),
-        KeySet::Range(_) | KeySet::Hash(_) => 0,
     }
 }

@@ -1,6 +1,7 @@
 //! Shows states as an icon, a word and a tone. Colour alone never carries the meaning.
 
 use super::agents::state_name;
+use super::shards::ShardReachability;
 use crate::controller::operations::OperationState;
 use crate::store::TokenRecord;
 use crate::view::Tone;
@@ -88,6 +89,16 @@ pub(super) fn of_finding(severity: Severity) -> StateMark {
 pub(super) fn of_agent(is_connected: bool) -> StateMark {
     let icon = if is_connected { CHECK } else { CROSS };
     mark(Tone::of_agent(is_connected), icon, state_name(is_connected))
+}
+
+/// Returns the mark of a shard.
+pub(super) fn of_shard(reachability: ShardReachability) -> StateMark {
+    let (tone, icon) = match reachability {
+        ShardReachability::Reachable => (Tone::Good, CHECK),
+        ShardReachability::Unreachable => (Tone::Bad, CROSS),
+        ShardReachability::NotProbed => (Tone::Quiet, CIRCLE),
+    };
+    mark(tone, icon, reachability.name())
 }
 
 /// Returns the mark of a problem that an operator should check.

@@ -5,8 +5,6 @@ use super::page::{DashboardPage, Fragment, PageError};
 use crate::access::{Caller, RouteAccess};
 use crate::controller::{ControlError, Controller};
 use crate::store::Migration;
-use crate::view::figures::seconds;
-use crate::view::sentence::current;
 use askama::Template;
 use axum::Extension;
 use axum::extract::{Query, State};
@@ -140,7 +138,6 @@ struct MigrationsList {
 struct ListedMigration {
     row: MigrationListRow,
     map: String,
-    eta: String,
     by: String,
 }
 
@@ -218,16 +215,9 @@ async fn matching_migrations(
 }
 
 fn listed_row(m: &Migration, unfinished: &[OpenMigration]) -> ListedMigration {
-    let found = unfinished
-        .iter()
-        .find(|migration| migration.view.summary.id == m.id);
-    let step = found.and_then(|migration| current(&migration.view));
-    let progress = step.and_then(|step| step.progress.as_ref());
-    let eta = progress.and_then(|progress| progress.eta_seconds);
     ListedMigration {
         row: MigrationListRow::new(m, unfinished),
         map: m.plan.map.to_string(),
-        eta: eta.map(seconds).unwrap_or_default(),
         by: m.submitted_by.clone(),
     }
 }

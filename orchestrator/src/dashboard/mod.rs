@@ -4,9 +4,9 @@
 //! Handlers call the controller in the same way as the handlers of the API. Every page and command works without
 //! JavaScript. Only `api` knows status codes. Pages use no assets of other hosts, and no inline scripts or styles.
 
+mod activity;
 pub(crate) mod agents;
 mod assets;
-mod audit;
 mod bars;
 mod commands;
 mod doctor;
@@ -24,6 +24,7 @@ mod page;
 mod palette;
 mod reference;
 mod request;
+mod shards;
 mod sign_in;
 mod tokens;
 
@@ -76,14 +77,16 @@ pub fn routes(controller: Controller) -> Router {
         .route("/api/docs", get(reference::show))
         .route("/sign-in", get(sign_in::show).post(sign_in::begin))
         .route("/sign-out", post(sign_in::end))
+        .route("/shards", get(shards::show))
+        .route("/shards/{name}", get(shards::one::show))
         .route("/maps", get(maps::show))
         .route("/maps/{name}", get(map::show))
         .route("/maps/{name}/diff", get(map::compare))
         .route("/maps/{name}/load", post(map::measure))
         .route("/agents", get(agents::show))
         .route("/doctor", get(doctor::show).post(doctor::examine))
-        .route("/activity", get(audit::show))
-        .route("/audit", get(audit::redirect))
+        .route("/activity", get(activity::show))
+        .route("/audit", get(activity::redirect))
         .route("/tokens", get(tokens::show).post(tokens::create))
         .route(
             "/tokens/{name}/revoke",
@@ -96,6 +99,8 @@ pub fn routes(controller: Controller) -> Router {
         .route("/live/operations/{id}", get(live::operation))
         .route("/live/migrations/{id}", get(live::migration))
         .route("/live/migrations/{id}/switch", get(live::cutover))
+        .route("/live/shards", get(live::shards))
+        .route("/live/shards/{name}", get(live::shard))
         .route("/live/maps", get(live::maps))
         .route("/live/maps/{name}", get(live::map))
         .route("/assets/{file}", get(assets::show))

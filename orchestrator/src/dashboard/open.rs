@@ -4,7 +4,7 @@ use super::marks::{self, StateMark};
 use crate::controller::Controller;
 use crate::store::{Migration, Snapshot};
 use crate::view::MigrationView;
-use crate::view::figures::{ago, bytes, millis};
+use crate::view::figures::{ago, bytes, millis, seconds};
 use crate::view::sentence::{current, has_ended, is_forward, progress_percent, tables_percent};
 use chrono::{DateTime, Utc};
 use plans::state::migration::MigrationState;
@@ -47,6 +47,8 @@ pub(super) struct MigrationListRow {
     /// The progress in whole percent; `None` if the migration was aborted or rolled back.
     pub(super) progress_percent: Option<u8>,
     pub(super) lag: String,
+    /// The estimated time to the end of the current step; empty if there is no estimate.
+    pub(super) eta: String,
     pub(super) changed: DateTime<Utc>,
 }
 
@@ -74,6 +76,7 @@ impl MigrationListRow {
             step: view.map(step_text).unwrap_or_default(),
             progress_percent: view
                 .map_or_else(|| is_forward(m.state).then_some(100), progress_percent),
+            eta: view.map(eta_text).unwrap_or_default(),
             lag: stream.map_or_else(
                 || "–".to_owned(),
                 |s| format!("{}, {}", millis(s.lag_ms), bytes(s.lag_bytes)),
@@ -86,6 +89,14 @@ impl MigrationListRow {
     pub(super) fn updated(&self) -> String {
         ago(self.changed)
     }
+}
+
+/// Returns the estimated time to the end of the current step.
+fn eta_text(view: &MigrationView) -> String {
+    let eta = current(view)
+        .and_then(|step| step.progress.as_ref())
+        .and_then(|progress| progress.eta_seconds);
+    eta.map(seconds).unwrap_or_default()
 }
 
 /// Describes the current step with its progress and its position. For a planned migration it describes what it waits

@@ -1,36 +1,50 @@
-//! The overview: what needs attention, operations with their moves, maps, agents, and the leader.
+//! The overview: what needs a person, the fleet as a picture, migrations, and the leader.
 
-mod agents;
 mod attention;
+mod fleet;
+mod flows;
 mod leader;
-mod maps;
 mod operations;
+mod steps;
 
+use super::agents::is_connected;
 use super::open::OpenMigration;
 use super::page::{DashboardPage, Fragment, LEADER, PageError};
+use super::shards::{FleetMeasure, ShardState};
 use crate::access::{Caller, RouteAccess};
-use crate::controller::{ControlError, Controller, MarkedMap};
-use agents::OverviewAgents;
-use attention::OverviewAttention;
+use crate::controller::{ControlError, Controller};
+use attention::{FleetNeeds, OverviewAttention};
 use axum::Extension;
-use axum::extract::State;
+use axum::extract::{Query, State};
 use chrono::Utc;
+use fleet::{FleetParts, FleetPicture};
 use leader::OverviewLeader;
-use maps::OverviewMaps;
 use operations::OverviewOperations;
+use serde::Deserialize;
+use steps::FirstSteps;
 
-/// The maximum number of operations in the list: the newest ones.
+/// The maximum number of operations that are read: the newest ones.
 const MAX_OPERATIONS: i64 = 100;
+
+/// The query parameters.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct OverviewQuery {
+    /// The name of the measure by which shards are compared.
+    by: String,
+}
 
 /// Shows the page.
 pub(super) async fn show(
     State(controller): State<Controller>,
     Extension(caller): Extension<Caller>,
+    Query(query): Query<OverviewQuery>,
 ) -> Result<DashboardPage, PageError> {
+    let measure = FleetMeasure::parse(&query.by);
     Ok(DashboardPage {
         title: "Overview".to_owned(),
-        live: Some("/live/overview".to_owned()),
-        fragments: fragments(&controller, &caller).await?,
+        live: Some(format!("/live/overview?by={}", measure.name())),
+        fragments: fragments(&controller, &query, &caller).await?,
         caller: Some(caller),
     })
 }
@@ -38,34 +52,43 @@ pub(super) async fn show(
 /// Returns the fragments of the page in their current state.
 pub(super) async fn fragments(
     controller: &Controller,
+    query: &OverviewQuery,
     caller: &Caller,
 ) -> Result<Vec<Fragment>, ControlError> {
     let now = Utc::now();
     let store = controller.store();
-    let (unfinished, operations) = (
-        store.unfinished().await?,
-        store.operations(MAX_OPERATIONS, None).await?,
-    );
-    let (agents, shards) = (store.agents().await?, store.shards().await?);
-    let maps = store.maps().await?.into_iter();
-    let maps: Vec<MarkedMap> = maps.map(|map| MarkedMap::new(map, &unfinished)).collect();
+    let unfinished = store.unfinished().await?;
+    let operations = store.operations(MAX_OPERATIONS, None).await?;
+    let (agents, records) = (store.agents().await?, store.shards().await?);
+    let has_map = !store.maps().await?.is_empty();
     let views: Vec<OpenMigration> = unfinished
         .iter()
-        .map(|s| OpenMigration::new(controller, s, now))
+        .map(|snapshot| OpenMigration::new(controller, snapshot, now))
         .collect();
-    let agents = OverviewAgents::new(&agents, &views, now);
-    let attention = OverviewAttention::new(&views, &agents, controller.fleet().findings);
-    let can_plan = !shards.is_empty() && !maps.is_empty();
-    let operations = OverviewOperations::new(
-        &operations,
-        &views,
-        (can_plan, caller.may(RouteAccess::Operate)),
-    );
+    let shards = ShardState::all(controller, &records);
+    let needs = FleetNeeds {
+        unfinished: &views,
+        shards: &shards,
+        agents: &agents,
+        findings: controller.contradictions(),
+        now,
+    };
+    let connected = agents.iter().filter(|agent| is_connected(agent, now));
+    let may_plan = caller.may(RouteAccess::Operate);
+    let steps = FirstSteps::new(!agents.is_empty(), &records, has_map, may_plan);
+    let steps = steps.hidden_if(!operations.is_empty());
+    let picture = FleetPicture::new(&FleetParts {
+        shards: &shards,
+        unfinished: &views,
+        measure: FleetMeasure::parse(&query.by),
+        connected_agents: connected.count(),
+    });
+    let list = OverviewOperations::new(&operations, &views, may_plan);
     Ok(vec![
-        Fragment::new("attention", &attention),
-        Fragment::new("migrations", &operations),
-        Fragment::new("maps", &OverviewMaps::new(&maps, &shards)),
-        Fragment::new("agents", &agents),
+        Fragment::new("attention", &OverviewAttention::new(needs, caller)),
+        Fragment::new("first-steps", &steps),
+        Fragment::new("fleet", &picture),
+        Fragment::new("migrations", &list),
         Fragment::new(LEADER, &OverviewLeader::new(controller)),
     ])
 }

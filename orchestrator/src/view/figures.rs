@@ -19,6 +19,11 @@ pub(crate) fn count(number: i64) -> String {
     out
 }
 
+/// Formats a size on disk.
+pub(crate) fn file_size(size: u64) -> String {
+    bytes(i64::try_from(size).unwrap_or(i64::MAX))
+}
+
 /// Formats a duration in seconds, rounded for people.
 pub(crate) fn seconds(seconds: f64) -> String {
     if !seconds.is_finite() || seconds < 0.0 {

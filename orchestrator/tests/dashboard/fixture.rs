@@ -1,5 +1,8 @@
 //! A server over the store in memory, and migrations put into any state.
 
+#[path = "probes.rs"]
+pub(crate) mod probes;
+
 use orchestrator::access::AccessRule;
 use orchestrator::api;
 use orchestrator::controller::{Controller, ControllerSettings};
@@ -28,7 +31,7 @@ pub(crate) struct Dashboard {
     pub(crate) url: String,
     pub(crate) store: Arc<MemoryStore>,
     pub(crate) controller: Controller,
-    http: Client,
+    pub(crate) http: Client,
     task: JoinHandle<()>,
 }
 
@@ -41,9 +44,18 @@ impl Drop for Dashboard {
 impl Dashboard {
     /// Nothing is registered.
     pub(crate) async fn empty() -> Self {
+        Self::waiting_for_agents(Duration::from_millis(20)).await
+    }
+
+    /// Nothing is registered, and what agents are asked for is awaited.
+    pub(crate) async fn patient() -> Self {
+        Self::waiting_for_agents(Duration::from_secs(60)).await
+    }
+
+    async fn waiting_for_agents(inspection_wait: Duration) -> Self {
         let store = Arc::new(MemoryStore::new());
         let settings = ControllerSettings {
-            inspection_wait: Duration::from_millis(20),
+            inspection_wait,
             leader_lease: Duration::from_secs(3600),
             ..ControllerSettings::default()
         };
@@ -73,7 +85,12 @@ impl Dashboard {
 
     /// Shards `a` to `c`, and `map`.
     pub(crate) async fn with(map: impl FnOnce(ShardMap) -> ShardMap) -> Self {
-        let dashboard = Self::empty().await;
+        Self::empty().await.having(map).await
+    }
+
+    /// The same of this dashboard.
+    pub(crate) async fn having(self, map: impl FnOnce(ShardMap) -> ShardMap) -> Self {
+        let dashboard = self;
         for name in ["a", "b", "c"] {
             let shard = NewShard::plain(ShardName::from(name), "host=x".to_owned());
             dashboard.store.add_shard(&shard).await.unwrap();
@@ -101,7 +118,12 @@ impl Dashboard {
 
     /// Operation `m1` of three moves; `m2` comes after `m1`, `m3` is offline.
     pub(crate) async fn with_operation() -> Self {
-        let dashboard = Self::with_map().await;
+        Self::with_map().await.having_operation().await
+    }
+
+    /// The same of this dashboard.
+    pub(crate) async fn having_operation(self) -> Self {
+        let dashboard = self;
         let mut plan = plan(dashboard.store.incarnation());
         let keys = [
             (Some(501), Some(600)),

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod fixture;
+mod fleet;
 mod maps;
 mod marks;
 mod operations;
@@ -71,8 +72,8 @@ async fn an_empty_dashboard_teaches_the_first_commands() {
         assert!(page.contains(words), "{words}: {page}");
     }
     let page = Dashboard::with_map().await.page("/").await;
-    assert!(page.contains("/maps/tenants"), "{page}");
-    assert!(page.contains("/migrations/new?example=split"), "{page}");
+    assert!(page.contains("href=\"/shards/a\""), "{page}");
+    assert!(page.contains("href=\"/migrations/new\""), "{page}");
 }
 
 #[tokio::test]
@@ -459,8 +460,10 @@ async fn agents_are_shown_with_what_they_hold() {
         .await
         .unwrap();
     let page = dashboard.page("/").await;
+    assert!(page.contains("1 agent connected"), "{page}");
+    assert!(!page.contains("No agent is connected"), "{page}");
+    let page = dashboard.page("/agents").await;
     for words in ["x&#60;y", "connected", "href=\"/migrations/m1\"><code>m1"] {
         assert!(page.contains(words), "{words}: {page}");
     }
-    assert!(!page.contains("No agent is connected"), "{page}");
 }

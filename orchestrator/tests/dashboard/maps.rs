@@ -29,7 +29,10 @@ async fn a_hash_map_is_bars_of_virtual_shards() {
     ] {
         assert!(page.contains(words), "{words}: {page}");
     }
-    assert!(dashboard.page("/").await.contains("hash, version 1"));
+    let maps = dashboard.page("/maps").await;
+    for words in ["href=\"/maps/tenants\"", "64 virtual shards", "hash"] {
+        assert!(maps.contains(words), "{words}: {maps}");
+    }
 }
 
 #[tokio::test]
@@ -48,8 +51,9 @@ async fn a_list_map_is_counts_with_a_bounded_list() {
     }
     assert!(!page.contains("tenant-100"), "{page}");
     assert!(!page.contains("<i>"), "{page}");
-    let overview = dashboard.page("/").await;
-    assert!(overview.contains("1 key: b; 150 keys: a"), "{overview}");
+    let maps = dashboard.page("/maps").await;
+    assert!(maps.contains("1 key: b; 150 keys: a"), "{maps}");
+    assert!(maps.contains("151 keys"), "{maps}");
 }
 
 #[tokio::test]

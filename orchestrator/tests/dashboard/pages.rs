@@ -266,7 +266,7 @@ async fn the_trail_is_searched_and_read_page_by_page() {
     let dashboard = Dashboard::empty().await;
     assert!(
         dashboard
-            .page("/audit")
+            .page("/activity")
             .await
             .contains("No command was given yet")
     );
@@ -280,8 +280,8 @@ async fn the_trail_is_searched_and_read_page_by_page() {
         };
         dashboard.store.add_audit(&record).await.unwrap();
     }
-    let page = dashboard.page("/audit").await;
-    let count = |page: &str| page.matches("POST /number/").count();
+    let page = dashboard.page("/activity").await;
+    let count = |page: &str| page.matches("order · POST /number/").count();
     assert_eq!(count(&page), 100);
     for words in [
         "ada",
@@ -296,11 +296,11 @@ async fn the_trail_is_searched_and_read_page_by_page() {
     let older = dashboard.page(older.split('"').next().unwrap()).await;
     assert_eq!(count(&older), 50);
     assert!(older.contains("/number/049") && !older.contains("id=\"older\""));
-    let found = dashboard.page("/audit?q=NUMBER/007&after=odd").await;
+    let found = dashboard.page("/activity?q=NUMBER/007&after=odd").await;
     assert_eq!(count(&found), 1);
     assert!(
         dashboard
-            .page("/audit?q=zzz")
+            .page("/activity?q=zzz")
             .await
             .contains("No line matches")
     );
@@ -360,7 +360,7 @@ async fn a_token_is_made_shown_once_and_taken_back_by_its_typed_name() {
     let revoked = dashboard.post(path, &fields).await;
     assert_eq!(revoked.headers()["location"], "/tokens");
     assert!(dashboard.page("/tokens").await.contains("revoked"));
-    let audit = dashboard.page("/audit?q=she+left").await;
+    let audit = dashboard.page("/activity?q=she+left").await;
     assert!(audit.contains("token vera"), "{audit}");
 }
 

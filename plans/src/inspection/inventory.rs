@@ -4,6 +4,10 @@
 //! An object counts as Shardwright's if its name and its form match. An object with a similar name only is listed
 //! separately and is never changed. This module does not decide what happens to objects; `sweep` and `reconcile` do.
 
+mod activity;
+
+pub use activity::{ActiveSlot, ActiveStandby, MAX_MEASURED_TABLES, MeasuredTable, ServerActivity};
+
 use crate::fleet::ShardRef;
 use crate::id::{MapName, MigrationId, ShardName};
 use crate::identity::DatabaseIdentity;
@@ -63,6 +67,9 @@ pub struct Inventory {
     /// The version and the size of the database. An agent of an earlier version does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub figures: Option<DatabaseFigures>,
+    /// What the server does at the moment. An agent of an earlier version does not report it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub activity: Option<Box<ServerActivity>>,
     /// The objects of Shardwright.
     pub objects: Vec<Object>,
     /// Objects with similar names that are not Shardwright's.

@@ -3,6 +3,7 @@
 //! exist only in the memory of the controller.
 
 use super::super::ControlError;
+use super::probed::{ProbedShard, ShardActivity};
 use crate::store::ShardRecord;
 use chrono::{DateTime, TimeDelta, Utc};
 use plans::id::{MigrationId, ShardName};
@@ -52,7 +53,21 @@ struct ProbeState {
     /// Why the last probe failed, if it did.
     failure: Option<String>,
     inventory: Option<Inventory>,
+    /// What the server did at the last successful probe.
+    activity: Option<Arc<ShardActivity>>,
     findings: Vec<Contradiction>,
+}
+
+impl ProbeState {
+    fn probed(&self) -> ProbedShard {
+        let inventory = self.inventory.as_ref();
+        ProbedShard {
+            observed_at: self.observed_at,
+            failure: self.failure.clone(),
+            figures: inventory.and_then(|found| found.figures.clone()),
+            activity: self.activity.clone(),
+        }
+    }
 }
 
 /// The pause between a failed probe and the next one, unless the usual interval is shorter.
@@ -160,7 +175,11 @@ impl FleetWatch {
         let state = all.entry(shard.clone()).or_default();
         let first = state.observed_at.is_none() && probed.is_ok();
         match probed {
-            Ok((inventory, findings)) => {
+            Ok((mut inventory, findings)) => {
+                let activity = inventory.activity.take();
+                let earlier = state.activity.take();
+                state.activity = activity
+                    .map(|activity| Arc::new(ShardActivity::new(*activity, earlier.as_deref())));
                 let is_new =
                     |finding: &&Contradiction| !state.findings.iter().any(|f| f.is_same(finding));
                 let new = findings.iter().filter(is_new).cloned().collect();
@@ -208,12 +227,35 @@ impl FleetWatch {
         })
     }
 
+    /// Returns what the last probes of all shards found, without the objects on them.
+    pub(super) fn probed_shards(&self) -> BTreeMap<ShardName, ProbedShard> {
+        let all = self.probe_states();
+        let shards = all.iter();
+        shards
+            .map(|(name, state)| (name.clone(), state.probed()))
+            .collect()
+    }
+
+    /// Returns what the last probes of one shard found.
+    pub(super) fn probed_shard(&self, shard: &ShardName) -> ProbedShard {
+        let all = self.probe_states();
+        all.get(shard).map(ProbeState::probed).unwrap_or_default()
+    }
+
     /// Returns the last results of the probes of all other shards.
     pub(super) fn other_inventories(&self, shard: &ShardName) -> Vec<Inventory> {
         let all = self.probe_states();
         let inventories = all.iter().filter(|(name, _)| *name != shard);
         inventories
             .filter_map(|(_, state)| state.inventory.clone())
+            .collect()
+    }
+
+    /// Returns the contradictions that the last probes found.
+    pub(super) fn contradictions(&self) -> Vec<Contradiction> {
+        let all = self.probe_states();
+        all.values()
+            .flat_map(|state| state.findings.clone())
             .collect()
     }
 

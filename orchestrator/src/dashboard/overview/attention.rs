@@ -1,18 +1,23 @@
-//! What waits for an operator, with the command to give.
+//! What needs a person, with the button that helps, and the same command for the command line.
 
-use super::super::agents::START_COMMAND;
+mod agents;
+mod shards;
+
 use super::super::marks::{self, StateMark};
 use super::super::open::OpenMigration;
-use super::agents::OverviewAgents;
+use super::super::shards::ShardState;
+use crate::access::{Caller, RouteAccess};
+use crate::store::AgentRecord;
 use crate::view::MigrationView;
+use crate::view::figures::ago;
 use crate::view::sentence::{is_open_ended_hold, migration_sentence};
 use askama::Template;
+use chrono::{DateTime, Utc};
 use plans::inspection::reconcile::Contradiction;
-use plans::request::Mode;
 use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
 
-/// Everything that waits for an operator.
+/// Everything that needs a person.
 #[derive(Template)]
 #[template(path = "overview/attention.html")]
 pub(super) struct OverviewAttention {
@@ -23,9 +28,19 @@ struct AttentionItem {
     mark: StateMark,
     href: String,
     title: String,
+    /// Since when it waits, as HTML.
+    since: Option<String>,
     text: String,
     hint: Option<String>,
+    /// The buttons, the most likely one first.
+    buttons: Vec<AttentionButton>,
     command: String,
+}
+
+/// A link that looks like a button.
+struct AttentionButton {
+    label: &'static str,
+    href: String,
 }
 
 /// A migration that needs a command from an operator.
@@ -35,32 +50,40 @@ struct MigrationNeed<'a> {
     verb: &'static str,
 }
 
+/// The state of the fleet from which the needs are collected.
+pub(super) struct FleetNeeds<'a> {
+    pub(super) unfinished: &'a [OpenMigration],
+    pub(super) shards: &'a [ShardState<'a>],
+    pub(super) agents: &'a [AgentRecord],
+    pub(super) findings: Vec<Contradiction>,
+    pub(super) now: DateTime<Utc>,
+}
+
 impl OverviewAttention {
-    /// Collects what the unfinished migrations and the agents need. Moves of one operation that need the same command
-    /// form one item.
-    pub(super) fn new(
-        unfinished: &[OpenMigration],
-        agents: &OverviewAgents,
-        findings: Vec<Contradiction>,
-    ) -> Self {
+    /// Collects what the shards, the unfinished migrations and the agents need. Moves of one operation that need the
+    /// same command form one item. `caller` gets only the buttons that it may use.
+    pub(super) fn new(fleet: FleetNeeds<'_>, caller: &Caller) -> Self {
+        let unfinished = fleet.unfinished.iter();
         let needs: Vec<MigrationNeed<'_>> = unfinished
-            .iter()
             .filter_map(|migration| need(&migration.view))
             .collect();
-        let mut items: Vec<AttentionItem> = findings.into_iter().map(contradiction).collect();
+        let mut items: Vec<AttentionItem> = fleet
+            .findings
+            .into_iter()
+            .map(shards::contradiction)
+            .collect();
+        items.extend(shards::unreachable(fleet.shards));
         for (index, need) in needs.iter().enumerate() {
             let is_same_need = |other: &&MigrationNeed<'_>| need.is_met_with(other);
             if needs[..index].iter().any(|earlier| is_same_need(&earlier)) {
                 continue;
             }
             match needs.iter().filter(is_same_need).count() {
-                0 | 1 => items.push(item_of_one(need)),
-                count => items.push(item_of_several(need, count)),
+                0 | 1 => items.push(item_of_one(need, caller)),
+                count => items.push(item_of_several(need, count, caller)),
             }
         }
-        if !unfinished.is_empty() && agents.none_is_connected() {
-            items.push(no_agent(unfinished));
-        }
+        items.extend(agents::missing(fleet.agents, fleet.unfinished, fleet.now));
         Self { items }
     }
 }
@@ -111,23 +134,47 @@ fn failure(view: &MigrationView) -> Option<&plans::failure::Failure> {
     failure.or_else(|| step_in_backoff.and_then(|step| step.failure.as_ref()))
 }
 
-fn item_of_one(need: &MigrationNeed<'_>) -> AttentionItem {
+/// Returns the button of a command, if the caller may give it, and the one that leads to the object.
+fn buttons(verb: &'static str, path: &str, caller: &Caller) -> Vec<AttentionButton> {
+    let label = match verb {
+        "approve" => Some("Approve the cutover…"),
+        "resume" => Some("Resume…"),
+        "finish" => Some("Finish…"),
+        _ => None,
+    };
+    let permitted = label.filter(|_| caller.may(RouteAccess::of_command(verb)));
+    let command = permitted.map(|label| AttentionButton {
+        label,
+        href: format!("{path}/{verb}"),
+    });
+    let review = AttentionButton {
+        label: "Review",
+        href: path.to_owned(),
+    };
+    command.into_iter().chain([review]).collect()
+}
+
+fn item_of_one(need: &MigrationNeed<'_>, caller: &Caller) -> AttentionItem {
     let m = &need.view.summary;
     let failure = failure(need.view);
+    let href = format!("/migrations/{}", m.id);
+    let since = need.view.waits.first().and_then(|wait| wait.since);
     AttentionItem {
         mark: need.mark,
-        href: format!("/migrations/{}", m.id),
-        title: format!("{} {}: {} → {}", m.operation, m.keys, m.source, m.target),
+        title: format!("{} {}: {} → {}", m.operation, m.map, m.source, m.target),
+        since: since.map(ago),
         text: failure.map_or_else(
             || migration_sentence(need.view),
             |failure| failure.message.clone(),
         ),
         hint: failure.and_then(|failure| failure.hint.clone()),
+        buttons: buttons(need.verb, &href, caller),
+        href,
         command: format!("shardwright {} {}", need.verb, m.id),
     }
 }
 
-fn item_of_several(need: &MigrationNeed<'_>, count: usize) -> AttentionItem {
+fn item_of_several(need: &MigrationNeed<'_>, count: usize, caller: &Caller) -> AttentionItem {
     let m = &need.view.summary;
     let text = match m.state {
         MigrationState::Waiting => {
@@ -145,50 +192,15 @@ fn item_of_several(need: &MigrationNeed<'_>, count: usize) -> AttentionItem {
         | MigrationState::Completed
         | MigrationState::RolledBack => "They were paused by an operator.",
     };
+    let href = format!("/operations/{}", m.operation_id);
     AttentionItem {
         mark: need.mark,
-        href: format!("/operations/{}", m.operation_id),
-        title: format!("{} on map {}: {count} moves", m.operation, m.map),
+        title: format!("{} {}: {count} moves", m.operation, m.map),
+        since: None,
         text: text.to_owned(),
         hint: None,
+        buttons: buttons(need.verb, &href, caller),
+        href,
         command: format!("shardwright {} {}", need.verb, m.operation_id),
-    }
-}
-
-/// Describes a shard that contradicts the map.
-fn contradiction(finding: Contradiction) -> AttentionItem {
-    let title = match &finding.map {
-        Some(map) => format!("Shard {} contradicts map {map}", finding.shard),
-        None => format!(
-            "Shard {} has another server than before, or an older state of it",
-            finding.shard
-        ),
-    };
-    AttentionItem {
-        mark: marks::of_trouble(finding.kind.name()),
-        href: "#maps".to_owned(),
-        title,
-        text: format!("The last probe found: {}.", finding.message),
-        hint: Some(finding.hint),
-        command: "shardwright reconcile".to_owned(),
-    }
-}
-
-fn no_agent(unfinished: &[OpenMigration]) -> AttentionItem {
-    let has_offline_move = unfinished
-        .iter()
-        .any(|migration| migration.view.summary.mode == Mode::Offline);
-    let effect = if has_offline_move {
-        "keys that move offline may stay read-only."
-    } else {
-        "writes are refused at most for the budget."
-    };
-    AttentionItem {
-        mark: marks::of_trouble("no agent"),
-        href: "#agents".to_owned(),
-        title: "No agent is connected".to_owned(),
-        text: format!("All migrations stop until an agent is connected. Meanwhile {effect}"),
-        hint: None,
-        command: START_COMMAND.to_owned(),
     }
 }

@@ -8,18 +8,25 @@ use crate::view::figures::ago;
 use askama::Template;
 use plans::id::ShardName;
 use plans::state::migration::MigrationState;
+use std::collections::BTreeMap;
 
 /// The maximum number of moves that are shown of one operation, and of shards that are named.
-const MAX_MOVES: usize = 8;
+const MAX_MOVES: usize = 4;
 const MAX_NAMED_SHARDS: usize = 3;
+
+/// The maximum numbers of operations that are shown: of those that have not ended, and of those that have.
+const MAX_UNFINISHED: usize = 20;
+const MAX_ENDED: usize = 6;
 
 /// The list.
 #[derive(Template)]
 #[template(path = "overview/migrations.html")]
 pub(super) struct OverviewOperations {
     groups: Vec<OperationGroup>,
-    /// True if shards and a map exist, so that a migration can be planned.
-    can_plan: bool,
+    /// The number of unfinished migrations in each state, as text.
+    counts: Vec<String>,
+    /// True if older operations exist that are not shown.
+    has_more: bool,
     /// True if the caller may plan a migration.
     may_plan: bool,
 }
@@ -47,22 +54,44 @@ struct OperationGroupHead {
 }
 
 impl OverviewOperations {
-    /// Creates a group for each of `operations`. `unfinished` has the progress of the unfinished migrations. The last
-    /// argument is whether a migration can be planned, and whether the caller may plan one.
+    /// Creates a group for each of `operations` that has not ended, and for the newest that have. `unfinished` has the
+    /// progress of the unfinished migrations.
     pub(super) fn new(
         operations: &[OperationRecord],
         unfinished: &[OpenMigration],
-        (can_plan, may_plan): (bool, bool),
+        may_plan: bool,
     ) -> Self {
-        let groups = operations
-            .iter()
-            .map(|operation| group(operation, unfinished));
+        let has_ended = |operation: &OperationRecord| {
+            let mut migrations = operation.migrations.iter();
+            migrations.all(|m| m.finished_at.is_some())
+        };
+        let (ended, open): (Vec<_>, Vec<_>) = operations.iter().partition(|each| has_ended(each));
+        let shown = open.iter().take(MAX_UNFINISHED);
+        let shown = shown.chain(ended.iter().take(MAX_ENDED));
+        let groups: Vec<OperationGroup> = shown
+            .map(|operation| group(operation, unfinished))
+            .collect();
         Self {
-            groups: groups.collect(),
-            can_plan,
+            has_more: groups.len() < operations.len(),
+            groups,
+            counts: state_counts(unfinished),
             may_plan,
         }
     }
+}
+
+/// Counts the unfinished migrations by state, for the summary above their list.
+fn state_counts(unfinished: &[OpenMigration]) -> Vec<String> {
+    let mut counts: BTreeMap<&'static str, usize> = BTreeMap::new();
+    for migration in unfinished {
+        *counts
+            .entry(migration.view.summary.state.name())
+            .or_default() += 1;
+    }
+    let counts = counts.into_iter();
+    counts
+        .map(|(state, number)| format!("{number} {}", state.replace('_', " ")))
+        .collect()
 }
 
 fn group(operation: &OperationRecord, unfinished: &[OpenMigration]) -> OperationGroup {

@@ -71,6 +71,7 @@ fn shard(name: &str, rows: Vec<ObservedMove>) -> Inventory {
         flushed: 1000,
         objects: Vec::new(),
         figures: None,
+        activity: None,
         similar: Vec::new(),
         moves: rows,
         released_keys: Vec::new(),

@@ -30,6 +30,7 @@ fn inventory(shard: &str, role: &str, flipped: Option<i64>, register: i64) -> In
             object(ObjectKind::Register, "own_x"),
         ],
         figures: None,
+        activity: None,
         similar: Vec::new(),
         moves: vec![ObservedMove {
             migration: id.clone(),

@@ -1,0 +1,103 @@
+//! Reads what a server does at the moment: connections, counters, standbys, slots and the largest tables.
+//!
+//! It reads catalogs and statistics only. Each query is one round trip.
+
+use connect::Connected;
+use plans::inspection::inventory::{
+    ActiveSlot, ActiveStandby, MAX_MEASURED_TABLES, MeasuredTable, ServerActivity,
+};
+use tokio_postgres::{Error, Row};
+
+pub(super) async fn read(client: &Connected) -> Result<ServerActivity, Error> {
+    let mut activity = counters(client).await?;
+    activity.standbys = standbys(client).await?;
+    activity.slots = slots(client).await?;
+    activity.tables = largest_tables(client).await?;
+    Ok(activity)
+}
+
+async fn counters(client: &Connected) -> Result<ServerActivity, Error> {
+    let sql = "select (extract(epoch from pg_catalog.clock_timestamp()) * 1000)::bigint,
+                      (select coalesce(sum(numbackends), 0)::bigint from pg_catalog.pg_stat_database),
+                      pg_catalog.current_setting('max_connections')::bigint,
+                      d.tup_inserted + d.tup_updated + d.tup_deleted, d.xact_commit,
+                      (select count(*) from pg_catalog.pg_class c
+                       join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+                       where c.relkind in ('r', 'p', 'm') and not c.relispartition
+                         and n.nspname <> 'information_schema' and n.nspname !~ '^pg_')
+               from pg_catalog.pg_stat_database d where d.datname = pg_catalog.current_database()";
+    let row = client.query_one(sql, &[]).await?;
+    Ok(ServerActivity {
+        at_ms: row.get(0),
+        connections: u32::try_from(row.get::<_, i64>(1)).unwrap_or(u32::MAX),
+        max_connections: u32::try_from(row.get::<_, i64>(2)).unwrap_or(u32::MAX),
+        written_rows: unsigned(&row, 3).unwrap_or_default(),
+        commits: unsigned(&row, 4).unwrap_or_default(),
+        table_count: unsigned(&row, 5).unwrap_or_default(),
+        ..ServerActivity::default()
+    })
+}
+
+/// Returns the physical standbys. A role that may not read statistics of others gets their names only.
+async fn standbys(client: &Connected) -> Result<Vec<ActiveStandby>, Error> {
+    let sql = "select coalesce(r.application_name, ''), r.state, coalesce(r.sync_state, '') in ('sync', 'quorum'),
+                      case when not pg_catalog.pg_is_in_recovery()
+                           then (pg_catalog.pg_current_wal_lsn() - r.replay_lsn)::bigint end
+               from pg_catalog.pg_stat_replication r
+               where not exists (select from pg_catalog.pg_replication_slots s
+                                 where s.active_pid = r.pid and s.slot_type = 'logical')
+                 and coalesce(r.application_name, '') <> 'pg_basebackup'
+               order by 1";
+    let rows = client.query(sql, &[]).await?;
+    let standby = |row: &Row| ActiveStandby {
+        name: row.get(0),
+        state: row.get(1),
+        synchronous: row.get(2),
+        lag_bytes: unsigned(row, 3),
+    };
+    Ok(rows.iter().map(standby).collect())
+}
+
+async fn slots(client: &Connected) -> Result<Vec<ActiveSlot>, Error> {
+    let sql = "select slot_name::text, slot_type = 'logical', active,
+                      ((case when pg_catalog.pg_is_in_recovery() then pg_catalog.pg_last_wal_replay_lsn()
+                             else pg_catalog.pg_current_wal_lsn() end) - restart_lsn)::bigint
+               from pg_catalog.pg_replication_slots order by 1";
+    let rows = client.query(sql, &[]).await?;
+    let slot = |row: &Row| ActiveSlot {
+        name: row.get(0),
+        logical: row.get(1),
+        active: row.get(2),
+        retained_bytes: unsigned(row, 3),
+    };
+    Ok(rows.iter().map(slot).collect())
+}
+
+/// Returns the largest tables. Only these are measured: the catalog orders them by the pages that it knows.
+async fn largest_tables(client: &Connected) -> Result<Vec<MeasuredTable>, Error> {
+    let sql = "select t.name, t.bytes, t.rows from (
+                   select pg_catalog.format('%s.%s', n.nspname, c.relname) as name,
+                          pg_catalog.pg_total_relation_size(c.oid) as bytes,
+                          case when c.reltuples >= 0 then c.reltuples::bigint end as rows
+                   from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+                   where c.relkind in ('r', 'm') and n.nspname <> 'information_schema' and n.nspname !~ '^pg_'
+                   order by c.relpages desc, c.oid limit $1) t
+               order by t.bytes desc nulls last, t.name";
+    let limit = i64::try_from(MAX_MEASURED_TABLES).unwrap_or(i64::MAX);
+    let rows = client.query(sql, &[&limit]).await?;
+    let table = |row: &Row| {
+        // A table that was dropped meanwhile has no size.
+        Some(MeasuredTable {
+            name: row.get(0),
+            bytes: unsigned(row, 1)?,
+            rows: unsigned(row, 2),
+        })
+    };
+    Ok(rows.iter().filter_map(table).collect())
+}
+
+/// Returns a number that is not negative.
+fn unsigned(row: &Row, index: usize) -> Option<u64> {
+    let number: Option<i64> = row.get(index);
+    number.and_then(|number| u64::try_from(number).ok())
+}
