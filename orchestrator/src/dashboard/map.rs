@@ -10,6 +10,7 @@ mod keys;
 mod labels;
 mod legend;
 mod measure;
+mod owned;
 mod picture;
 mod piece;
 mod pieces;
@@ -31,6 +32,7 @@ pub(super) use diff::compare;
 use figures::KeyFigures;
 use keys::MapKeysView;
 pub(super) use measure::measure;
+use owned::owned_by_shard;
 use picture::MapPictureView;
 use piece::{MapPieceView, PieceInputs};
 use plans::id::{MapName, ShardName};
@@ -140,14 +142,18 @@ pub(super) async fn fragments(
 ) -> Result<Vec<Fragment>, ControlError> {
     let input = MapPageInput::read(controller, name, query, caller).await?;
     let map = input.marked.bare();
+    let owned = owned_by_shard(map, &input.figures);
     let versions = MapVersionsView::read(controller, map, &input.palette).await?;
-    let mut fragments = vec![Fragment::new("ranges", &MapPictureView::new(&input))];
+    let mut fragments = vec![Fragment::new(
+        "ranges",
+        &MapPictureView::new(&input, &owned),
+    )];
     fragments.extend(input.piece().map(|piece| Fragment::new("piece", &piece)));
     fragments.extend([
         Fragment::new("owners", &MapKeysView::new(&input.marked)),
         Fragment::new(
             "shards",
-            &MapShardsView::new(map, &input.fleet, &input.palette),
+            &MapShardsView::new(map.buckets, &owned, &input.fleet, &input.palette),
         ),
         Fragment::new("settings", &MapSettingsView::new(map)),
         Fragment::new("versions", &versions),

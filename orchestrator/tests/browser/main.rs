@@ -12,6 +12,8 @@
 #[allow(dead_code)]
 #[path = "../dashboard/fixture.rs"]
 mod fixture;
+#[path = "../dashboard/measured.rs"]
+mod measured;
 mod node;
 mod stage;
 mod states;

@@ -7,6 +7,7 @@ mod fixture;
 mod fleet;
 mod maps;
 mod marks;
+mod measured;
 mod operations;
 mod pages;
 mod picture;

@@ -5,6 +5,7 @@ use super::bar::{BarInput, MapBarView};
 use super::figures::BarMeasure;
 use super::keys::division_text;
 use super::legend::{self, MapLegendEntry};
+use super::owned::OwnedByShard;
 use super::timeline::MapTimeline;
 use crate::view::figures::{ago, count};
 use askama::Template;
@@ -49,7 +50,7 @@ struct MeasuredText {
 }
 
 impl MapPictureView {
-    pub(super) fn new(input: &MapPageInput) -> Self {
+    pub(super) fn new(input: &MapPageInput, owned: &OwnedByShard<'_>) -> Self {
         let map = input.marked.bare();
         let load = input.load.as_ref().map(|measured| measured.load.as_ref());
         let changes = input.changes.of_shown(map.version).unwrap_or_default();
@@ -65,11 +66,11 @@ impl MapPictureView {
             may_plan: input.may_plan && input.sight.version.is_none(),
         });
         let (legend, hidden) = legend::entries(
-            map,
+            owned,
             &input.names,
             &input.palette,
             &input.sight,
-            &input.figures,
+            map.buckets,
         );
         let notes = notes(input, &bar);
         Self {

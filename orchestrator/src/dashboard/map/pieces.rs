@@ -59,8 +59,11 @@ struct WeighedKeys<'a> {
 
 /// Returns the pieces from left to right. Exceptions of a hash map have no width and are not among them.
 pub(super) fn pieces<'a>(input: &PieceInput<'a>) -> Vec<MapPiece<'a>> {
-    let mut total = 0.0;
-    weigh(input, &mut |keys| total += keys.weight);
+    let mut weights = Vec::with_capacity(input.shown.len() + 1);
+    weigh(input, &mut |place, weight, is_gap| {
+        weights.push((place, weight, is_gap))
+    });
+    let total: f64 = weights.iter().map(|(_, weight, _)| weight).sum();
     if total <= 0.0 {
         return Vec::new();
     }
@@ -70,55 +73,54 @@ pub(super) fn pieces<'a>(input: &PieceInput<'a>) -> Vec<MapPiece<'a>> {
         open: None,
         x: 0.0,
     };
-    weigh(input, &mut |keys| row.add(keys));
+    for (place, weight, is_gap) in weights {
+        row.add(weighed(input, place, weight, is_gap));
+    }
     row.finish()
 }
 
-/// Calls `each` for every mapping and every gap, in key order.
-fn weigh<'a>(input: &PieceInput<'a>, each: &mut dyn FnMut(WeighedKeys<'a>)) {
+/// Calls `each` with the index, the weight, and whether it is a gap, for every mapping and every gap in key order. The
+/// index of a gap is that of the mapping after it.
+fn weigh(input: &PieceInput<'_>, each: &mut dyn FnMut(usize, f64, bool)) {
     let map = input.marked.bare();
     let mappings = &map.mappings[input.shown.clone()];
     let ruler = KeyRuler::new(map, mappings);
-    let exceptions = map
-        .mappings
-        .partition_point(|mapping| mapping.keys.exception().is_some());
+    let all = &map.mappings;
+    let exceptions = all.partition_point(|mapping| mapping.keys.exception().is_some());
     let mut before: Option<&Mapping> = None;
     for (mapping, place) in mappings.iter().zip(input.shown.clone()) {
         if mapping.keys.exception().is_some() {
             continue;
         }
-        let figures = input.figures.get(place).copied().unwrap_or_default();
-        let mut weight = figures.of(input.measure) as f64;
         if input.measure == BarMeasure::Keys {
             let is_cut_off = before.is_none() && place > exceptions;
             let gap = ruler.gap(before, mapping);
             if gap > 0.0 && !is_cut_off {
-                each(gap_of(place, gap));
+                each(place, gap, true);
             }
-            weight = ruler.width(&mapping.keys);
+            each(place, ruler.width(&mapping.keys), false);
+        } else {
+            let figures = input.figures.get(place).copied().unwrap_or_default();
+            each(place, figures.of(input.measure) as f64, false);
         }
-        each(WeighedKeys {
-            place,
-            shard: Some(&mapping.shard),
-            is_moving: input.marked.state(place) == MappingState::Moving,
-            weight,
-            figures,
-        });
         before = Some(mapping);
     }
     let rest = before.map_or(0.0, |last| ruler.rest(last));
-    if input.measure == BarMeasure::Keys && rest > 0.0 && input.shown.end == map.mappings.len() {
-        each(gap_of(input.shown.end, rest));
+    if input.measure == BarMeasure::Keys && rest > 0.0 && input.shown.end == all.len() {
+        each(input.shown.end, rest, true);
     }
 }
 
-fn gap_of<'a>(place: usize, weight: f64) -> WeighedKeys<'a> {
+/// Returns a mapping or a gap with its weight.
+fn weighed<'a>(input: &PieceInput<'a>, place: usize, weight: f64, is_gap: bool) -> WeighedKeys<'a> {
+    let mapping = input.marked.bare().mappings.get(place).filter(|_| !is_gap);
+    let figures = input.figures.get(place).copied().filter(|_| !is_gap);
     WeighedKeys {
         place,
-        shard: None,
-        is_moving: false,
+        shard: mapping.map(|mapping| &mapping.shard),
+        is_moving: mapping.is_some() && input.marked.state(place) == MappingState::Moving,
         weight,
-        figures: KeyFigures::default(),
+        figures: figures.unwrap_or_default(),
     }
 }
 

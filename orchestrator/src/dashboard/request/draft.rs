@@ -35,91 +35,129 @@ impl RequestDraft<'_> {
     /// # Errors
     /// The text names the field that cannot be read.
     pub(super) fn request(&self) -> Result<Request, String> {
-        let fields = self.fields;
+        let common = self.common()?;
+        Ok(match self.fields.get("operation").unwrap_or_default() {
+            "split" => Request::Split(self.split(common)?),
+            "merge" => Request::Merge(self.merge(common)),
+            "move" => Request::Move(self.move_operation(common)?),
+            "isolate" => Request::Isolate(self.isolate(common)),
+            "drain" => Request::Drain(self.drain(common)),
+            "rebalance" => Request::Rebalance(self.rebalance(common)?),
+            other => return Err(format!("there is no operation {other:?}")),
+        })
+    }
+
+    fn split(&self, common: CommonParts) -> Result<Split, String> {
         let CommonParts {
             map,
             tables,
             ignore,
             options,
-        } = self.common()?;
-        Ok(match fields.get("operation").unwrap_or_default() {
-            "split" => {
-                let even = self.measure("even", self.base_even());
-                let into = self.parts(even.is_some())?;
-                Request::Split(Split {
-                    map,
-                    source: fields.shard("source"),
-                    into,
-                    even,
-                    tables,
-                    ignore,
-                    options,
-                })
-            }
-            "merge" => {
-                let (sources, into) = (fields.shards("sources"), fields.shard("into"));
-                Request::Merge(Merge {
-                    map,
-                    sources,
-                    into,
-                    tables,
-                    ignore,
-                    options,
-                })
-            }
-            "move" => {
-                let moves = self.moves()?;
-                Request::Move(MoveOperation {
-                    map,
-                    moves,
-                    tables,
-                    ignore,
-                    options,
-                })
-            }
-            "isolate" => {
-                let key = parse_key(fields.get("key").unwrap_or_default(), self.types());
-                Request::Isolate(Isolate {
-                    map,
-                    key,
-                    target: fields.shard("target"),
-                    tables,
-                    ignore,
-                    options,
-                })
-            }
-            "drain" => Request::Drain(Drain {
-                map,
-                source: fields.shard("source"),
-                targets: fields.shards("targets"),
-                by: self.measure("by", self.base_by()).unwrap_or(Measure::Rows),
-                drop_tables: fields.has("drop_tables"),
-                tables,
-                ignore,
-                options,
-            }),
-            "rebalance" => {
-                let number = |name: &str, default: u32| {
-                    fields
-                        .get(name)
-                        .map_or(Ok(default), |text| parse_number(name, text))
-                };
-                Request::Rebalance(Rebalance {
-                    map,
-                    by: self.measure("by", self.base_by()).unwrap_or(Measure::Rows),
-                    onto: fields.shards("onto"),
-                    threshold_percent: number("threshold_percent", 10)?,
-                    max_bytes: fields
-                        .get("max_bytes")
-                        .map(|text| parse_number("max_bytes", text))
-                        .transpose()?,
-                    watch_seconds: number("watch_seconds", 10)?,
-                    tables,
-                    ignore,
-                    options,
-                })
-            }
-            other => return Err(format!("there is no operation {other:?}")),
+        } = common;
+        let even = self.measure("even", self.base_even());
+        Ok(Split {
+            map,
+            source: self.fields.shard("source"),
+            into: self.parts(even.is_some())?,
+            even,
+            tables,
+            ignore,
+            options,
+        })
+    }
+
+    fn merge(&self, common: CommonParts) -> Merge {
+        let CommonParts {
+            map,
+            tables,
+            ignore,
+            options,
+        } = common;
+        Merge {
+            map,
+            sources: self.fields.shards("sources"),
+            into: self.fields.shard("into"),
+            tables,
+            ignore,
+            options,
+        }
+    }
+
+    fn move_operation(&self, common: CommonParts) -> Result<MoveOperation, String> {
+        let CommonParts {
+            map,
+            tables,
+            ignore,
+            options,
+        } = common;
+        Ok(MoveOperation {
+            map,
+            moves: self.moves()?,
+            tables,
+            ignore,
+            options,
+        })
+    }
+
+    fn isolate(&self, common: CommonParts) -> Isolate {
+        let CommonParts {
+            map,
+            tables,
+            ignore,
+            options,
+        } = common;
+        Isolate {
+            map,
+            key: parse_key(self.fields.get("key").unwrap_or_default(), self.types()),
+            target: self.fields.shard("target"),
+            tables,
+            ignore,
+            options,
+        }
+    }
+
+    fn drain(&self, common: CommonParts) -> Drain {
+        let CommonParts {
+            map,
+            tables,
+            ignore,
+            options,
+        } = common;
+        Drain {
+            map,
+            source: self.fields.shard("source"),
+            targets: self.fields.shards("targets"),
+            by: self.measure("by", self.base_by()).unwrap_or(Measure::Rows),
+            drop_tables: self.fields.has("drop_tables"),
+            tables,
+            ignore,
+            options,
+        }
+    }
+
+    fn rebalance(&self, common: CommonParts) -> Result<Rebalance, String> {
+        let CommonParts {
+            map,
+            tables,
+            ignore,
+            options,
+        } = common;
+        let number = |name: &str, default: u32| {
+            let text = self.fields.get(name);
+            text.map_or(Ok(default), |text| parse_number(name, text))
+        };
+        let max_bytes = self.fields.get("max_bytes");
+        let max_bytes = max_bytes.map(|text| parse_number("max_bytes", text));
+        Ok(Rebalance {
+            map,
+            by: self.measure("by", self.base_by()).unwrap_or(Measure::Rows),
+            onto: self.fields.shards("onto"),
+            threshold_percent: number("threshold_percent", 10)?,
+            max_bytes: max_bytes.transpose()?,
+            watch_seconds: number("watch_seconds", 10)?,
+            tables,
+            ignore,
+            options,
         })
     }
 
@@ -166,18 +204,31 @@ impl RequestDraft<'_> {
     }
 
     fn base_even(&self) -> Option<&Measure> {
-        match self.base {
-            Some(Request::Split(split)) => split.even.as_ref(),
-            _ => None,
-        }
+        let Some(Request::Split(split)) = self.base else {
+            return None;
+        };
+        split.even.as_ref()
     }
 
     fn base_by(&self) -> Option<&Measure> {
-        match self.base {
-            Some(Request::Drain(drain)) => Some(&drain.by),
-            Some(Request::Rebalance(rebalance)) => Some(&rebalance.by),
-            _ => None,
+        if let Some(Request::Drain(drain)) = self.base {
+            return Some(&drain.by);
         }
+        let Some(Request::Rebalance(rebalance)) = self.base else {
+            return None;
+        };
+        Some(&rebalance.by)
+    }
+
+    /// Returns the keys of part or move `row` before the change.
+    fn base_keys(&self, row: usize) -> Option<&Selection> {
+        if let Some(Request::Split(split)) = self.base {
+            return split.into.get(row)?.keys.as_ref();
+        }
+        let Some(Request::Move(moves)) = self.base else {
+            return None;
+        };
+        moves.moves.get(row)?.keys.as_ref()
     }
 
     /// Returns the parts of a split: the rows of the form, or the two parts that a link with a split point names.
@@ -203,17 +254,14 @@ impl RequestDraft<'_> {
                 continue;
             };
             let share = self.fields.of_row("share", row);
-            let base = match self.base {
-                Some(Request::Split(split)) => {
-                    split.into.get(row).and_then(|part| part.keys.as_ref())
-                }
-                _ => None,
-            };
             parts.push(Part {
                 shard: shard.into(),
                 keys: match is_even {
                     true => None,
-                    false => Some(self.selection(Some(row), base)?.unwrap_or_default()),
+                    false => Some(
+                        self.selection(Some(row), self.base_keys(row))?
+                            .unwrap_or_default(),
+                    ),
                 },
                 share: share.map(|text| parse_number("share", text)).transpose()?,
             });
@@ -244,14 +292,10 @@ impl RequestDraft<'_> {
             let Some(source) = self.fields.of_row("source", row) else {
                 continue;
             };
-            let base = match self.base {
-                Some(Request::Move(base)) => base.moves.get(row),
-                _ => None,
-            };
             moves.push(MoveEntry {
                 source: source.into(),
                 target: self.fields.of_row("target", row).unwrap_or_default().into(),
-                keys: self.selection(Some(row), base.and_then(|entry| entry.keys.as_ref()))?,
+                keys: self.selection(Some(row), self.base_keys(row))?,
                 mode: match self.fields.of_row("mode", row) {
                     Some("online") => Some(Mode::Online),
                     Some("offline") => Some(Mode::Offline),
