@@ -150,7 +150,7 @@ async fn an_exception_of_a_hash_map_is_marked_at_its_virtual_shard() {
         &page,
         &[
             "key 7: shard c, an exception of its virtual shard",
-            "1 keys have another owner than their virtual shard",
+            "Keys with another owner than their virtual shard: 1",
         ],
     );
     let page = dashboard.page("/maps/tenants?piece=0").await;
@@ -158,7 +158,7 @@ async fn an_exception_of_a_hash_map_is_marked_at_its_virtual_shard() {
 }
 
 /// A map of `mappings` ranges of ten keys on `shards` shards.
-pub(crate) async fn large(mappings: i64, shards: i64) -> Dashboard {
+async fn large(mappings: i64, shards: i64) -> Dashboard {
     let dashboard = Dashboard::empty().await;
     for number in 0..shards {
         let name = ShardName(format!("s{number:05}"));

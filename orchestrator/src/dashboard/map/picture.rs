@@ -98,7 +98,7 @@ impl MapPictureView {
         }
     }
 
-    /// Returns the highest and the shown number of the slider.
+    /// Returns whether there are several versions to choose from.
     fn has_versions(&self) -> bool {
         self.timeline.newest > 1
     }
@@ -167,7 +167,7 @@ fn notes(input: &MapPageInput, bar: &MapBarView) -> Vec<String> {
     let exceptions = map.exceptions().count();
     if exceptions > 0 {
         notes.push(format!(
-            "{} keys have another owner than their virtual shard; each is marked at its virtual shard.",
+            "Keys with another owner than their virtual shard: {}, each marked at its virtual shard.",
             number(exceptions)
         ));
     }
