@@ -4,6 +4,8 @@
 "use strict";
 
 const SVG = "http://www.w3.org/2000/svg";
+// Ends the listeners of a picture that was replaced.
+let drops = new AbortController();
 
 // Shows the description of a piece in a line below the picture.
 function describePieces(section, tip) {
@@ -113,31 +115,38 @@ function boundary(left, right, bar, tip) {
 
 // A piece that is dropped on a shard of the legend: all of it moves there.
 function offerDrops(section, pieces, tip) {
-  let dragged = null;
+  drops.abort();
+  drops = new AbortController();
+  const { signal } = drops;
+  const entries = [...section.querySelectorAll(".map-legend li[data-shard]")];
+  const target = (event, piece) => {
+    const entry = document.elementFromPoint(event.clientX, event.clientY)?.closest(".map-legend li[data-shard]");
+    return entry?.dataset.shard === piece.shard ? null : entry;
+  };
   for (const piece of pieces) {
-    piece.link.addEventListener("dragstart", (event) => {
-      dragged = piece;
-      event.dataTransfer.setData("text/plain", piece.shard);
+    let start = null, dragged = false;
+    piece.link.addEventListener("dragstart", (event) => event.preventDefault());
+    piece.link.addEventListener("pointerdown", (event) => { start = event; dragged = false; });
+    addEventListener("pointermove", (event) => {
+      if (!start) return;
+      dragged ||= Math.hypot(event.clientX - start.clientX, event.clientY - start.clientY) > 8;
+      if (!dragged) return;
       tip.textContent = `Drop the keys of ${piece.shard} on a shard below to move them there`;
-    });
-    piece.link.addEventListener("dragend", () => { dragged = null; });
-  }
-  for (const entry of section.querySelectorAll(".map-legend li[data-shard]")) {
-    const takes = () => dragged && dragged.shard !== entry.dataset.shard;
-    entry.addEventListener("dragover", (event) => {
-      if (!takes()) return;
-      event.preventDefault();
-      entry.classList.add("drop-here");
-    });
-    entry.addEventListener("dragleave", () => entry.classList.remove("drop-here"));
-    entry.addEventListener("drop", (event) => {
-      event.preventDefault();
-      if (!takes()) return;
-      const request = new URL(dragged.request, location.href);
+      const over = target(event, piece);
+      entries.forEach((entry) => entry.classList.toggle("drop-here", entry === over));
+    }, { signal });
+    addEventListener("pointerup", (event) => {
+      const over = start && dragged && target(event, piece);
+      start = null;
+      entries.forEach((entry) => entry.classList.remove("drop-here"));
+      if (!over) return;
+      const request = new URL(piece.request, location.href);
       request.searchParams.set("operation", "move");
-      request.searchParams.set("target", entry.dataset.shard);
+      request.searchParams.set("target", over.dataset.shard);
       location.assign(request);
-    });
+    }, { signal });
+    // A drag that ends on its own piece is no click.
+    piece.link.addEventListener("click", (event) => { if (dragged) event.preventDefault(); });
   }
 }
 
