@@ -43,7 +43,6 @@ class Proxy:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         server_reader, server_writer = await asyncio.open_connection("127.0.0.1", self._server_port)
-        self.connections += 1
         self._open |= {writer, server_writer}
         link = _Link(self, writer, server_writer)
         try:
@@ -78,6 +77,9 @@ class _Link:
                 break
             # The client requests encryption: it is refused, so that messages can be read.
             self._client.write(b"N")
+        # Some drivers request the end of a lost statement on a connection of its own, which is no session.
+        if first[4:8] != b"\x04\xd2\x16.":
+            self._proxy.connections += 1
         self._server.write(first)
         while True:
             kind, body = await _read_message(reader)

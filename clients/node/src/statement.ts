@@ -102,7 +102,10 @@ class Query {
     this.#addTables([...sources, query.sourceRelation]);
     for (const source of sources) this.#addJoin(source);
     for (const condition of [query.whereClause, query.joinCondition]) this.#addCondition(condition);
-    this.visit(Object.values(query));
+    // The sides of UNION, INTERSECT and EXCEPT are queries, without a node that says so.
+    const { larg, rarg, ...fields } = query;
+    for (const side of [larg, rarg]) if (side !== undefined) this.#visitQuery(name, side);
+    this.visit(Object.values(fields));
     if (name === "InsertStmt") this.#addInsert(query);
     else if (name === "UpdateStmt") this.#addChangedKeys(query);
     this.#scopes.pop();

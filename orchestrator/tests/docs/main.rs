@@ -22,12 +22,14 @@ use world::World;
 const PACKAGE: &str = "package";
 
 /// The folders with pages, besides the top.
-const PAGE_FOLDERS: [&str; 7] = [
+const PAGE_FOLDERS: [&str; 9] = [
     "docs",
     "deploy",
     "clients/conformance",
+    "clients/go",
     "clients/node",
     "clients/python",
+    "examples/go",
     "examples/python",
     "examples/typescript",
 ];

@@ -124,6 +124,16 @@ fn typescript(stage: &Stage) -> Application {
     Application::start("the application in TypeScript", command)
 }
 
+fn go(stage: &Stage) -> Application {
+    let mut command = Command::new(made("target/go/bin/app"));
+    command.args(["--controller", &stage.url(), "--map", "m"]);
+    command.arg("--token-file").arg(stage.token_file());
+    for (name, cluster) in [("a", &stage.a), ("b", &stage.b)] {
+        command.args(["--shard", &format!("{name}={}", address(cluster))]);
+    }
+    Application::start("the application in Go", command)
+}
+
 fn address(cluster: &Cluster) -> String {
     let password = std::fs::read_to_string(cluster.password_file()).unwrap();
     let (host, port) = (cluster.host(), cluster.port());
@@ -133,16 +143,17 @@ fn address(cluster: &Cluster) -> String {
 /// Orders that are on a shard.
 async fn orders_on(cluster: &Cluster) -> Vec<Order> {
     let session = session(cluster, "app").await;
-    let read = "select tenant_id, id from public.orders where note in ('python', 'typescript')";
+    let read =
+        "select tenant_id, id from public.orders where note in ('python', 'typescript', 'go')";
     let rows = session.query(read, &[]).await.unwrap();
     session.close().await;
     rows.iter().map(|row| (row.get(0), row.get(1))).collect()
 }
 
 #[tokio::test]
-async fn applications_in_python_and_typescript_go_through_a_cutover() {
+async fn applications_in_each_language_go_through_a_cutover() {
     let stage = Stage::new("applications").await;
-    let mut applications = [python(&stage), typescript(&stage)];
+    let mut applications = [python(&stage), typescript(&stage), go(&stage)];
     for application in &mut applications {
         application.places(&stage, 0).await;
     }

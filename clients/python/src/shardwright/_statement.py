@@ -18,6 +18,8 @@ from pglast import parser
 from ._fixed_values import Constant, Tables, TableUse, Value, uncast, values_in
 
 Node: TypeAlias = Mapping[str, Any]
+# The sides of UNION, INTERSECT and EXCEPT are queries, without a node that says so.
+_SIDES = ("larg", "rarg")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,9 @@ class _Query:
             self._add_join(source)
         for condition in (query.get("whereClause"), query.get("joinCondition")):
             self._add_condition(condition)
-        self.visit([child for child in query.values() if isinstance(child, Mapping | list)])
+        for side in (query[part] for part in _SIDES if part in query):
+            self._visit_query(name, side)
+        self.visit([child for part, child in query.items() if part not in _SIDES])
         if name == "InsertStmt":
             self._add_insert(query)
         elif name == "UpdateStmt":

@@ -1,0 +1,106 @@
+package shardwright
+
+import (
+	"context"
+	"encoding/json"
+	"sort"
+	"sync"
+	"time"
+
+	"shardwright/internal/key"
+)
+
+// maxReportedKeys is the maximum number of keys in a report.
+const maxReportedKeys = 512
+
+// loadSummary counts which keys are used most, in the current window.
+//
+// The memory is limited (a Misra-Gries summary): of n uses in a window at most n / maxReportedKeys are not counted for
+// any key, so the report contains every key with more uses than that.
+type loadSummary struct {
+	mutex  sync.Mutex
+	counts map[key.Key]int64
+}
+
+func newLoadSummary() *loadSummary { return &loadSummary{counts: map[key.Key]int64{}} }
+
+// count counts one use of a key.
+func (s *loadSummary) count(used key.Key) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if _, isKnown := s.counts[used]; !isKnown && len(s.counts) >= 2*maxReportedKeys {
+		s.reduce()
+	}
+	s.counts[used]++
+}
+
+// reduce subtracts the count that has exactly maxReportedKeys others before it from every count.
+func (s *loadSummary) reduce() {
+	counts := make([]int64, 0, len(s.counts))
+	for _, count := range s.counts {
+		counts = append(counts, count)
+	}
+	sort.Slice(counts, func(one, other int) bool { return counts[one] > counts[other] })
+	subtracted := counts[maxReportedKeys]
+	for used, count := range s.counts {
+		if count <= subtracted {
+			delete(s.counts, used)
+		} else {
+			s.counts[used] = count - subtracted
+		}
+	}
+}
+
+type keyCount struct {
+	key   key.Key
+	count int64
+}
+
+// take ends the window. It returns the keys with the numbers of their uses, the most used first.
+func (s *loadSummary) take() []keyCount {
+	s.mutex.Lock()
+	counts := s.counts
+	s.counts = map[key.Key]int64{}
+	s.mutex.Unlock()
+	taken := make([]keyCount, 0, len(counts))
+	for used, count := range counts {
+		taken = append(taken, keyCount{used, count})
+	}
+	sort.Slice(taken, func(one, other int) bool {
+		if taken[one].count != taken[other].count {
+			return taken[one].count > taken[other].count
+		}
+		return taken[one].key.Less(taken[other].key)
+	})
+	if len(taken) > maxReportedKeys {
+		taken = taken[:maxReportedKeys]
+	}
+	return taken
+}
+
+// report sends the counts at the end of each window, until the context ends. A report that no controller accepts is
+// lost. No transaction waits for a report.
+func (f *feed) report(ctx context.Context, every time.Duration) {
+	types, begun := f.cache.routes.Load().types, time.Now()
+	for pause(ctx, every) {
+		counts, window := f.load.take(), time.Since(begun)
+		begun = time.Now()
+		if len(counts) == 0 {
+			continue
+		}
+		pairs := make([][2]any, len(counts))
+		for at, entry := range counts {
+			pairs[at] = [2]any{entry.key.JSON(types), entry.count}
+		}
+		document := map[string]any{"counts": pairs, "window_ms": window.Milliseconds()}
+		body, err := json.Marshal(document)
+		address := f.controllers.current()
+		if err == nil {
+			err = f.controllers.post(ctx, address+"/counters", body)
+		}
+		if err != nil {
+			f.cache.options.logf("the load was not reported: %v", err)
+			f.controllers.switchAfterFailure(address)
+		}
+	}
+}
