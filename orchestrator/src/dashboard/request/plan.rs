@@ -13,6 +13,8 @@ const MAX_DETAILED: usize = 20;
 
 /// The plan.
 pub(super) struct PlanView {
+    /// How long the moves are expected to take; empty if that is not known.
+    pub(super) takes: String,
     pub(super) operation: String,
     pub(super) map: String,
     pub(super) sentence: String,
@@ -67,6 +69,7 @@ impl PlanView {
             operation: plan.operation.clone(),
             map: plan.map.to_string(),
             sentence: sentence(plan),
+            takes: takes(plan),
             block: block(plan),
             moves: plan.moves.iter().take(MAX_MOVES).map(move_row).collect(),
             hidden: plan.moves.len().saturating_sub(MAX_MOVES),
@@ -109,6 +112,14 @@ fn sentence(plan: &Plan) -> String {
             )
         }
     }
+}
+
+fn takes(plan: &Plan) -> String {
+    let duration = plan.estimate.duration.as_ref();
+    duration.map_or_else(String::new, |duration| {
+        let (range, basis) = (duration.range(), duration.basis());
+        format!("It takes about {range} {basis}, without waits.")
+    })
 }
 
 fn block(plan: &Plan) -> String {
