@@ -103,24 +103,6 @@ function selectErrorPlace() {
   text.setSelectionRange(at, start + (lines[line - 1] ?? "").length);
 }
 
-// Checks the request while the user types it. This creates no plan.
-function checkWhileTyping() {
-  const text = document.getElementById("request");
-  const check = document.getElementById("check");
-  if (!text || !check) return;
-  let timer, lastNumber = 0;
-  text.addEventListener("input", () => {
-    clearTimeout(timer);
-    timer = setTimeout(async () => {
-      const number = ++lastNumber;
-      const form = new URLSearchParams(new FormData(text.form));
-      const answer = await fetch("/migrations/check", { method: "POST", body: form }).catch(() => null);
-      if (number !== lastNumber || !answer?.ok) return;
-      replaceElement(await answer.text());
-    }, 300);
-  });
-}
-
 // Shows for how long the current attempt has run.
 function updateAttemptTimes() {
   for (const counter of document.querySelectorAll("[data-since]")) {
@@ -143,6 +125,5 @@ function offerThemes() {
 
 if (badge) listen();
 selectErrorPlace();
-checkWhileTyping();
 offerThemes();
 if (document.querySelector("#switch")) setInterval(updateAttemptTimes, 50);

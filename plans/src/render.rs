@@ -64,7 +64,8 @@ fn write_end(out: &mut String, plan: &Plan) {
 }
 
 /// Describes the trial run of a move.
-fn trial_text(trial: &MoveTrial) -> String {
+#[must_use]
+pub fn trial_text(trial: &MoveTrial) -> String {
     let figures = &trial.figures;
     let without_rows = match figures.without_rows {
         0 => String::new(),

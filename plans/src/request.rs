@@ -63,13 +63,22 @@ impl Request {
     /// # Errors
     /// [`RequestError`] with line and column, or with every contradiction.
     pub fn parse(text: &str) -> Result<Self, RequestError> {
-        let request = parse::read(text)?;
+        let request = Self::read(text)?;
         let problems = request.problems();
         if problems.is_empty() {
             Ok(request)
         } else {
             Err(RequestError::Invalid { problems })
         }
+    }
+
+    /// Parses a request that may be unfinished, for an editor: a name can be empty, and the request can contradict
+    /// itself.
+    ///
+    /// # Errors
+    /// [`RequestError::Malformed`] with line and column.
+    pub fn read(text: &str) -> Result<Self, RequestError> {
+        parse::read(text)
     }
 
     /// Returns the JSON schema of a request, for editors.

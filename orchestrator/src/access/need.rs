@@ -61,6 +61,7 @@ impl RouteAccess {
             | "/api/v1/migrations/{id}/limits"
             | "/api/v1/migrations/{id}/verify"
             | "/api/v1/maps/{name}/load"
+            | "/maps/{name}/load"
             | "/api/v1/maps/{name}/check"
             | "/api/v1/shards/{name}/directory" => Self::Operate,
             _ => Self::Administer,

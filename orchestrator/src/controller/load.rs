@@ -1,11 +1,13 @@
 //! The load of a map: agents measure the shards, several at a time, and the counts of the clients are added.
 //!
-//! The answer only proposes moves. The operator plans them.
+//! The answer only proposes moves. The operator plans them. The process keeps the last measurement of each map for the
+//! dashboard; the store does not have it.
 
 use super::counters::ClientCount;
 use super::planning::{AT_ONCE, LoadQuery};
-use super::{ControlError, Controller};
+use super::{ControlError, Controller, clock};
 use crate::store::ShardRecord;
+use chrono::{DateTime, Utc};
 use futures::stream::{StreamExt, TryStreamExt};
 use plans::doctor::Finding;
 use plans::fleet::ShardInfo;
@@ -16,6 +18,8 @@ use plans::planner::{HotKey, hot_keys};
 use plans::request::Measure;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What to measure.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -125,7 +129,48 @@ pub struct ShardItem {
     pub item: ItemLoad,
 }
 
+/// A measurement of a map, and when it ended.
+#[derive(Debug, Clone)]
+pub struct MeasuredLoad {
+    /// When the measurement ended.
+    pub at: DateTime<Utc>,
+    /// What was measured.
+    pub load: Arc<MapLoad>,
+}
+
+/// The last measurement of each map. The memory of the process holds it.
+#[derive(Debug, Default)]
+pub(super) struct MeasuredLoads(Mutex<BTreeMap<MapName, MeasuredLoad>>);
+
+impl MeasuredLoads {
+    fn keep(&self, load: &MapLoad) {
+        let measured = MeasuredLoad {
+            at: clock(),
+            load: Arc::new(load.clone()),
+        };
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.insert(load.map.clone(), measured);
+    }
+
+    fn last(&self, map: &MapName) -> Option<MeasuredLoad> {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.get(map).cloned()
+    }
+}
+
 impl Controller {
+    /// Returns the last measurement of a map by this process, if there was one.
+    #[must_use]
+    pub fn last_load(&self, map: &MapName) -> Option<MeasuredLoad> {
+        self.inner.loads.last(map)
+    }
+
+    /// Keeps a measurement as the last one of its map.
+    pub fn keep_load(&self, load: &MapLoad) {
+        self.inner.loads.keep(load);
+        self.announce();
+    }
+
     /// Measures every shard that owns keys of a map, several at a time.
     ///
     /// # Errors
@@ -168,7 +213,7 @@ impl Controller {
                 findings.push(finding.clone());
             }
         }
-        Ok(MapLoad {
+        let load = MapLoad {
             map: map.name.clone(),
             version: map.version,
             watched_ms: loads.iter().map(|load| load.watched_ms).max().unwrap_or(0),
@@ -180,7 +225,9 @@ impl Controller {
             counted: self.counted(name),
             findings,
             by,
-        })
+        };
+        self.keep_load(&load);
+        Ok(load)
     }
 }
 

@@ -70,7 +70,9 @@ pub use heartbeat::MigrationFigures;
 pub use identify::DsnRefused;
 pub use leader::LeadershipState;
 pub use limits::{LatencyReport, LimitChange};
-pub use load::{HotKeyLoad, IsolationProposal, LoadRequest, MapLoad, ShardItem, ShardLoad};
+pub use load::{
+    HotKeyLoad, IsolationProposal, LoadRequest, MapLoad, MeasuredLoad, ShardItem, ShardLoad,
+};
 pub(crate) use maps::settings_after;
 pub use maps::{MapEdit, NewMap, NewMapping};
 pub use marked::MarkedMap;
@@ -184,6 +186,7 @@ struct ControllerInner {
     counters: counters::ClientCounters,
     latencies: limits::Latencies,
     checks: check::Checks,
+    loads: load::MeasuredLoads,
     fleet: reconcile::FleetWatch,
     tokens: tokens::TokenCache,
     observed: ProcessMetrics,
@@ -209,6 +212,7 @@ impl Controller {
             counters: counters::ClientCounters::default(),
             latencies: limits::Latencies::default(),
             checks: check::Checks::default(),
+            loads: load::MeasuredLoads::default(),
             fleet: reconcile::FleetWatch::default(),
             tokens: tokens::TokenCache::default(),
             observed: ProcessMetrics::default(),

@@ -117,6 +117,20 @@ impl Bar {
         }
     }
 
+    /// Does the same as [`Bar::new`], and also marks `keys`.
+    pub(super) fn with_marked_keys(map: &ShardMap, keys: &[KeySet], palette: &Palette) -> Self {
+        let marked = map.mappings.iter().map(|mapping| {
+            let common = keys.iter().map(|keys| mapping.keys.intersection(keys));
+            let common = common.filter(|keys| !keys.is_empty());
+            common.reduce(|all, keys| all.union(&keys))
+        });
+        let marked: Vec<Option<KeySet>> = marked.collect();
+        let mappings = map.mappings.iter().zip(marked.iter().map(Option::as_ref));
+        Self {
+            parts: limit_parts(parts(&mappings.collect::<Vec<_>>(), palette)),
+        }
+    }
+
     /// Returns a description of the drawing.
     fn label(&self) -> String {
         if self.parts.len() <= MAX_NAMED {

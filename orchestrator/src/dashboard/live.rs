@@ -38,7 +38,7 @@ enum LiveSubject {
     Shards(shards::ShardsQuery),
     Shard(ShardName),
     Activity(activity::ActivityQuery),
-    Map(MapName),
+    Map(MapName, map::MapQuery),
 }
 
 impl LiveSubject {
@@ -58,7 +58,7 @@ impl LiveSubject {
             Self::Shard(name) => shards::one::fragments(controller, name, caller).await,
             Self::Maps => maps::fragments(controller, caller).await,
             Self::Activity(query) => activity::fragments(controller, query).await,
-            Self::Map(name) => map::fragments(controller, name).await,
+            Self::Map(name, query) => map::fragments(controller, name, query, caller).await,
         }
     }
 }
@@ -158,8 +158,9 @@ pub(super) async fn map(
     State(controller): State<Controller>,
     Extension(caller): Extension<Caller>,
     Path(name): Path<String>,
+    Query(query): Query<map::MapQuery>,
 ) -> Result<PageFeed, PageError> {
-    feed(controller, caller, LiveSubject::Map(MapName(name))).await
+    feed(controller, caller, LiveSubject::Map(MapName(name), query)).await
 }
 
 /// Renders the fragments of a page again after each change, and returns an event for each fragment that differs.

@@ -59,7 +59,7 @@ pub fn routes(controller: Controller) -> Router {
             "/migrations/check",
             post(request::check).get(redirect_to_form),
         )
-        .route("/migrations/new", get(request::show))
+        .route("/migrations/new", get(request::show).post(request::turn))
         .route(
             "/migrations/plan",
             post(request::plan).get(redirect_to_form),
@@ -83,6 +83,7 @@ pub fn routes(controller: Controller) -> Router {
         .route("/maps", get(maps::show))
         .route("/maps/{name}", get(map::show))
         .route("/maps/{name}/diff", get(map::compare))
+        .route("/maps/{name}/load", post(map::measure))
         .route("/agents", get(agents::show))
         .route("/doctor", get(doctor::show).post(doctor::examine))
         .route("/activity", get(activity::show))

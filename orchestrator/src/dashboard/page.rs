@@ -120,6 +120,18 @@ impl DashboardPage {
         assets::address("fleet.css")
     }
 
+    fn map_style(&self) -> String {
+        assets::address("map.css")
+    }
+
+    fn map_script(&self) -> String {
+        assets::address("map.js")
+    }
+
+    fn request_script(&self) -> String {
+        assets::address("request.js")
+    }
+
     fn fleet_script(&self) -> String {
         assets::address("fleet.js")
     }

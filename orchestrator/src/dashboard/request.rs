@@ -1,46 +1,38 @@
-//! A new migration: the operator writes a request, reads its plan, and applies exactly this plan.
+//! A new migration: the operator fills in a form or writes a request as YAML, reads its plan, and submits exactly this
+//! plan.
+//!
+//! The text is the request. A change of the form changes the text, and a change of the text fills in the form again.
 
 mod check;
+mod draft;
 mod examples;
+mod fields;
+mod findings;
+mod form;
+mod options;
+mod page;
+mod plan;
+mod preview;
+mod yaml;
 
-use super::marks::{self, StateMark};
-use super::operation::after_text;
-use super::page::{DashboardPage, PageError};
+use super::page::PageError;
 use crate::access::Caller;
-use crate::api::{ApiError, Problem};
 use crate::controller::{ControlError, Controller};
-use crate::view::figures::{bytes, count};
-use askama::Template;
 use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::{Extension, Form};
 pub(super) use check::check;
+use draft::RequestDraft;
 use examples::Example;
-use plans::doctor::Finding;
-use plans::plan::{Plan, PlannedMove, TargetState};
-use plans::render::plan_text;
+use fields::RequestFields;
+use page::{RequestPage, RequestSide};
+use plans::id::{MapName, ShardName};
+use plans::request::Request;
+use plans::shard_map::ShardMap;
 use serde::Deserialize;
 use std::sync::Arc;
 
-/// The maximum number of listed moves. The text of the plan contains all.
-const MAX_MOVES: usize = 200;
-
-/// The query parameters.
-#[derive(Debug, Deserialize)]
-pub(super) struct RequestInput {
-    /// The name of the example that fills the form.
-    example: Option<String>,
-    /// The map for which the example is written.
-    map: Option<String>,
-}
-
-/// The form of the request.
-#[derive(Debug, Deserialize)]
-pub(super) struct RequestForm {
-    request: String,
-}
-
-/// The form that applies a plan.
+/// The form that submits a plan.
 #[derive(Debug, Deserialize)]
 pub(super) struct ApplyForm {
     plan: String,
@@ -50,20 +42,6 @@ pub(super) struct ApplyForm {
     queue: Option<String>,
 }
 
-#[derive(Template, Default)]
-#[template(path = "request.html")]
-struct RequestPage {
-    request: String,
-    problem: Option<Problem>,
-    findings: Vec<FindingRow>,
-    plan: Option<PlanView>,
-    examples: Vec<RequestChoice>,
-    /// The maps in the selection list, if there are several.
-    maps: Vec<RequestChoice>,
-    /// The CSRF token.
-    csrf: String,
-}
-
 /// An entry of a selection list.
 struct RequestChoice {
     name: String,
@@ -71,119 +49,120 @@ struct RequestChoice {
     is_selected: bool,
 }
 
-struct PlanView {
-    moves: Vec<PlannedMoveRow>,
-    /// The number of moves that are not listed.
-    hidden: usize,
-    notes: Vec<String>,
-    text: String,
-    json: String,
+/// The text of a request that was made from a form.
+enum RequestText {
+    /// The text.
+    Read(String),
+    /// A field cannot be read; the text before the change.
+    Wrong { text: String, problem: String },
 }
 
-/// A move of the plan.
-struct PlannedMoveRow {
-    id: String,
-    source: String,
-    target: String,
-    keys: String,
-    why: String,
-    mode: &'static str,
-    has_new_target: bool,
-    /// The moves for which it waits.
-    after: String,
-    /// The estimated rows and bytes.
-    estimate: String,
-}
-
-struct FindingRow {
-    mark: StateMark,
-    finding: Finding,
-}
-
-impl RequestPage {
-    fn page(mut self, caller: Caller) -> DashboardPage {
-        self.csrf = caller.csrf.clone().unwrap_or_default();
-        DashboardPage::static_page("New migration", &self, Some(caller))
+/// Returns the request text that a form has sent: of its fields if they are there, otherwise its text.
+async fn request_text(
+    controller: &Controller,
+    fields: &RequestFields,
+) -> Result<RequestText, ControlError> {
+    let text = unix_lines(fields.raw("request"));
+    if !fields.has("operation") {
+        return Ok(RequestText::Read(text));
     }
-
-    /// Creates the form with the text `request` and the selection lists.
-    async fn new(controller: &Controller, request: String) -> Result<Self, ControlError> {
-        let maps = controller.store().maps().await?;
-        let selectable = maps.iter().filter(|_| maps.len() > 1);
-        let choice = |example: Example| RequestChoice {
-            name: example.name().to_owned(),
-            label: example.label().to_owned(),
-            is_selected: false,
-        };
-        Ok(Self {
-            request,
-            examples: Example::ALL.into_iter().map(choice).collect(),
-            maps: selectable
-                .map(|map| RequestChoice {
-                    name: map.name.to_string(),
-                    label: format!("{}, {}", map.name, map.strategy),
-                    is_selected: false,
-                })
-                .collect(),
-            ..Self::default()
-        })
-    }
-
-    /// Shows the form again, with the error and its findings.
-    async fn refused(
-        controller: &Controller,
-        request: String,
-        error: ControlError,
-        caller: Caller,
-    ) -> Result<Response, PageError> {
-        let (status, mut problem) = ApiError::from(error).into_parts();
-        let page = Self {
-            findings: finding_rows(std::mem::take(&mut problem.findings)),
-            problem: Some(problem),
-            ..Self::new(controller, request).await?
-        };
-        Ok((status, page.page(caller)).into_response())
-    }
+    let base = Request::read(&text).ok();
+    let name = MapName::from(fields.get("map").unwrap_or_default());
+    let map = controller.store().map(&name).await?;
+    let draft = RequestDraft {
+        fields,
+        map: map.as_deref(),
+        base: base.as_ref(),
+    };
+    Ok(match draft.request() {
+        // An unchanged request keeps its text, with its comments.
+        Ok(request) if base.as_ref() == Some(&request) => RequestText::Read(text),
+        Ok(request) => RequestText::Read(yaml::text(&request)),
+        Err(problem) => RequestText::Wrong { text, problem },
+    })
 }
 
-fn finding_rows(findings: Vec<Finding>) -> Vec<FindingRow> {
-    let rows = findings.into_iter().map(|finding| FindingRow {
-        mark: marks::of_finding(finding.severity),
-        finding,
-    });
-    rows.collect()
+/// Returns the map of a request, if it exists.
+async fn map_of(
+    controller: &Controller,
+    request: Option<&Request>,
+) -> Result<Option<Arc<ShardMap>>, ControlError> {
+    let Some(request) = request else {
+        return Ok(None);
+    };
+    Ok(controller.store().map(request.map()).await?)
 }
 
-/// Shows the form, empty or with an example.
+async fn fleet_names(controller: &Controller) -> Result<Vec<String>, ControlError> {
+    let shards = controller.store().shards().await?.into_iter();
+    Ok(shards.map(|shard| shard.name.0).collect())
+}
+
+/// Shows the form: with an example, or with the request that the link has, or with a split of the first map.
 pub(super) async fn show(
     State(controller): State<Controller>,
     Extension(caller): Extension<Caller>,
-    Query(input): Query<RequestInput>,
-) -> Result<DashboardPage, PageError> {
-    let mut page = RequestPage::new(&controller, String::new()).await?;
-    if let Some(name) = input.example {
-        let example = Example::parse(&name);
-        let example = example.ok_or_else(|| ControlError::missing("example", &name))?;
-        let maps = controller.store().maps().await?;
-        let map_named = |name: &String| maps.iter().find(|map| map.name.as_str() == name);
-        let map = input.map.as_ref().filter(|name| !name.is_empty());
-        let map = match map {
-            Some(name) => Some(map_named(name).ok_or_else(|| ControlError::missing("map", name))?),
-            None => maps.first(),
-        };
-        let map = map.map(Arc::as_ref);
-        let shards = controller.store().shards().await?;
-        let fleet: Vec<_> = shards.into_iter().map(|shard| shard.name).collect();
-        page.request = example.text(map, &fleet);
-        select(&mut page.examples, &name);
-        select(&mut page.maps, map.map_or("", |map| map.name.as_str()));
-    }
-    Ok(page.page(caller))
+    Query(pairs): Query<Vec<(String, String)>>,
+) -> Result<Response, PageError> {
+    let fields = RequestFields::new(pairs);
+    let side = RequestSide::parse(fields.raw("view"));
+    let mut page = RequestPage::new(&controller, side).await?;
+    let text = match fields.get("operation") {
+        Some(_) => match request_text(&controller, &fields).await? {
+            RequestText::Read(text) => text,
+            RequestText::Wrong { problem, .. } => {
+                return Err(ControlError::Invalid { what: problem }.into());
+            }
+        },
+        None => first_text(&controller, &fields, side, &mut page).await?,
+    };
+    page.fill(&controller, text).await?;
+    Ok(page.page(caller).into_response())
 }
 
-fn select(choices: &mut [RequestChoice], name: &str) {
-    for choice in choices {
-        choice.is_selected = choice.name == name;
+/// Returns the text with which the page begins.
+async fn first_text(
+    controller: &Controller,
+    fields: &RequestFields,
+    side: RequestSide,
+    page: &mut RequestPage,
+) -> Result<String, ControlError> {
+    let maps = controller.store().maps().await?;
+    let map_named = |name: &str| maps.iter().find(|map| map.name.as_str() == name);
+    let map = match fields.get("map") {
+        Some(name) => Some(map_named(name).ok_or_else(|| ControlError::missing("map", name))?),
+        None => maps.first(),
+    };
+    let example = match fields.get("example") {
+        Some(name) => Example::parse(name).ok_or_else(|| ControlError::missing("example", name))?,
+        None if side == RequestSide::Yaml => return Ok(String::new()),
+        None => Example::Split,
+    };
+    let map = map.map(Arc::as_ref);
+    let shards = controller.store().shards().await?;
+    let fleet: Vec<ShardName> = shards.into_iter().map(|shard| shard.name).collect();
+    page.select(example.name(), map.map_or("", |map| map.name.as_str()));
+    Ok(example.text(map, &fleet))
+}
+
+/// Shows the other side of the request: the form or the text.
+pub(super) async fn turn(
+    State(controller): State<Controller>,
+    Extension(caller): Extension<Caller>,
+    Form(pairs): Form<Vec<(String, String)>>,
+) -> Result<Response, PageError> {
+    let fields = RequestFields::new(pairs);
+    let side = RequestSide::parse(fields.raw("view"));
+    match request_text(&controller, &fields).await? {
+        RequestText::Read(text) => {
+            let mut page = RequestPage::new(&controller, side).await?;
+            page.fill(&controller, text).await?;
+            Ok(page.page(caller).into_response())
+        }
+        RequestText::Wrong { text, problem } => {
+            let error = ControlError::Invalid { what: problem };
+            RequestPage::refused(&controller, text, RequestSide::Form, error, caller).await
+        }
     }
 }
 
@@ -191,19 +170,30 @@ fn select(choices: &mut [RequestChoice], name: &str) {
 pub(super) async fn plan(
     State(controller): State<Controller>,
     Extension(caller): Extension<Caller>,
-    Form(input): Form<RequestForm>,
+    Form(pairs): Form<Vec<(String, String)>>,
 ) -> Result<Response, PageError> {
-    let request = unix_lines(&input.request);
-    match controller.plan(&request).await {
+    let fields = RequestFields::new(pairs);
+    let side = match fields.has("operation") {
+        true => RequestSide::Form,
+        false => RequestSide::Yaml,
+    };
+    let (text, planned) = match request_text(&controller, &fields).await? {
+        RequestText::Read(text) => {
+            let planned = controller.plan(&text).await;
+            (text, planned)
+        }
+        RequestText::Wrong { text, problem } => {
+            (text, Err(ControlError::Invalid { what: problem }))
+        }
+    };
+    match planned {
         Ok(plan) => {
-            let page = RequestPage {
-                findings: finding_rows(plan.findings.clone()),
-                plan: Some(plan_view(&plan)),
-                ..RequestPage::new(&controller, request).await?
-            };
+            let mut page = RequestPage::new(&controller, side).await?;
+            page.fill(&controller, text).await?;
+            page.show_plan(&controller, &plan).await?;
             Ok(page.page(caller).into_response())
         }
-        Err(error) => RequestPage::refused(&controller, request, error, caller).await,
+        Err(error) => RequestPage::refused(&controller, text, side, error, caller).await,
     }
 }
 
@@ -227,33 +217,8 @@ pub(super) async fn apply(
         }
         Err(error) => {
             let request = unix_lines(&input.request);
-            RequestPage::refused(&controller, request, error, caller).await
+            RequestPage::refused(&controller, request, RequestSide::Yaml, error, caller).await
         }
-    }
-}
-
-fn plan_view(plan: &Plan) -> PlanView {
-    PlanView {
-        moves: plan.moves.iter().take(MAX_MOVES).map(move_row).collect(),
-        hidden: plan.moves.len().saturating_sub(MAX_MOVES),
-        notes: plan.notes.clone(),
-        text: plan_text(plan),
-        json: serde_json::to_string(plan).unwrap_or_default(),
-    }
-}
-
-fn move_row(planned: &PlannedMove) -> PlannedMoveRow {
-    let (moving, estimate) = (&planned.moving, &planned.estimate);
-    PlannedMoveRow {
-        id: planned.id.clone(),
-        source: moving.source.to_string(),
-        target: moving.target.to_string(),
-        keys: moving.keys.to_string(),
-        why: planned.why.clone(),
-        mode: planned.mode.name(),
-        has_new_target: planned.target == TargetState::New,
-        after: after_text(&planned.after),
-        estimate: format!("{} rows, {}", count(estimate.rows), bytes(estimate.bytes)),
     }
 }
 

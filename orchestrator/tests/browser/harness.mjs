@@ -84,13 +84,30 @@ options: { ${options} }
 
 /** Types a request, reads the plan, applies it; returns the id that the address ends with. */
 export async function submit(page, url, request) {
-  await page.goto(`${url}/migrations/new`);
+  await page.goto(`${url}/migrations/new?view=yaml`);
   await page.fill("#request", request);
   await page.click("#make");
-  await page.locator("pre.plan", { hasText: "Plan hash" }).waitFor();
+  await planned(page);
   await page.click("#apply");
   await page.waitForURL(/\/(migrations|operations)\/m[a-z0-9]+$/);
   return idOf(page);
+}
+
+/** The page has a plan; its text is folded. */
+export const planned = (page, hasText = "Plan hash") =>
+  page.locator("pre.plan", { hasText }).waitFor({ state: "attached" });
+
+/** Goes on by Tab until `selector` has the focus, and sees that the focus is shown. */
+export async function tabTo(page, selector) {
+  for (let stops = 0; stops < 120; stops += 1) {
+    await page.keyboard.press("Tab");
+    const [there, outline] = await page.evaluate((selector) => {
+      const focused = document.activeElement;
+      return [focused.matches(selector), getComputedStyle(focused).outlineStyle];
+    }, selector);
+    if (there) return assert.notEqual(outline, "none", `the focus on ${selector} is seen`);
+  }
+  assert.fail(`${selector} is not reached by Tab`);
 }
 
 export const idOf = (page) => new URL(page.url()).pathname.split("/").pop();
@@ -162,13 +179,13 @@ function layout() {
   const name = (element) => `${element.localName}${element.id && "#" + element.id} "${element.textContent.trim().slice(0, 30)}"`;
   const box = (element) => element.getBoundingClientRect();
   const shown = (element) => element.checkVisibility({ visibilityProperty: true }) && box(element).width > 1;
-  // What lies behind an open dialog is covered by it.
+  // What lies behind an open dialog, or behind the bar at the bottom of a plan, is covered by it.
   const page = document.querySelector("dialog[open]") ?? document;
   const groups = [
     [...page.querySelectorAll("main > *")],
     [...page.querySelectorAll(".top > *")],
     [...page.querySelectorAll("a, button, input, .mark, summary, select")]
-      .filter((element) => !element.parentElement.closest("a, button, .mark, summary, svg, .top")),
+      .filter((element) => !element.parentElement.closest("a, button, .mark, summary, svg, .top, .confirm-bar")),
     ...[...page.querySelectorAll("tbody tr")].map((row) => [...row.children]),
   ];
   const overlaps = [];

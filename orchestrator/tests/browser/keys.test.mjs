@@ -1,20 +1,7 @@
 // From the overview to a cutover that is approved, by the keyboard alone.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { idOf, live, split, stage, state, visit } from "./harness.mjs";
-
-/** Goes on by Tab until `selector` has the focus, and sees that the focus is shown. */
-async function tabTo(page, selector) {
-  for (let stops = 0; stops < 120; stops += 1) {
-    await page.keyboard.press("Tab");
-    const [there, outline] = await page.evaluate((selector) => {
-      const focused = document.activeElement;
-      return [focused.matches(selector), getComputedStyle(focused).outlineStyle];
-    }, selector);
-    if (there) return assert.notEqual(outline, "none", `the focus on ${selector} is seen`);
-  }
-  assert.fail(`${selector} is not reached by Tab`);
-}
+import { idOf, live, split, stage, state, tabTo, visit } from "./harness.mjs";
 
 test("the mouse is not needed", async () => {
   const page = await visit();
@@ -25,16 +12,20 @@ test("the mouse is not needed", async () => {
   await tabTo(page, "main a[href^='/migrations/new']");
   await page.keyboard.press("Enter");
   await page.waitForURL(/migrations\/new/);
+  await tabTo(page, "#as-yaml");
+  await page.keyboard.press("Enter");
+  await page.locator("#request").waitFor();
   await tabTo(page, "#request");
   await page.keyboard.press("Control+A");
   await page.keyboard.insertText(split("keys"));
   await tabTo(page, "#make");
   await page.keyboard.press("Enter");
   await page.locator("#apply").waitFor();
+  await tabTo(page, "#apply");
   await tabTo(page, "#queue");
   await page.keyboard.press("Space");
   assert.ok(await page.isChecked("#queue"));
-  await tabTo(page, "#apply");
+  await page.keyboard.press("Shift+Tab");
   await page.keyboard.press("Enter");
   await page.waitForURL(/\/migrations\/m[a-z0-9]+$/);
   await state(page, "waiting");

@@ -12,6 +12,8 @@
 #[allow(dead_code)]
 #[path = "../dashboard/fixture.rs"]
 mod fixture;
+#[path = "../dashboard/measured.rs"]
+mod measured;
 mod node;
 mod stage;
 mod states;
@@ -20,8 +22,10 @@ use serde_json::json;
 use stage::Stage;
 
 /// Maps of scenarios, which run beside each other: each has tables, shards and a map of its own.
-const MAPS: [&str; 7] = ["whole", "failed", "busy", "keys", "plain", "cut", "tour"];
-const SCENARIOS: [&str; 8] = [
+const MAPS: [&str; 9] = [
+    "whole", "failed", "busy", "keys", "plain", "cut", "tour", "mouse", "board",
+];
+const SCENARIOS: [&str; 9] = [
     "whole.test.mjs",
     "tour.test.mjs",
     "failed.test.mjs",
@@ -29,6 +33,7 @@ const SCENARIOS: [&str; 8] = [
     "keys.test.mjs",
     "plain.test.mjs",
     "refused.test.mjs",
+    "maps.test.mjs",
     "roles.test.mjs",
 ];
 

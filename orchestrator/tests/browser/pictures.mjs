@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { mkdirSync, statSync } from "node:fs";
 import { before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { confirm, cutOver, idOf, live, split, stage, state, step, visit } from "./harness.mjs";
+import { confirm, cutOver, idOf, live, planned, split, stage, state, step, visit } from "./harness.mjs";
 
 const folder = fileURLToPath(new URL("../../../docs/pictures/", import.meta.url));
 // A picture that is larger is a burden to who reads the documentation.
@@ -29,10 +29,10 @@ async function picture(name, { top = "body", height = 900 } = {}) {
 }
 
 test("a plan", async () => {
-  await page.goto(`${stage.url}/migrations/new`);
+  await page.goto(`${stage.url}/migrations/new?view=yaml`);
   await page.fill("#request", REQUEST);
   await page.click("#make");
-  await page.locator("pre.plan", { hasText: "Plan hash" }).waitFor();
+  await planned(page);
   await picture("plan");
 });
 

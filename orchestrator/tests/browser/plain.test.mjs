@@ -1,7 +1,7 @@
 // Everything can be read and ordered without JavaScript, by forms and links alone.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { idOf, look, split, stage, visit } from "./harness.mjs";
+import { idOf, planned, split, stage, visit } from "./harness.mjs";
 
 /** Loads the page again until it shows the state. */
 async function until(page, name) {
@@ -21,9 +21,16 @@ test("a migration is submitted, approved and rolled back", async () => {
   await page.selectOption("#map", "plain");
   await page.click("#example");
   assert.match(await page.inputValue("#request"), /operation: merge/);
+  await page.fill("#f-into", "plain-b");
+  await page.click("#as-yaml");
+  assert.match(await page.inputValue("#request"), /into: plain-b/, "the text has what the form had");
+  await page.fill("#request", split("plain", { at: 401 }));
+  await page.click("#as-form");
+  assert.equal(await page.inputValue("[name='from.1']"), "401", "the form has what the text had");
+  await page.click("#as-yaml");
   await page.fill("#request", split("plain"));
   await page.click("#make");
-  await page.locator("pre.plan", { hasText: "Plan hash" }).waitFor();
+  await planned(page);
   await page.click("#apply");
   await page.waitForURL(/\/migrations\/m[a-z0-9]+$/);
   const id = idOf(page);

@@ -8,7 +8,7 @@ let page;
 before(async () => { page = await visit(); });
 
 test("a request that is no YAML is answered with its place, and the cursor is there", async () => {
-  await page.goto(`${stage.url}/migrations/new`);
+  await page.goto(`${stage.url}/migrations/new?view=yaml`);
   await page.fill("#request", split("busy").replace("source:", "  source:"));
   await refused(page, 400, () => page.click("#make"));
   await page.locator("#problem", { hasText: /Line 3, column \d+: no plan was made/ }).waitFor();
@@ -19,7 +19,7 @@ test("a request that is no YAML is answered with its place, and the cursor is th
 });
 
 test("a request is looked at while it is typed", async () => {
-  await page.goto(`${stage.url}/migrations/new`);
+  await page.goto(`${stage.url}/migrations/new?view=yaml`);
   const check = page.locator("#check");
   await page.locator("#request").pressSequentially("operation: split\nmap: nowhere\n");
   await check.locator(".wrong").waitFor();
@@ -31,7 +31,7 @@ test("a request is looked at while it is typed", async () => {
 });
 
 test("a request that the map does not allow is answered with what is wrong", async () => {
-  await page.goto(`${stage.url}/migrations/new`);
+  await page.goto(`${stage.url}/migrations/new?view=yaml`);
   await page.fill("#request", split("busy").replace("source: busy-a", "source: nowhere"));
   await refused(page, 422, () => page.click("#make"));
   await page.locator("#problem", { hasText: "nowhere" }).waitFor();
@@ -39,7 +39,7 @@ test("a request that the map does not allow is answered with what is wrong", asy
 
 test("keys that move already are refused, and the plan stays to be queued", async () => {
   const second = await visit();
-  await second.goto(`${stage.url}/migrations/new`);
+  await second.goto(`${stage.url}/migrations/new?view=yaml`);
   await second.fill("#request", split("busy"));
   await second.click("#make");
   await second.locator("#apply").waitFor();

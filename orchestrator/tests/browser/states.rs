@@ -4,6 +4,7 @@
 //! until it has a place there. `docs/dashboard.md` has the table of states and tests.
 
 mod fleets;
+mod maps;
 mod migrations;
 mod streams;
 mod waits;
@@ -50,6 +51,7 @@ impl Shown {
 /// All of them, and what the scenario is told of them.
 pub(crate) async fn all() -> (Vec<Shown>, Vec<Value>) {
     let mut all = fleets::all().await;
+    all.extend(maps::all().await);
     all.extend(migrations::all().await);
     all.extend(waits::all().await);
     all.extend(streams::all().await);

@@ -1,7 +1,7 @@
 // A migration from its request to the roll back and the end, watched on one page that is never loaded again.
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
-import { confirm, cutOver, idOf, live, look, send, split, stage, state, step, visit } from "./harness.mjs";
+import { confirm, cutOver, idOf, live, look, planned, send, split, stage, state, step, visit } from "./harness.mjs";
 
 // Bytes a second: slow enough to be watched.
 const RATE = 500_000;
@@ -11,12 +11,12 @@ let page;
 before(async () => { page = await visit(); });
 
 test("a plan that was typed is shown before anything is changed", async () => {
-  await page.goto(`${stage.url}/migrations/new?example=split`);
+  await page.goto(`${stage.url}/migrations/new?example=split&view=yaml`);
   assert.match(await page.inputValue("#request"), /operation: split/);
   await page.fill("#request", REQUEST);
   await page.click("#make");
   await page.locator("#moves tbody tr", { hasText: "whole-a → whole-b" }).waitFor();
-  await page.locator("pre.plan", { hasText: "public.order_items" }).waitFor();
+  await planned(page, "public.order_items");
   await look(page, "plan");
 });
 
@@ -29,12 +29,12 @@ test("a request that is pasted as JSON gives the same plan", async () => {
     options: { throttle: { rate_bytes_s: RATE } },
   };
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
-  await page.goto(`${stage.url}/migrations/new`);
+  await page.goto(`${stage.url}/migrations/new?view=yaml`);
   await page.evaluate((text) => navigator.clipboard.writeText(text), JSON.stringify(request, null, 2));
   await page.focus("#request");
   await page.keyboard.press("Control+V");
   await page.click("#make");
-  await page.locator("pre.plan").waitFor();
+  await planned(page);
   const figures = (text) => text.replace(/ in \d+ ms /g, " ");
   assert.equal(figures(await page.locator("pre.plan").textContent()), figures(typed));
 });
@@ -88,7 +88,7 @@ test("the cutover shows its write-blocked window in milliseconds", async () => {
 test("the map names the target", async () => {
   const other = await visit();
   await other.goto(`${stage.url}/maps/whole`);
-  await other.locator("#ranges tr", { hasText: "whole-b" }).waitFor();
+  await other.locator("#owners tr", { hasText: "whole-b" }).waitFor();
   await other.locator("#versions tr", { hasText: idOf(page) }).waitFor();
   await look(other, "map");
   await other.context().close();

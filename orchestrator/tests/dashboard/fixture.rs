@@ -30,6 +30,7 @@ use tokio::task::JoinHandle;
 pub(crate) struct Dashboard {
     pub(crate) url: String,
     pub(crate) store: Arc<MemoryStore>,
+    pub(crate) controller: Controller,
     pub(crate) http: Client,
     task: JoinHandle<()>,
 }
@@ -76,6 +77,7 @@ impl Dashboard {
         Self {
             url: format!("http://{address}"),
             store,
+            controller,
             http: controller_client::client(Policy::none(), None).unwrap(),
             task,
         }
@@ -224,7 +226,7 @@ pub(crate) fn failure() -> Failure {
     }
 }
 
-fn range_map(incarnation: &str) -> ShardMap {
+pub(crate) fn range_map(incarnation: &str) -> ShardMap {
     ShardMap {
         name: MapName::from("tenants"),
         strategy: Strategy::Range,

@@ -7,8 +7,11 @@ mod fixture;
 mod fleet;
 mod maps;
 mod marks;
+mod measured;
 mod operations;
 mod pages;
+mod picture;
+mod requests;
 
 use fixture::{Dashboard, failure};
 use futures::StreamExt;
@@ -352,7 +355,8 @@ async fn every_example_fits_the_map_and_a_plan_needs_an_agent() {
             let page = dashboard.page(&path).await;
             let chosen = format!("value=\"{example}\" selected");
             assert!(page.contains(&chosen), "{page}");
-            let area = page.split("autocomplete=\"off\">\n").nth(1).unwrap();
+            let area = page.split("<textarea id=\"request\"").nth(1).unwrap();
+            let area = area.split_once(">\n").unwrap().1;
             let request = area.split("</textarea>").next().unwrap();
             let request = request
                 .replace("&#34;", "\"")

@@ -1,7 +1,7 @@
 //! The owners of keys: ranges, ranges of virtual shards, or the number of a list's keys for each shard.
 
 use crate::controller::MarkedMap;
-use crate::dashboard::bars::{Bar, Palette, key_count_text, keys_text};
+use crate::dashboard::bars::{key_count_text, keys_text};
 use crate::dashboard::marks::{self, StateMark};
 use askama::Template;
 use plans::key_set::KeySet;
@@ -16,9 +16,6 @@ const MAX_KEYS: usize = 100;
 #[template(path = "map/keys.html")]
 pub(super) struct MapKeysView {
     name: String,
-    version: String,
-    what: String,
-    bar: Bar,
     rows: Vec<MapKeysRow>,
     hidden: usize,
 }
@@ -37,13 +34,10 @@ struct MapKeysRow {
 
 impl MapKeysView {
     /// Returns the mappings of `map`.
-    pub(super) fn new(marked: &MarkedMap, palette: &Palette) -> Self {
+    pub(super) fn new(marked: &MarkedMap) -> Self {
         let map = marked.bare();
         Self {
             name: map.name.to_string(),
-            version: map.version.to_string(),
-            what: division_text(map),
-            bar: Bar::with_moving_keys(marked, palette),
             rows: marked.moving_keys().take(MAX_MAPPINGS).map(row).collect(),
             hidden: map.mappings.len().saturating_sub(MAX_MAPPINGS),
         }
@@ -73,7 +67,7 @@ fn row((mapping, moving): (&Mapping, Option<&KeySet>)) -> MapKeysRow {
 }
 
 /// Describes how the map divides the keys.
-fn division_text(map: &ShardMap) -> String {
+pub(super) fn division_text(map: &ShardMap) -> String {
     let key: Vec<_> = map.key.iter().map(|key| key.sql_name()).collect();
     let key = key.join(", ");
     match map.strategy {

@@ -1,12 +1,10 @@
 //! The shards of the fleet as the map uses them: the keys that each one owns, its labels and its capacity.
 
-use crate::dashboard::bars::{Palette, key_count_text};
+use super::owned::OwnedByShard;
+use crate::dashboard::bars::Palette;
 use crate::store::ShardRecord;
-use crate::view::figures::{bytes, count};
+use crate::view::figures::bytes;
 use askama::Template;
-use plans::id::ShardName;
-use plans::key_set::KeySet;
-use plans::shard_map::ShardMap;
 use std::collections::BTreeMap;
 
 /// The maximum number of listed shards. Shards that own keys come first.
@@ -30,33 +28,14 @@ struct MapShardRow {
     space: Option<String>,
 }
 
-/// The pieces, virtual shards or keys that one shard owns.
-#[derive(Default, Clone, Copy)]
-struct OwnedKeys {
-    ranges: usize,
-    buckets: u32,
-    keys: usize,
-}
-
 impl MapShardsView {
-    /// Creates a row for each shard of `fleet`.
-    pub(super) fn new(map: &ShardMap, fleet: &[ShardRecord], palette: &Palette) -> Self {
-        let mut owned: BTreeMap<&ShardName, OwnedKeys> = BTreeMap::new();
-        for mapping in &map.mappings {
-            let sum = owned.entry(&mapping.shard).or_default();
-            match &mapping.keys {
-                KeySet::Range(ranges) => sum.ranges += ranges.len(),
-                KeySet::Hash(set) => {
-                    sum.buckets += set
-                        .ranges
-                        .iter()
-                        .map(|range| range.to - range.from)
-                        .sum::<u32>();
-                    sum.keys += usize::from(mapping.keys.exception().is_some());
-                }
-                KeySet::List(keys) => sum.keys += keys.len(),
-            }
-        }
+    /// Creates a row for each shard of `fleet`. `buckets` is the number of virtual shards of a hash map.
+    pub(super) fn new(
+        buckets: u32,
+        owned: &OwnedByShard<'_>,
+        fleet: &[ShardRecord],
+        palette: &Palette,
+    ) -> Self {
         let mut by_ownership: Vec<&ShardRecord> = fleet.iter().collect();
         by_ownership.sort_by_key(|shard| !owned.contains_key(&shard.name));
         let rows = by_ownership
@@ -68,7 +47,7 @@ impl MapShardsView {
                 number: shard.number,
                 owns: owned
                     .get(&shard.name)
-                    .map_or_else(|| "nothing".to_owned(), |owned| owned.text(map.buckets)),
+                    .map_or_else(|| "nothing".to_owned(), |owned| owned.text(buckets)),
                 labels: labels(&shard.labels),
                 capacity: shard.capacity,
                 space: shard
@@ -78,28 +57,6 @@ impl MapShardsView {
         Self {
             rows: rows.collect(),
             hidden: fleet.len().saturating_sub(MAX_SHARDS),
-        }
-    }
-}
-
-impl OwnedKeys {
-    /// Describes the owned keys. `of` is the number of virtual shards of a hash map; 0 for other maps.
-    fn text(self, of: u32) -> String {
-        if of > 0 {
-            let percent = f64::from(self.buckets) * 100.0 / f64::from(of);
-            let virtual_shards = format!("{} of {of} virtual shards, {percent:.1} %", self.buckets);
-            return match self.keys {
-                0 => virtual_shards,
-                keys => format!("{virtual_shards}, and {}", key_count_text(keys)),
-            };
-        }
-        match self.ranges {
-            0 => key_count_text(self.keys),
-            1 => "1 range".to_owned(),
-            several => format!(
-                "{} ranges",
-                count(i64::try_from(several).unwrap_or(i64::MAX))
-            ),
         }
     }
 }

@@ -1,9 +1,10 @@
 //! Example requests of each kind, with shards, keys and tables of the selected map.
 
+use super::yaml;
 use plans::id::ShardName;
 use plans::key::{Key, KeyType};
 use plans::key_set::{KeyRange, KeySet};
-use plans::shard_map::{Mapping, ShardMap};
+use plans::shard_map::{Mapping, Selection, ShardMap};
 
 /// The maximum number of a list's keys in a request.
 const MAX_LISTED_KEYS: usize = 16;
@@ -215,7 +216,7 @@ impl ExampleInput<'_> {
         let owner = owner.map_or_else(|| self.source(), |mapping| mapping.shard.as_str());
         format!(
             "key: {}\ntarget: {}\n",
-            yaml_key(&key),
+            yaml::key(&key),
             self.other_shard(owner)
         )
     }
@@ -337,53 +338,7 @@ fn fits_in_one_line(keys: &KeySet) -> bool {
 
 /// Returns the keys in the syntax of a request.
 fn selection(keys: &KeySet) -> String {
-    match keys {
-        KeySet::Range(ranges) => match ranges.as_slice() {
-            [only] => range(only),
-            several => format!(
-                "{{ ranges: [{}] }}",
-                join_with_commas(several.iter().map(range))
-            ),
-        },
-        KeySet::Hash(buckets) => {
-            let ranges = buckets.ranges.iter();
-            let ranges =
-                ranges.map(|range| format!("{{ from: {}, to: {} }}", range.from, range.to));
-            format!("{{ buckets: [{}] }}", join_with_commas(ranges))
-        }
-        KeySet::List(keys) => format!(
-            "{{ values: [{}] }}",
-            join_with_commas(keys.iter().map(yaml_key))
-        ),
-    }
-}
-
-fn range(range: &KeyRange) -> String {
-    let end = |name: &str, key: &Option<Key>| {
-        key.as_ref().map(|key| format!("{name}: {}", yaml_key(key)))
-    };
-    let ends = [end("from", &range.from), end("to", &range.to)];
-    let ends = join_with_commas(ends.into_iter().flatten());
-    if ends.is_empty() {
-        "{}".to_owned()
-    } else {
-        format!("{{ {ends} }}")
-    }
-}
-
-fn join_with_commas(parts: impl Iterator<Item = String>) -> String {
-    parts.collect::<Vec<_>>().join(", ")
-}
-
-/// Returns a key as YAML: a number without quotes, other values in quotes, a composite key as a list.
-fn yaml_key(key: &Key) -> String {
-    match key {
-        Key::Int(value) => value.to_string(),
-        Key::Row(values) => format!("[{}]", join_with_commas(values.iter().map(yaml_key))),
-        Key::Text(_) | Key::Uuid(_) | Key::Bytes(_) | Key::Date(_) | Key::Timestamp(_) => {
-            serde_json::Value::String(key.text()).to_string()
-        }
-    }
+    yaml::selection(&Selection::of(keys))
 }
 
 #[cfg(test)]
@@ -398,18 +353,5 @@ mod tests {
             Request::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
             assert_eq!(Example::parse(example.name()), Some(example));
         }
-    }
-
-    #[test]
-    fn keys_are_written_as_requests_read_them() {
-        let keys = KeySet::range(Some(Key::from("a\"b")), None);
-        assert_eq!(selection(&keys), "{ from: \"a\\\"b\" }");
-        assert_eq!(selection(&KeySet::range(None, None)), "{}");
-        assert_eq!(
-            selection(&KeySet::buckets(8, 2, 4)),
-            "{ buckets: [{ from: 2, to: 4 }] }"
-        );
-        let row = Key::Row(vec![Key::Int(4), Key::from("é")]);
-        assert_eq!(yaml_key(&row), "[4, \"é\"]");
     }
 }

@@ -24,30 +24,6 @@ pub(super) async fn all() -> Vec<Shown> {
         Shown::new("fleet: no map", without_map().await, &["/"]).says(&["shardwright map create"]),
         Shown::new("fleet: no migration", Dashboard::with_map().await, &["/"])
             .says(&["There is no migration yet"]),
-        Shown::new(
-            "map: hash",
-            Dashboard::with(hash_map).await,
-            &["/maps/tenants"],
-        )
-        .says(&["64 virtual shards"]),
-        Shown::new(
-            "map: list",
-            Dashboard::with(list_map).await,
-            &["/maps/tenants"],
-        )
-        .says(&["151 keys of text"]),
-        Shown::new(
-            "map: range",
-            Dashboard::with_map().await,
-            &["/maps/tenants", "/maps/tenants/diff"],
-        )
-        .says(&["tenants"]),
-        Shown::new(
-            "page: request",
-            Dashboard::with_map().await,
-            &["/migrations/new", "/migrations/new?example=split"],
-        )
-        .says(&["Make the plan"]),
         Shown::new("page: reference", Dashboard::empty().await, &["/api/docs"])
             .says(&["/api/v1/shards"]),
         Shown::new("page: doctor", Dashboard::with_map().await, &["/doctor"])

@@ -1,0 +1,91 @@
+// The form of a new migration: the form and the YAML stay in sync while either is changed, and what the request would
+// do is shown beside them. Without this script, a form that is sent does the same.
+"use strict";
+
+function prepareRequest() {
+  const form = document.getElementById("request-form");
+  if (!form) return;
+  const text = document.getElementById("request");
+  const box = document.getElementById("text");
+  const sides = { form: document.getElementById("as-form"), yaml: document.getElementById("as-yaml") };
+  const fields = () => document.getElementById("fields");
+  let side = form.dataset.side;
+  let timer, lastNumber = 0, pending = Promise.resolve();
+
+  function showSide(next) {
+    side = form.dataset.side = next;
+    fields().hidden = fields().disabled = next !== "form";
+    box.hidden = next === "form";
+    text.required = next !== "form";
+    for (const [name, button] of Object.entries(sides)) button.setAttribute("aria-pressed", String(name === next));
+  }
+
+  // The answer has the check, the preview, and the side that was not edited.
+  function take(html) {
+    const template = document.createElement("template");
+    template.innerHTML = html;
+    const answer = template.content;
+    for (const id of ["check", "preview"]) replaceElement(answer.getElementById(id)?.outerHTML ?? "");
+    const newText = answer.getElementById("request");
+    if (newText) text.value = newText.value;
+    const newFields = answer.getElementById("fields");
+    if (newFields && side === "yaml") fields().replaceWith(newFields);
+    if (side === "yaml") sides.form.disabled = !newFields;
+  }
+
+  async function check() {
+    const number = ++lastNumber;
+    const body = new URLSearchParams(new FormData(form));
+    const answer = await fetch("/migrations/check", { method: "POST", body }).catch(() => null);
+    if (!answer?.ok) return;
+    const html = await answer.text();
+    if (number === lastNumber) take(html);
+  }
+
+  form.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => { timer = undefined; pending = check(); }, 300);
+  });
+  // Another way to split has other fields.
+  form.addEventListener("change", async (event) => {
+    if (event.target.id !== "f-even") return;
+    clearTimeout(timer);
+    await check();
+    showSide("yaml");
+    await check();
+    showSide("form");
+    document.getElementById("f-even").focus();
+  });
+  for (const [name, button] of Object.entries(sides)) {
+    button.addEventListener("click", async (event) => {
+      event.preventDefault();
+      if (name === side) return;
+      if (timer !== undefined) {
+        clearTimeout(timer);
+        timer = undefined;
+        pending = check();
+      }
+      await pending;
+      showSide(name);
+    });
+  }
+  const choose = document.getElementById("choose");
+  document.getElementById("example").hidden = true;
+  for (const select of [choose, document.getElementById("map")]) {
+    select?.addEventListener("change", () => select.form.requestSubmit());
+  }
+}
+
+// Copies the text of an element.
+function offerCopies() {
+  for (const button of document.querySelectorAll("[data-copy]")) {
+    button.hidden = false;
+    button.addEventListener("click", async () => {
+      await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
+      button.textContent = "Copied";
+    });
+  }
+}
+
+prepareRequest();
+offerCopies();

@@ -1,0 +1,151 @@
+// From the picture of a map to a migration, by the mouse alone and by the keyboard alone; the two sides of a request;
+// the versions of a map.
+import assert from "node:assert/strict";
+import { before, test } from "node:test";
+import { api, cutOver, idOf, live, look, planned, stage, state, tabTo, visit } from "./harness.mjs";
+
+const TABLES = { tables: { tenants: "id", orders: "tenant_id", order_items: "tenant_id" } };
+let page;
+
+before(async () => {
+  page = await visit();
+  for (const map of ["mouse", "board"]) {
+    const body = JSON.stringify(TABLES);
+    await api(stage.url, `/api/v1/maps/${map}/settings`, { method: "PATCH", body });
+  }
+});
+
+/** The text of the request, which is hidden while the form is shown. */
+const request = () => page.inputValue("#request");
+
+test("a piece is split by the mouse alone", async () => {
+  await page.goto(`${stage.url}/maps/mouse`);
+  await live(page);
+  await page.locator(".measure.off", { hasText: "rows" }).waitFor();
+  await page.selectOption("#seconds", "0");
+  await page.click("#measure");
+  await page.waitForURL(/by=rows$/);
+  await page.locator("#measured", { hasText: "Load measured" }).waitFor();
+  await page.click(".map-piece");
+  await page.waitForURL(/piece=0#piece$/);
+  await page.locator("#piece", { hasText: "on shard mouse-a" }).waitFor();
+  await look(page, "map-piece");
+  await page.click("#piece a:has-text('the median of the rows')");
+  await page.waitForURL(/migrations\/new/);
+  await page.locator("#preview", { hasText: "mouse-a → " }).waitFor();
+  await page.fill("[name='shard.1']", "mouse-b");
+  await page.locator("#check", { hasText: "from mouse-a to mouse-b (online)." }).waitFor();
+  await look(page, "request-form");
+  await page.click("#make");
+  await planned(page);
+  await page.locator(".plan-sentence", { hasText: /^Moves about .* rows \(.*\) of keys \[.*, ∞\) from mouse-a to mouse-b\.$/ }).waitFor();
+  assert.equal(await page.locator("#fields").isVisible(), false, "the editor is folded");
+  await look(page, "plan-of-a-map");
+  await page.click("#apply");
+  await page.waitForURL(/\/migrations\/m[a-z0-9]+$/);
+  await live(page);
+  await cutOver(page);
+});
+
+test("a boundary is dragged, or moved by arrow keys, and becomes a request", async () => {
+  await page.goto(`${stage.url}/maps/mouse`);
+  await live(page);
+  const handle = page.locator(".map-cut");
+  await handle.waitFor();
+  const bar = await page.locator(".map-bar").boundingBox();
+  const grip = await handle.locator("rect").boundingBox();
+  const middle = grip.y + grip.height / 2;
+  await page.mouse.move(grip.x + grip.width / 2, middle);
+  await page.mouse.down();
+  await page.mouse.move(bar.x + bar.width * 0.25, middle, { steps: 5 });
+  await page.locator(".map-tip", { hasText: /Split at \d+: keys of mouse-a from there on move to mouse-b/ }).waitFor();
+  await page.mouse.up();
+  await page.waitForURL(/migrations\/new/);
+  assert.match(await request(), /source: mouse-a\ninto:\n {2}- shard: mouse-a\n {4}keys: \{ to: \d+ \}\n {2}- shard: mouse-b/);
+  await page.goto(`${stage.url}/maps/mouse`);
+  await live(page);
+  await handle.focus();
+  await page.keyboard.press("ArrowRight");
+  await page.locator(".map-tip", { hasText: /keys of mouse-b up to there move to mouse-a/ }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/migrations\/new/);
+  assert.match(await request(), /source: mouse-b\ninto:\n {2}- shard: mouse-a/);
+});
+
+test("a piece that is dropped on a shard moves there", async () => {
+  await page.goto(`${stage.url}/maps/mouse`);
+  await live(page);
+  await page.locator(".map-piece[data-shard=mouse-a]").dragTo(page.locator(".map-legend li[data-shard=mouse-b]"));
+  await page.waitForURL(/migrations\/new/);
+  assert.match(await request(), /operation: move\nmap: mouse\nmoves:\n {2}- source: mouse-a\n {4}target: mouse-b\n {4}keys: \{ to: \d+ \}/);
+});
+
+test("versions are shown by the slider, each with who made it and what it changed", async () => {
+  await page.goto(`${stage.url}/maps/mouse`);
+  await live(page);
+  await page.locator("#timeline .changes", { hasText: "mouse-a → mouse-b" }).waitFor();
+  await page.locator("#timeline a[href^='/migrations/m']").waitFor();
+  assert.equal(await page.locator(".changed-keys").count(), 1);
+  await page.focus("#version");
+  await page.keyboard.press("ArrowLeft");
+  await page.waitForURL(/version=1/);
+  await page.locator(".lead", { hasText: "Version 1 of 2, not in force" }).waitFor();
+  assert.equal(await page.locator(".map-piece").count(), 1);
+  await page.click(".map-piece");
+  await page.locator("#piece", { hasText: "This version is not in force" }).waitFor();
+  await page.click("#newer");
+  await page.locator(".lead", { hasText: "Version 2 is in force" }).waitFor();
+  await look(page, "map-of-two-shards");
+});
+
+test("the form and the YAML stay in sync", async () => {
+  await page.goto(`${stage.url}/migrations/new?example=split&map=board`);
+  await page.fill("[name='from.1']", "701");
+  await page.fill("[name='to.0']", "701");
+  await page.locator("#check", { hasText: "[701, ∞)" }).waitFor();
+  assert.match(await request(), /keys: \{ from: 701 \}/);
+  await page.click("#options summary");
+  await page.selectOption("#o-mode", "offline");
+  await page.locator("#check", { hasText: "(offline)" }).waitFor();
+  await page.click("#as-yaml");
+  assert.match(await request(), /options:\n {2}mode: offline/);
+  await page.fill("#request", (await request()).replaceAll("701", "801") + "  throttle: { rate_bytes_s: 5000 }\n");
+  await page.locator("#check", { hasText: "[801, ∞)" }).waitFor();
+  await page.click("#as-form");
+  assert.equal(await page.inputValue("[name='from.1']"), "801");
+  await page.fill("[name='shard.1']", "");
+  await page.locator("#check .wrong").waitFor();
+  await page.fill("[name='shard.1']", "board-b");
+  await page.locator("#check", { hasText: "from board-a to board-b (offline)" }).waitFor();
+  assert.match(await request(), /throttle: \{ rate_bytes_s: 5000 \}/, "what the form does not show is kept");
+  await page.selectOption("#f-even", "rows");
+  await page.locator("#check", { hasText: "depends on the load" }).waitFor();
+  await page.locator("[name='share.0']").waitFor();
+  assert.match(await request(), /even: rows/);
+});
+
+test("a piece is split by the keyboard alone", async () => {
+  await page.goto(`${stage.url}/maps/board`);
+  await live(page);
+  await tabTo(page, "a.map-piece");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/piece=0#piece$/);
+  await live(page);
+  await tabTo(page, "#split-at");
+  await page.keyboard.press("Control+A");
+  await page.keyboard.type("501");
+  await tabTo(page, "#split-target");
+  await page.keyboard.type("board-b");
+  await tabTo(page, "#split-piece button");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/migrations\/new/);
+  await tabTo(page, "#make");
+  await page.keyboard.press("Enter");
+  await page.locator("#apply").waitFor();
+  await tabTo(page, "#apply");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/\/migrations\/m[a-z0-9]+$/);
+  await live(page);
+  await state(page, "waiting");
+  assert.match(idOf(page), /^m/);
+});
