@@ -3,6 +3,7 @@
 use crate::chart::Chart;
 use crate::controller::{ControlError, Controller};
 use crate::report::charts;
+use crate::view::StepView;
 use askama::Template;
 use plans::id::MigrationId;
 
@@ -19,10 +20,11 @@ impl CourseView {
     pub(super) async fn read(
         controller: &Controller,
         id: &MigrationId,
+        steps: &[StepView],
     ) -> Result<Self, ControlError> {
         let readings = controller.readings(id).await?;
         Ok(Self {
-            charts: charts(&readings),
+            charts: charts(&readings, steps),
             id: id.to_string(),
         })
     }
