@@ -22,6 +22,7 @@ function keepDetailsOpen(old, fresh) {
 function replaceElement(html) {
   const template = document.createElement("template");
   template.innerHTML = html;
+  showAges(template.content);
   const fresh = template.content.firstElementChild;
   const old = fresh && document.getElementById(fresh.id);
   if (!old) return;

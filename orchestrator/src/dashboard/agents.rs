@@ -6,7 +6,7 @@ use crate::access::Caller;
 use crate::controller::{ControlError, Controller};
 use crate::store::{AgentRecord, Snapshot};
 use crate::view::MigrationView;
-use crate::view::figures::{bytes, count, moment, seconds};
+use crate::view::figures::{ago, bytes, count, moment, seconds};
 use crate::view::sentence::current;
 use askama::Template;
 use axum::Extension;
@@ -113,7 +113,7 @@ fn row(
         held: held_by_agent
             .map(|snapshot| held_row(controller, snapshot, now))
             .collect(),
-        last_seen: moment(agent.last_seen),
+        last_seen: ago(agent.last_seen),
     }
 }
 

@@ -4,10 +4,11 @@ use super::page::{DashboardPage, Fragment, PageError};
 use crate::access::Caller;
 use crate::controller::{ControlError, Controller};
 use crate::store::AuditLine;
-use crate::view::figures::moment;
+use crate::view::figures::ago;
 use askama::Template;
 use axum::Extension;
-use axum::extract::{Query, State};
+use axum::extract::{Query, RawQuery, State};
+use axum::response::Redirect;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -77,11 +78,19 @@ pub(super) async fn show(
     Query(query): Query<AuditQuery>,
 ) -> Result<DashboardPage, PageError> {
     Ok(DashboardPage {
-        title: "Audit".to_owned(),
-        live: Some(format!("/live/audit?{}", query.query(query.before()))),
+        title: "Activity".to_owned(),
+        live: Some(format!("/live/activity?{}", query.query(query.before()))),
         fragments: fragments(&controller, &query).await?,
         caller: Some(caller),
     })
+}
+
+/// Redirects the earlier URL of the page, with its query.
+pub(super) async fn redirect(RawQuery(query): RawQuery) -> Redirect {
+    match query {
+        Some(query) => Redirect::permanent(&format!("/activity?{query}")),
+        None => Redirect::permanent("/activity"),
+    }
 }
 
 /// Returns the fragments of the page in their current state.
@@ -145,7 +154,7 @@ fn row(line: &AuditLine) -> AuditTrailRow {
     let why = [text_of("why"), text_of("reason")];
     AuditTrailRow {
         line: line.line,
-        at: moment(record.at),
+        at: ago(record.at),
         actor: record.actor.clone(),
         action: record.action.clone(),
         object: record.object.clone(),

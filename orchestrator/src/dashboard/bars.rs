@@ -1,10 +1,10 @@
 //! Draws the keys of a map as one bar. Positions are in percent of the width of the bar. In the bar of a list map the
 //! widths are proportional to the numbers of keys.
 
+pub(super) use super::palette::Palette;
 use crate::controller::MarkedMap;
 use crate::view::figures::count;
 use askama::Template;
-use plans::id::ShardName;
 use plans::key::Key;
 use plans::key_set::KeySet;
 use plans::shard_map::{Mapping, ShardMap};
@@ -14,33 +14,10 @@ use std::collections::BTreeMap;
 const OPEN_END: f64 = 12.0;
 /// The smallest width in percent at which a part has room for a name.
 const MIN_LABEL_WIDTH: f64 = 16.0;
-/// The number of colours.
-const COLOURS: usize = 6;
 /// The maximum number of parts in a bar. If there are more, this many slots of equal width are drawn.
 const MAX_PARTS: u32 = 160;
 /// The maximum number of parts that the description names one by one.
 const MAX_NAMED: usize = 12;
-
-/// The colours of shards, so that all bars of a page use the same ones.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Palette(Vec<ShardName>);
-
-impl Palette {
-    /// Creates a palette for these shards.
-    pub(super) fn of(shards: impl IntoIterator<Item = ShardName>) -> Self {
-        let mut names: Vec<ShardName> = shards.into_iter().collect();
-        names.sort();
-        names.dedup();
-        Self(names)
-    }
-
-    /// Returns the number of a shard's colour.
-    pub(super) fn colour(&self, shard: &ShardName) -> usize {
-        let index = self.0.binary_search(shard);
-        // A shard that is not in the palette gets the colour of the position at which it would be.
-        index.unwrap_or_else(|insertion| insertion) % COLOURS
-    }
-}
 
 /// A part of the bar.
 #[derive(Debug, Clone, PartialEq)]
@@ -103,7 +80,7 @@ impl BarPart {
     /// Returns the CSS class of the colour.
     fn class(&self) -> String {
         self.colour
-            .map_or_else(|| "part none".to_owned(), |n| format!("part s{n}"))
+            .map_or_else(|| "part none".to_owned(), |n| format!("part shard-{n}"))
     }
 
     /// Returns the description of the part.
@@ -355,6 +332,7 @@ impl BarScale {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plans::id::ShardName;
     use plans::shard_map::MappingState;
 
     fn mapping(keys: KeySet, shard: &str) -> Mapping {

@@ -1,7 +1,7 @@
 //! Server-sent events for a page: the event `fragment` contains each fragment that is new or has changed.
 
 use super::page::{Fragment, PageError};
-use super::{agents, audit, map, migration, migrations, operation, overview};
+use super::{agents, audit, map, maps, migration, migrations, operation, overview};
 use crate::access::Caller;
 use crate::controller::{ControlError, Controller};
 use axum::Extension;
@@ -34,6 +34,7 @@ enum LiveSubject {
     Migration(MigrationId, migration::MigrationQuery),
     Cutover(MigrationId),
     Agents,
+    Maps,
     Audit(audit::AuditQuery),
     Map(MapName),
 }
@@ -51,6 +52,7 @@ impl LiveSubject {
             Self::Migration(id, query) => migration::fragments(controller, id, query, caller).await,
             Self::Cutover(id) => migration::cutover::fragments(controller, id, caller).await,
             Self::Agents => agents::fragments(controller).await,
+            Self::Maps => maps::fragments(controller, caller).await,
             Self::Audit(query) => audit::fragments(controller, query).await,
             Self::Map(name) => map::fragments(controller, name).await,
         }
@@ -111,8 +113,16 @@ pub(super) async fn agents(
     feed(controller, caller, LiveSubject::Agents).await
 }
 
+/// Sends the changes of the list of maps.
+pub(super) async fn maps(
+    State(controller): State<Controller>,
+    Extension(caller): Extension<Caller>,
+) -> Result<PageFeed, PageError> {
+    feed(controller, caller, LiveSubject::Maps).await
+}
+
 /// Sends the changes of the audit trail.
-pub(super) async fn audit(
+pub(super) async fn activity(
     State(controller): State<Controller>,
     Extension(caller): Extension<Caller>,
     Query(query): Query<audit::AuditQuery>,

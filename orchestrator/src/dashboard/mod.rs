@@ -13,6 +13,7 @@ mod doctor;
 mod graph;
 mod live;
 mod map;
+mod maps;
 mod marks;
 mod migration;
 mod migrations;
@@ -20,6 +21,7 @@ mod open;
 mod operation;
 mod overview;
 mod page;
+mod palette;
 mod reference;
 mod request;
 mod sign_in;
@@ -74,11 +76,13 @@ pub fn routes(controller: Controller) -> Router {
         .route("/api/docs", get(reference::show))
         .route("/sign-in", get(sign_in::show).post(sign_in::begin))
         .route("/sign-out", post(sign_in::end))
+        .route("/maps", get(maps::show))
         .route("/maps/{name}", get(map::show))
         .route("/maps/{name}/diff", get(map::compare))
         .route("/agents", get(agents::show))
         .route("/doctor", get(doctor::show).post(doctor::examine))
-        .route("/audit", get(audit::show))
+        .route("/activity", get(audit::show))
+        .route("/audit", get(audit::redirect))
         .route("/tokens", get(tokens::show).post(tokens::create))
         .route(
             "/tokens/{name}/revoke",
@@ -87,10 +91,11 @@ pub fn routes(controller: Controller) -> Router {
         .route("/live/overview", get(live::overview))
         .route("/live/migrations", get(live::migrations))
         .route("/live/agents", get(live::agents))
-        .route("/live/audit", get(live::audit))
+        .route("/live/activity", get(live::activity))
         .route("/live/operations/{id}", get(live::operation))
         .route("/live/migrations/{id}", get(live::migration))
         .route("/live/migrations/{id}/switch", get(live::cutover))
+        .route("/live/maps", get(live::maps))
         .route("/live/maps/{name}", get(live::map))
         .route("/assets/{file}", get(assets::show))
         .route("/favicon.ico", get(assets::favicon))

@@ -4,7 +4,7 @@ use super::marks::{self, StateMark};
 use crate::controller::Controller;
 use crate::store::{Migration, Snapshot};
 use crate::view::MigrationView;
-use crate::view::figures::{bytes, millis, moment};
+use crate::view::figures::{ago, bytes, millis};
 use crate::view::sentence::{current, has_ended, is_forward, progress_percent, tables_percent};
 use chrono::{DateTime, Utc};
 use plans::state::migration::MigrationState;
@@ -84,7 +84,7 @@ impl MigrationListRow {
 
     /// Returns when the migration last changed.
     pub(super) fn updated(&self) -> String {
-        moment(self.changed)
+        ago(self.changed)
     }
 }
 

@@ -7,7 +7,7 @@ mod maps;
 mod operations;
 
 use super::open::OpenMigration;
-use super::page::{DashboardPage, Fragment, PageError};
+use super::page::{DashboardPage, Fragment, LEADER, PageError};
 use crate::access::{Caller, RouteAccess};
 use crate::controller::{ControlError, Controller, MarkedMap};
 use agents::OverviewAgents;
@@ -66,6 +66,6 @@ pub(super) async fn fragments(
         Fragment::new("migrations", &operations),
         Fragment::new("maps", &OverviewMaps::new(&maps, &shards)),
         Fragment::new("agents", &agents),
-        Fragment::new("leader", &OverviewLeader::new(controller)),
+        Fragment::new(LEADER, &OverviewLeader::new(controller)),
     ])
 }

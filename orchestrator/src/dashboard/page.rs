@@ -26,6 +26,20 @@ impl Fragment {
     }
 }
 
+/// The id of the fragment that names the leader.
+pub(super) const LEADER: &str = "leader";
+
+/// Returns the entry of the navigation to which a page with this title belongs; empty if to none.
+fn section(title: &str) -> &'static str {
+    match title.split(' ').next().unwrap_or_default() {
+        "Shard" => "Shards",
+        "Map" => "Maps",
+        "Migration" | "Cutover" | "Operation" => "Migrations",
+        "Agents" | "Tokens" | "Doctor" => "Settings",
+        _ => "",
+    }
+}
+
 /// A whole page.
 #[derive(Template)]
 #[template(path = "page.html")]
@@ -69,13 +83,27 @@ impl DashboardPage {
             .is_some_and(|caller| caller.may(RouteAccess::Administer))
     }
 
-    /// Returns the attribute that marks the current page in the navigation.
-    fn current_mark(&self, title: &str) -> &'static str {
-        if self.title == title {
+    /// Returns the attribute that marks an entry of the navigation: `page` for the page itself, `true` for the section
+    /// of the page.
+    fn current_mark(&self, entry: &str) -> &'static str {
+        if self.title == entry {
             " aria-current=\"page\""
+        } else if section(&self.title) == entry {
+            " aria-current=\"true\""
         } else {
             ""
         }
+    }
+
+    /// Returns the fragments of the main part of the page.
+    fn main_fragments(&self) -> impl Iterator<Item = &Fragment> {
+        self.fragments.iter().filter(|part| part.id != LEADER)
+    }
+
+    /// Returns the element that names the leader, which is in the footer.
+    fn leader(&self) -> Option<&str> {
+        let leader = self.fragments.iter().find(|part| part.id == LEADER);
+        leader.map(|part| part.html.as_str())
     }
 
     /// Returns the signed-in caller and the CSRF token of the form that signs out.
@@ -86,6 +114,14 @@ impl DashboardPage {
 
     fn style(&self) -> String {
         assets::address("dashboard.css")
+    }
+
+    fn fleet_style(&self) -> String {
+        assets::address("fleet.css")
+    }
+
+    fn fleet_script(&self) -> String {
+        assets::address("fleet.js")
     }
 
     fn script(&self) -> String {

@@ -7,7 +7,7 @@ use crate::access::{AccessRule, Caller, NewToken, Role};
 use crate::api::ApiError;
 use crate::controller::{ControlError, Controller};
 use crate::store::TokenRecord;
-use crate::view::figures::moment;
+use crate::view::figures::ago;
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
@@ -134,12 +134,12 @@ fn row(token: &TokenRecord, now: DateTime<Utc>) -> TokenStateRow {
         labels: labels.join(", "),
         mark: marks::of_token(token, now),
         is_valid: token.is_good(now),
-        created: moment(token.created_at),
+        created: ago(token.created_at),
         created_by: token.created_by.clone(),
         ends: token
             .revoked_at
             .or(token.ends_at)
-            .map(moment)
+            .map(ago)
             .unwrap_or_default(),
     }
 }

@@ -62,9 +62,20 @@ pub(crate) fn percent(done: i64, total: i64) -> u8 {
 
 /// Formats a time in UTC as HTML: short for people, and exact in the attribute `datetime`.
 pub(crate) fn moment(at: DateTime<Utc>) -> String {
+    time_element("", at, "%Y-%m-%d %H:%M:%S")
+}
+
+/// Formats a time as [`moment`] does, for a list in which its age matters. The dashboard's script replaces the text by
+/// the age, as in `3 min ago`, and keeps it up to date.
+pub(crate) fn ago(at: DateTime<Utc>) -> String {
+    time_element(" class=\"ago\"", at, "%Y-%m-%d %H:%M:%S UTC")
+}
+
+fn time_element(class: &str, at: DateTime<Utc>, format: &str) -> String {
     let exact = at.to_rfc3339_opts(SecondsFormat::Millis, true);
-    let short = at.format("%Y-%m-%d %H:%M:%S");
-    format!("<time datetime=\"{exact}\" title=\"{exact}\">{short}</time>")
+    let whole = at.format("%Y-%m-%d %H:%M:%S UTC");
+    let text = at.format(format);
+    format!("<time{class} datetime=\"{exact}\" title=\"{whole}\">{text}</time>")
 }
 
 #[cfg(test)]
@@ -84,6 +95,21 @@ mod tests {
         assert_eq!(seconds(59.7), "1 min 0 s");
         assert_eq!(seconds(3_700.0), "1 h 1 min");
         assert_eq!(millis(12), "12 ms");
+    }
+
+    #[test]
+    fn a_time_has_its_zone_and_its_exact_value() {
+        let at = DateTime::from_timestamp_millis(1_800_000_000_250).unwrap();
+        let title = "title=\"2027-01-15 08:00:00 UTC\"";
+        let exact = "datetime=\"2027-01-15T08:00:00.250Z\"";
+        assert_eq!(
+            moment(at),
+            format!("<time {exact} {title}>2027-01-15 08:00:00</time>")
+        );
+        assert_eq!(
+            ago(at),
+            format!("<time class=\"ago\" {exact} {title}>2027-01-15 08:00:00 UTC</time>")
+        );
     }
 
     #[test]

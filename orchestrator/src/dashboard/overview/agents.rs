@@ -4,7 +4,7 @@ use super::super::agents::{START_COMMAND, is_connected};
 use super::super::marks::{self, StateMark};
 use super::super::open::OpenMigration;
 use crate::store::AgentRecord;
-use crate::view::figures::moment;
+use crate::view::figures::ago;
 use askama::Template;
 use chrono::{DateTime, Utc};
 
@@ -44,7 +44,7 @@ impl OverviewAgents {
                 mark: marks::of_agent(is_connected),
                 is_connected,
                 migrations: held.map(|view| view.summary.id.to_string()).collect(),
-                last_seen: moment(agent.last_seen),
+                last_seen: ago(agent.last_seen),
             }
         };
         Self {

@@ -23,8 +23,9 @@ impl OverviewLeader {
         self.health.role == "leader"
     }
 
-    fn term(&self) -> String {
-        let term = self.health.term.map(|term| term.to_string());
-        term.unwrap_or_default()
+    /// Returns the leader's address without its scheme.
+    fn host(&self) -> &str {
+        let url = self.health.leader.as_deref().unwrap_or_default();
+        url.split_once("://").map_or(url, |(_, host)| host)
     }
 }

@@ -4,7 +4,7 @@ use super::super::marks::{self, StateMark};
 use super::super::open::{MigrationListRow, OpenMigration};
 use crate::controller::operations::state_of;
 use crate::store::{Migration, OperationRecord};
-use crate::view::figures::moment;
+use crate::view::figures::ago;
 use askama::Template;
 use plans::id::ShardName;
 use plans::state::migration::MigrationState;
@@ -114,7 +114,7 @@ fn head(operation: &OperationRecord, rows: &[MigrationListRow]) -> OperationGrou
         mark: marks::of_operation(state_of(all)),
         progress_percent: mean.and_then(|mean| u8::try_from(mean).ok()),
         ended: format!("{ended} of {} moves have ended", all.len()),
-        updated: moment(changed.unwrap_or(operation.created_at)),
+        updated: ago(changed.unwrap_or(operation.created_at)),
     }
 }
 
