@@ -7,8 +7,7 @@ mod axis;
 
 use crate::time_axis::{TimeTick, time_text, time_ticks};
 use askama::Template;
-pub(crate) use axis::ChartQuantity;
-use axis::ValueAxis;
+pub(crate) use axis::{ChartQuantity, ValueAxis};
 use chrono::{DateTime, Utc};
 
 /// The width of the drawing, in units of the SVG. The template sets the height, 170.
@@ -68,7 +67,7 @@ pub(crate) struct ChartFrame {
 
 impl ChartFrame {
     fn x(&self, at: DateTime<Utc>) -> f64 {
-        let millis = |from, to: DateTime<Utc>| (to - from).num_milliseconds() as f64;
+        let millis = |from: DateTime<Utc>, to: DateTime<Utc>| (to - from).num_milliseconds() as f64;
         LEFT + millis(self.from, at) / millis(self.from, self.to) * (RIGHT - LEFT)
     }
 

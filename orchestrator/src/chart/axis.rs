@@ -16,8 +16,8 @@ const MAX_TICKS: f64 = 4.0;
 
 /// A scale from 0 to a round number in one unit.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct ValueAxis {
-    pub(super) unit: String,
+pub(crate) struct ValueAxis {
+    pub(crate) unit: String,
     /// One unit of the axis, in the unit of the values.
     factor: f64,
     /// The distance between two ticks, in units of the axis.
@@ -27,7 +27,7 @@ pub(super) struct ValueAxis {
 
 impl ValueAxis {
     /// Returns the axis for values up to `highest`.
-    pub(super) fn new(quantity: ChartQuantity, highest: f64) -> Self {
+    pub(crate) fn new(quantity: ChartQuantity, highest: f64) -> Self {
         let (factor, unit) = unit_for(quantity, highest);
         let step = round_step(highest / factor / MAX_TICKS);
         // A whole number of things, bytes or milliseconds has no ticks between two numbers.
@@ -41,12 +41,12 @@ impl ValueAxis {
     }
 
     /// Returns the position of a value: 0 at the bottom, 1 at the highest tick.
-    pub(super) fn fraction(&self, value: f64) -> f64 {
+    pub(crate) fn fraction(&self, value: f64) -> f64 {
         value.max(0.0) / (self.factor * self.step * f64::from(self.ticks))
     }
 
     /// Returns the position and the label of each tick, without the unit.
-    pub(super) fn ticks(&self) -> impl Iterator<Item = (f64, String)> + '_ {
+    pub(crate) fn ticks(&self) -> impl Iterator<Item = (f64, String)> + '_ {
         (0..=self.ticks).map(|tick| {
             let fraction = f64::from(tick) / f64::from(self.ticks);
             (fraction, self.number(f64::from(tick) * self.step))
@@ -54,7 +54,7 @@ impl ValueAxis {
     }
 
     /// Formats a value with the unit of the axis, more exactly than its ticks.
-    pub(super) fn text(&self, value: f64) -> String {
+    pub(crate) fn text(&self, value: f64) -> String {
         let digits = if self.factor == 1.0 { 0 } else { 1 };
         format!("{:.digits$} {}", value / self.factor, self.unit)
     }

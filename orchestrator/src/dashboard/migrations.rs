@@ -5,7 +5,7 @@ use super::page::{DashboardPage, Fragment, PageError};
 use crate::access::{Caller, RouteAccess};
 use crate::controller::{ControlError, Controller};
 use crate::store::Migration;
-use crate::view::figures::seconds;
+use crate::view::figures::{ago, seconds};
 use crate::view::sentence::current;
 use askama::Template;
 use axum::Extension;
@@ -142,6 +142,13 @@ struct ListedMigration {
     map: String,
     eta: String,
     by: String,
+}
+
+impl ListedMigration {
+    /// Returns the time since the last change.
+    fn updated(&self) -> String {
+        ago(self.row.changed)
+    }
 }
 
 /// Shows the page.
