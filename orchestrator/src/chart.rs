@@ -68,7 +68,8 @@ pub(crate) struct ChartFrame {
 impl ChartFrame {
     fn x(&self, at: DateTime<Utc>) -> f64 {
         let millis = |from: DateTime<Utc>, to: DateTime<Utc>| (to - from).num_milliseconds() as f64;
-        LEFT + millis(self.from, at) / millis(self.from, self.to) * (RIGHT - LEFT)
+        let x = LEFT + millis(self.from, at) / millis(self.from, self.to) * (RIGHT - LEFT);
+        (x * 10.0).round() / 10.0
     }
 
     fn text(&self, at: DateTime<Utc>) -> String {
@@ -112,6 +113,7 @@ struct PlacedTime {
 /// Where a step began.
 struct StepMark {
     x: f64,
+    /// The step and the time, as in `copy at 08:00:00`.
     name: String,
 }
 
@@ -145,7 +147,7 @@ impl Chart {
             grid: axis
                 .ticks()
                 .map(|(fraction, label)| ValueTick {
-                    y: y(fraction),
+                    y: y(fraction).round(),
                     label,
                 })
                 .collect(),
@@ -155,7 +157,7 @@ impl Chart {
                 .iter()
                 .map(|(at, name)| StepMark {
                     x: frame.x(*at),
-                    name: name.clone(),
+                    name: format!("{name} at {}", frame.text(*at)),
                 })
                 .collect(),
             names: lines.iter().map(|line| line.name.to_owned()).collect(),

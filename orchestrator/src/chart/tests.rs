@@ -28,7 +28,7 @@ fn a_line_lies_between_its_axes() {
     assert_eq!(chart.rows.len(), 3);
     let html = chart.render().unwrap();
     assert!(html.contains("<path class=\"line l0\""), "{html}");
-    assert!(html.contains(">verify<"), "{html}");
+    assert!(html.contains(">began: verify at 08:00:05<"), "{html}");
 }
 
 #[test]

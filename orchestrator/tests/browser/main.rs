@@ -13,6 +13,8 @@
 #[path = "../dashboard/fixture.rs"]
 mod fixture;
 mod node;
+#[path = "../dashboard/past.rs"]
+mod past;
 mod stage;
 mod states;
 

@@ -8,6 +8,8 @@ mod maps;
 mod marks;
 mod operations;
 mod pages;
+mod past;
+mod timeline;
 
 use fixture::{Dashboard, failure};
 use futures::StreamExt;

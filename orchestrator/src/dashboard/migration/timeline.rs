@@ -144,7 +144,7 @@ impl<'a> TimelineDrawing<'a> {
         let from = work.iter().map(|(from, _)| *from).fold(from, DateTime::min);
         let latest = work.iter().map(|(_, to)| *to).fold(now, DateTime::max);
         let predicted =
-            predicted_end(view, now).map(|end| end.min(now + (now - from) * MAX_PREDICTED));
+            predicted_end(&view.steps, now).map(|end| end.min(now + (now - from) * MAX_PREDICTED));
         work.extend(predicted.map(|end| (now, end)));
         let to = predicted.unwrap_or(latest).max(latest);
         Self {
@@ -211,7 +211,7 @@ impl<'a> TimelineDrawing<'a> {
         let took = millis((to - from).num_milliseconds());
         TimelineBar {
             x,
-            width: end - x,
+            width: ((end - x) * 100.0).round() / 100.0,
             class,
             title: format!("{what}, {} to {} UTC, {took}", time(from), time(to)),
         }
@@ -260,10 +260,8 @@ impl<'a> TimelineDrawing<'a> {
 
     fn predicted_bar(&self, step: &StepView) -> Option<TimelineBar> {
         let is_running = step.state == StepState::Running;
-        let end = predicted_end(self.view, self.now).filter(|_| is_running)?;
-        let mut bar = self.bar(self.now, end, "later", &format!("{} predicted", step.id));
-        bar.width = self.scale.x(end) - bar.x;
-        Some(bar)
+        let end = predicted_end(&self.view.steps, self.now).filter(|_| is_running)?;
+        Some(self.bar(self.now, end, "later", &format!("{} predicted", step.id)))
     }
 
     /// Returns how long agents worked on these steps, or why they did not.
@@ -299,11 +297,8 @@ fn is_hold(step: &StepView) -> bool {
 }
 
 /// Returns the end of the running step that its agent predicts.
-fn predicted_end(view: &MigrationView, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
-    let step = view
-        .steps
-        .iter()
-        .find(|step| step.state == StepState::Running)?;
+fn predicted_end(steps: &[StepView], now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    let step = steps.iter().find(|step| step.state == StepState::Running)?;
     let left = step.progress.as_ref()?.eta_seconds?;
     let left = TimeDelta::try_milliseconds((left * 1e3) as i64)?;
     (left > TimeDelta::zero()).then(|| now + left)

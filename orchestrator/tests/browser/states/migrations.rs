@@ -2,6 +2,7 @@
 
 use super::{Shown, every, held, step};
 use crate::fixture::{Dashboard, failure};
+use crate::past;
 use orchestrator::controller::operations::OperationState;
 use orchestrator::store::{HoldEnd, Snapshot};
 use plans::id::MapVersion;
@@ -17,11 +18,13 @@ pub(super) async fn all() -> Vec<Shown> {
     let mut all = Vec::new();
     for state in every(MigrationState::Planned, after_migration) {
         let dashboard = Dashboard::with_migration(|snapshot| put(snapshot, state)).await;
+        past::give(&dashboard).await;
         let name = format!("migration: {state}");
         all.push(Shown::new(name, dashboard, &PAGES).says(&[&state.name().replace('_', " ")]));
     }
     for ownership in every(Ownership::Ready, after_ownership) {
         let dashboard = Dashboard::with_migration(|snapshot| own(snapshot, ownership)).await;
+        past::give(&dashboard).await;
         let name = format!("ownership: {ownership}");
         let says = sentence(ownership);
         let paths = &["/migrations/m1", "/migrations/m1/switch"];
@@ -38,6 +41,7 @@ pub(super) async fn all() -> Vec<Shown> {
             work(snapshot, state);
         })
         .await;
+        past::give(&dashboard).await;
         let name = format!("step: {state}");
         let paths = &["/migrations/m1", "/", "/migrations/m1?step=copy"];
         all.push(Shown::new(name, dashboard, paths).says(&[mark(state)]));

@@ -102,7 +102,8 @@ impl TimeScale {
         };
         let millis = |from: DateTime<Utc>, to: DateTime<Utc>| (to - from).num_milliseconds() as f64;
         let fraction = millis(part.from, at) / millis(part.from, part.to);
-        part.x + fraction.max(0.0) * part.width
+        let x = part.x + fraction.max(0.0) * part.width;
+        (x * 100.0).round() / 100.0
     }
 
     /// Returns the labels of round times outside of breaks.
