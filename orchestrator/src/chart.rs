@@ -15,7 +15,7 @@ const WIDTH: f64 = 640.0;
 /// The edges of the plot area in the drawing.
 const LEFT: f64 = 52.0;
 const RIGHT: f64 = WIDTH - 12.0;
-const TOP: f64 = 16.0;
+const TOP: f64 = 18.0;
 const BOTTOM: f64 = 142.0;
 /// The largest number of points of a line. If there are more, each group of consecutive points is drawn as its highest
 /// point.

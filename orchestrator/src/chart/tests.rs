@@ -20,7 +20,7 @@ fn lag(runs: Vec<ChartRun>) -> Chart {
 #[test]
 fn a_line_lies_between_its_axes() {
     let chart = lag(vec![vec![(at(0), 0.0), (at(5), 4.0), (at(10), 1.0)]]);
-    assert_eq!(chart.lines[0].path, "M52.0 142.0L340.0 16.0L628.0 110.5");
+    assert_eq!(chart.lines[0].path, "M52.0 142.0L340.0 18.0L628.0 111.0");
     let labels: Vec<&str> = chart.grid.iter().map(|tick| tick.label.as_str()).collect();
     assert_eq!(labels, ["0", "1", "2", "3", "4"]);
     assert_eq!(chart.unit, "ms");
@@ -37,7 +37,7 @@ fn nothing_is_drawn_where_nothing_was_measured() {
         vec![(at(0), 1.0), (at(2), 2.0)],
         vec![(at(8), 4.0), (at(10), 3.0)],
     ]);
-    let path = "M52.0 110.5L167.2 79.0M512.8 16.0L628.0 47.5";
+    let path = "M52.0 111.0L167.2 80.0M512.8 18.0L628.0 49.0";
     assert_eq!(chart.lines[0].path, path);
     assert!(chart.summary.ends_with("not measured once in between."));
     let gaps: Vec<&ChartRow> = chart
@@ -53,7 +53,7 @@ fn nothing_is_drawn_where_nothing_was_measured() {
 
 #[test]
 fn a_single_point_is_a_dot() {
-    assert_eq!(lag(vec![vec![(at(5), 2.0)]]).lines[0].path, "M340.0 16.0h0");
+    assert_eq!(lag(vec![vec![(at(5), 2.0)]]).lines[0].path, "M340.0 18.0h0");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::open::{MigrationListRow, OpenMigration};
 use super::page::{DashboardPage, Fragment, PageError};
-use crate::access::{Caller, RouteAccess};
+use crate::access::Caller;
 use crate::controller::{ControlError, Controller};
 use crate::store::Migration;
 use crate::view::figures::{ago, seconds};
@@ -92,7 +92,6 @@ impl StateFilter {
 struct MigrationsFilterForm {
     q: String,
     states: Vec<StateChoice>,
-    may_plan: bool,
 }
 
 struct StateChoice {
@@ -102,7 +101,7 @@ struct StateChoice {
 }
 
 impl MigrationsFilterForm {
-    fn new(query: &MigrationsQuery, caller: &Caller) -> Self {
+    fn new(query: &MigrationsQuery) -> Self {
         let groups = [
             ("", "all states"),
             ("open", "not ended"),
@@ -121,7 +120,6 @@ impl MigrationsFilterForm {
                     chosen: name == query.state,
                 })
                 .collect(),
-            may_plan: caller.may(RouteAccess::Operate),
         }
     }
 }
@@ -160,7 +158,7 @@ pub(super) async fn show(
     Ok(DashboardPage {
         title: "Migrations".to_owned(),
         live: Some(format!("/live/migrations?{}", query.query(&query.after))),
-        fragments: fragments(&controller, &query, &caller).await?,
+        fragments: fragments(&controller, &query).await?,
         caller: Some(caller),
     })
 }
@@ -169,10 +167,9 @@ pub(super) async fn show(
 pub(super) async fn fragments(
     controller: &Controller,
     query: &MigrationsQuery,
-    caller: &Caller,
 ) -> Result<Vec<Fragment>, ControlError> {
     Ok(vec![
-        Fragment::new("filter", &MigrationsFilterForm::new(query, caller)),
+        Fragment::new("filter", &MigrationsFilterForm::new(query)),
         Fragment::new("list", &list(controller, query).await?),
     ])
 }

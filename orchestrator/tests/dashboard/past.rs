@@ -86,11 +86,33 @@ fn runs(step: &Step, from: DateTime<Utc>, to: DateTime<Utc>) -> Vec<NewEvent> {
         events.push(event(failed, "step.faulted", Some(step)));
         events.push(event(again, "step.dispatched", Some(step)));
     }
+    if step.kind == StepKind::Cutover {
+        events.extend(attempts(step.state, from));
+    }
     match step.state {
         StepState::Done => events.push(event(to, "step.completed", Some(step))),
         StepState::Failed => events.push(event(to, "step.gave_up", Some(step))),
         StepState::Backoff => events.push(event(to, "step.faulted", Some(step))),
         StepState::Pending | StepState::Running | StepState::Skipped => {}
+    }
+    events
+}
+
+/// An attempt that was given up, and the one that flipped the map if the step is done.
+fn attempts(state: StepState, from: DateTime<Utc>) -> Vec<NewEvent> {
+    let at = |ms| from + TimeDelta::milliseconds(ms);
+    let of = |ms, kind, data| NewEvent {
+        data,
+        ..event(at(ms), kind, None)
+    };
+    let reason = "the drain took longer than the budget";
+    let mut events = vec![
+        of(100, "ownership.fence", json!({"attempt": 2})),
+        of(2_110, "ownership.release", json!({"reason": reason})),
+        of(3_400, "ownership.fence", json!({"attempt": 3})),
+    ];
+    if state == StepState::Done {
+        events.push(of(3_420, "ownership.flip", json!({"map_version": 2})));
     }
     events
 }

@@ -139,6 +139,17 @@ impl AttemptRow {
     }
 }
 
+/// Describes an event of a cutover.
+fn event_name(event: &Event) -> String {
+    let name = match event.kind.as_str() {
+        "ownership.fence" | "ownership.fence_back" => "writes to the keys fenced",
+        "ownership.release" | "ownership.release_back" => "attempt released, writes accepted again",
+        "ownership.flip" | "ownership.flip_back" => "map flipped to the new owner",
+        _ => return events::event_text(event),
+    };
+    name.to_owned()
+}
+
 /// What happened from the beginning of the last attempt on.
 #[derive(Template)]
 #[template(path = "cutover/course.html")]
@@ -171,7 +182,7 @@ impl CutoverCourse {
                 format!("+{}", millis((event.at - began).num_milliseconds()))
             }),
             at: moment(event.at),
-            what: events::event_text(event),
+            what: event_name(event),
             step: event
                 .step
                 .as_ref()

@@ -68,6 +68,10 @@ struct CutoverHead {
     sentence: String,
     keys: String,
     sides: [CutoverSide; 2],
+    /// The heading of what the shards do afterwards; `None` if the owner does not change any more.
+    then: Option<&'static str>,
+    /// What would change the owner.
+    next: &'static str,
     budget: u32,
     /// When the current attempt began. During an attempt writes may be refused.
     since: Option<String>,
@@ -96,6 +100,12 @@ impl CutoverHead {
             sentence: migration_sentence(view),
             keys: m.keys.to_string(),
             sides: sides(view, palette),
+            then: then_title(view),
+            next: if is_flipped(m.ownership) {
+                "rollback"
+            } else {
+                "cutover"
+            },
             budget: view.plan.options.write_stop_budget_ms,
             since: attempts
                 .running_since()
@@ -103,6 +113,26 @@ impl CutoverHead {
             attempt: view.attempt.to_string(),
         }
     }
+}
+
+/// Returns whether the target owns the keys.
+fn is_flipped(ownership: Ownership) -> bool {
+    match ownership {
+        Ownership::Flipped | Ownership::RollbackFencing | Ownership::Completed => true,
+        Ownership::Ready | Ownership::Fencing | Ownership::Aborted | Ownership::RolledBack => false,
+    }
+}
+
+fn then_title(view: &MigrationView) -> Option<&'static str> {
+    let m = &view.summary;
+    let is_final =
+        m.finished_at.is_some() || matches!(m.ownership, Ownership::Completed | Ownership::Aborted);
+    let title = if is_flipped(m.ownership) {
+        "After a rollback"
+    } else {
+        "After the cutover"
+    };
+    (!is_final).then_some(title)
 }
 
 const OWNS: &str = "takes every read and write";

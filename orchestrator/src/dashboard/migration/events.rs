@@ -16,7 +16,7 @@ const MAX_VISIBLE: usize = 20;
 
 /// The groups of events, by the beginning of their kind, each with its name for people.
 const GROUPS: [(&str, &str); 8] = [
-    ("", "all"),
+    ("", "all kinds"),
     ("migration", "migration"),
     ("step", "steps"),
     ("ownership", "keys and cutover"),
@@ -53,7 +53,7 @@ impl JournalFilter {
         };
         let kinds =
             GROUPS.map(|(kind, label)| choice(kind.to_owned(), label.to_owned(), &self.kind));
-        let any = choice(String::new(), "all".to_owned(), &self.of);
+        let any = choice(String::new(), "all steps".to_owned(), &self.of);
         let steps = steps.iter().map(|step| step.id.to_string());
         let steps = steps.map(|step| choice(step.clone(), step, &self.of));
         JournalForm {

@@ -165,7 +165,27 @@ fn wait_notice(wait: &WaitReason, may_command: bool) -> WaitNotice {
         },
         since: wait.since.map(moment),
         held_by: wait.held_by.clone(),
-        remedy: wait.remedy.clone(),
+        remedy: wait.remedy.clone().filter(|_| !has_command(wait.kind)),
+    }
+}
+
+/// Returns whether a command of the page ends a wait of this kind.
+fn has_command(kind: WaitKind) -> bool {
+    match kind {
+        WaitKind::Approval
+        | WaitKind::Cancel
+        | WaitKind::Hook
+        | WaitKind::Paused
+        | WaitKind::Failed
+        | WaitKind::Retry
+        | WaitKind::Finish => true,
+        WaitKind::Opening
+        | WaitKind::Queue
+        | WaitKind::Agent
+        | WaitKind::Gate
+        | WaitKind::Lock
+        | WaitKind::Throttle
+        | WaitKind::Lag => false,
     }
 }
 

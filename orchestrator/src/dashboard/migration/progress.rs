@@ -20,7 +20,7 @@ pub(super) struct ProgressLine {
     pub(super) percent: u8,
     /// What the percentage is a part of.
     pub(super) of: String,
-    /// Rows, and rows and bytes per second.
+    /// Rows, and rows and bytes per second; or the current step.
     pub(super) figures: Vec<String>,
     /// When the step will end: the earliest and the latest time, as HTML.
     pub(super) ends: Option<(String, String)>,
@@ -39,10 +39,18 @@ impl ProgressLine {
         let counted = step.and_then(|step| step_line(step, readings, now));
         counted.or_else(|| {
             let done = view.steps.iter().filter(|step| has_ended(step)).count();
+            let named = |step: &StepView| match step.state {
+                StepState::Running => format!("now {}", step.id),
+                StepState::Pending
+                | StepState::Backoff
+                | StepState::Failed
+                | StepState::Done
+                | StepState::Skipped => format!("next {}", step.id),
+            };
             Some(Self {
                 percent: all,
                 of: format!("{done} of {} steps done", view.steps.len()),
-                figures: Vec::new(),
+                figures: current(view).map(named).into_iter().collect(),
                 ends: None,
             })
         })

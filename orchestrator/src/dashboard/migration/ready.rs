@@ -174,7 +174,7 @@ fn writers_item(view: &MigrationView) -> ReadyItem {
     item(
         "No long writers",
         details.is_none(),
-        details.unwrap_or_else(|| "none reported; the cutover checks again".to_owned()),
+        details.unwrap_or_else(|| "none is reported".to_owned()),
     )
 }
 

@@ -4,7 +4,7 @@ use super::{Shown, every, held, step};
 use crate::fixture::{Dashboard, failure};
 use crate::past;
 use orchestrator::controller::operations::OperationState;
-use orchestrator::store::{HoldEnd, Snapshot};
+use orchestrator::store::{HoldEnd, Snapshot, Step};
 use plans::id::MapVersion;
 use plans::state::cutover::Ownership;
 use plans::state::migration::MigrationState;
@@ -132,9 +132,34 @@ pub(super) fn put(snapshot: &mut Snapshot, state: MigrationState) {
     match state {
         S::Running => work(snapshot, StepState::Running),
         S::Failed => work(snapshot, StepState::Failed),
-        S::Planned | S::Waiting | S::Paused | S::Unwinding | S::Unwound => {}
+        S::Planned => {}
+        S::Waiting => before_cutover(snapshot),
+        S::Paused => work(snapshot, StepState::Pending),
+        S::Unwinding => unwind(snapshot, StepState::Running),
+        S::Unwound => unwind(snapshot, StepState::Done),
         S::Flipped | S::Completed | S::RolledBack => flipped(snapshot),
     }
+}
+
+/// Everything up to the cutover is done, and the cutover waits for its approval.
+fn before_cutover(snapshot: &mut Snapshot) {
+    work(snapshot, StepState::Done);
+    for step in &mut snapshot.steps {
+        if step.kind == StepKind::Cutover {
+            break;
+        }
+        step.state = StepState::Done;
+    }
+    snapshot.migration.waiting_for = Some("approval of the cutover".to_owned());
+}
+
+/// The copy failed, and what was created is being removed, or was removed.
+fn unwind(snapshot: &mut Snapshot, state: StepState) {
+    work(snapshot, StepState::Failed);
+    let ordinal = i32::try_from(snapshot.steps.len()).unwrap();
+    let mut unwind = Step::new(StepKind::Unwind, ordinal);
+    unwind.state = state;
+    snapshot.steps.push(unwind);
 }
 
 /// The cutover is behind it, with a write stop.

@@ -7,8 +7,9 @@ use crate::time_axis::time_ticks;
 use crate::view::figures::seconds;
 use chrono::{DateTime, TimeDelta, Utc};
 
-/// A time without work that is longer than this part of the whole becomes a break.
+/// A time without work that is longer than this part of the whole, and than this time, becomes a break.
 const MIN_BREAK_PART: i32 = 3;
+const MIN_BREAK: TimeDelta = TimeDelta::minutes(10);
 /// The width of a break, as a part of all other time.
 const BREAK_WIDTH: f64 = 0.12;
 /// Ticks are at least this far apart, in percent.
@@ -56,7 +57,7 @@ impl TimeScale {
         work: Vec<(DateTime<Utc>, DateTime<Utc>)>,
     ) -> Self {
         let to = to.max(from + TimeDelta::seconds(1));
-        let shortest = (to - from) / MIN_BREAK_PART;
+        let shortest = MIN_BREAK.max((to - from) / MIN_BREAK_PART);
         let breaks: Vec<_> = idle_times(from, to, work)
             .into_iter()
             .filter(|(from, to)| *to - *from > shortest)
