@@ -23,7 +23,18 @@ fn seconds(kind: StepKind) -> i64 {
         StepKind::BuildIndexes => 25,
         StepKind::CatchUp => 12,
         StepKind::Hold | StepKind::HoldBack => 90,
-        _ => 4,
+        StepKind::Preflight
+        | StepKind::CreateTarget
+        | StepKind::OpenCapture
+        | StepKind::Promote
+        | StepKind::SetReadOnly
+        | StepKind::OpenReverse
+        | StepKind::Cutover
+        | StepKind::DropOld
+        | StepKind::DropSurplus
+        | StepKind::Unwind
+        | StepKind::Rollback
+        | StepKind::DropNew => 4,
     }
 }
 

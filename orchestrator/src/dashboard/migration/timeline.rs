@@ -2,11 +2,11 @@
 //!
 //! The browser gets a new drawing only if it would look different: `now` is rounded to what can be seen.
 
+mod row;
 mod runs;
 mod scale;
 
 use super::super::graph::StepGraphView;
-use super::super::marks::StateMark;
 use super::phases::{MigrationPhase, phases, waiting_mark};
 use super::steps::StepsView;
 use crate::store::Event;
@@ -19,6 +19,7 @@ use chrono::{DateTime, DurationRound, TimeDelta, Utc};
 use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
 use plans::step::StepKind;
+use row::{TimelineBar, TimelinePhase, TimelineRow};
 use runs::{RunEnd, StepRun, StepWait, reason, step_runs, step_waits, stops};
 use scale::{AxisBreak, AxisTick, TimeScale};
 
@@ -40,48 +41,6 @@ pub(super) struct TimelineView {
     phases: Vec<TimelinePhase>,
     steps: StepsView,
     graph: StepGraphView,
-}
-
-struct TimelinePhase {
-    id: String,
-    is_current: bool,
-    row: TimelineRow,
-    /// The steps, if there are several.
-    steps: Vec<TimelineRow>,
-}
-
-/// A row: a phase or a step.
-struct TimelineRow {
-    name: String,
-    /// The step to whose details the name links.
-    step: Option<String>,
-    mark: StateMark,
-    took: String,
-    bars: Vec<TimelineBar>,
-}
-
-impl TimelineRow {
-    /// Returns the row in words.
-    fn label(&self) -> String {
-        let bars = self.bars.iter().map(|bar| bar.title.as_str());
-        let parts = [self.name.as_str(), self.mark.text, self.took.as_str()];
-        let parts = parts.into_iter().filter(|part| !part.is_empty());
-        parts.chain(bars).collect::<Vec<_>>().join("; ")
-    }
-
-    /// Returns whether the state is worth a chip: it is neither done nor later.
-    fn is_notable(&self) -> bool {
-        !matches!(self.mark.text, "done" | "pending" | "skipped")
-    }
-}
-
-/// A rectangle in a row.
-#[derive(Debug, Clone)]
-struct TimelineBar {
-    x: f64,
-    width: f64,
-    class: &'static str,
-    title: String,
 }
 
 /// What is drawn, and where.

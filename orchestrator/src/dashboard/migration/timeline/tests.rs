@@ -1,4 +1,5 @@
 use super::*;
+use crate::dashboard::marks::{StateMark, of_step};
 use plans::id::Epoch;
 use serde_json::{Value, json};
 
@@ -29,10 +30,10 @@ fn row(mark: StateMark) -> TimelineRow {
 
 #[test]
 fn a_row_has_its_content_in_words() {
-    let running = row(crate::dashboard::marks::of_step(StepState::Running));
+    let running = row(of_step(StepState::Running));
     assert_eq!(running.label(), "Copy; running; 12 s; copy running");
     assert!(running.is_notable());
-    assert!(!row(crate::dashboard::marks::of_step(StepState::Done)).is_notable());
+    assert!(!row(of_step(StepState::Done)).is_notable());
 }
 
 #[test]
