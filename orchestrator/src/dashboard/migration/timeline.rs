@@ -165,6 +165,8 @@ impl<'a> TimelineDrawing<'a> {
         class: &'static str,
         what: &str,
     ) -> TimelineBar {
+        // `now` is rounded down, so it can be earlier than the newest line of the journal.
+        let to = to.max(from);
         let (x, end) = (self.scale.x(from), self.scale.x(to));
         let time = |at| time_text(at, self.span);
         let took = millis((to - from).num_milliseconds());
