@@ -1,3 +1,5 @@
+//! What a chart draws, in coordinates and in words.
+
 use super::*;
 
 fn at(second: i64) -> DateTime<Utc> {

@@ -22,7 +22,7 @@ const PHASES: [&str; 11] = [
 ];
 
 /// Several steps that the dashboard shows as one phase.
-pub(super) struct MigrationPhase<'a> {
+pub(super) struct PhaseOfSteps<'a> {
     pub(super) name: &'static str,
     pub(super) mark: StateMark,
     /// True if the migration is in this phase.
@@ -55,9 +55,9 @@ pub(super) fn waiting_mark(view: &MigrationView) -> Option<StateMark> {
 }
 
 /// Returns the phases of a migration in their order.
-pub(super) fn phases(view: &MigrationView) -> Vec<MigrationPhase<'_>> {
+pub(super) fn phases(view: &MigrationView) -> Vec<PhaseOfSteps<'_>> {
     let ended = view.summary.finished_at.is_some();
-    let mut phases: Vec<MigrationPhase<'_>> = PHASES
+    let mut phases: Vec<PhaseOfSteps<'_>> = PHASES
         .into_iter()
         .filter_map(|name| phase(name, &view.steps))
         .collect();
@@ -72,7 +72,7 @@ pub(super) fn phases(view: &MigrationView) -> Vec<MigrationPhase<'_>> {
 }
 
 /// Returns the phase with this name, if the migration has one of its steps.
-fn phase<'a>(name: &'static str, steps: &'a [StepView]) -> Option<MigrationPhase<'a>> {
+fn phase<'a>(name: &'static str, steps: &'a [StepView]) -> Option<PhaseOfSteps<'a>> {
     let steps: Vec<&StepView> = steps.iter().filter(|s| phase_of(s.kind) == name).collect();
     steps.first()?;
     let has_step_in = |state: StepState| steps.iter().any(|step| step.state == state);
@@ -90,7 +90,7 @@ fn phase<'a>(name: &'static str, steps: &'a [StepView]) -> Option<MigrationPhase
         let is_hold = matches!(step.kind, StepKind::Hold | StepKind::HoldBack);
         !has_ended(step) && step.state != StepState::Pending && !is_hold
     };
-    Some(MigrationPhase {
+    Some(PhaseOfSteps {
         name,
         mark: marks::of_step(state),
         is_current: false,

@@ -7,7 +7,7 @@ mod runs;
 mod scale;
 
 use super::super::graph::StepGraphView;
-use super::phases::{MigrationPhase, phases, waiting_mark};
+use super::phases::{PhaseOfSteps, phases, waiting_mark};
 use super::steps::StepsView;
 use crate::store::Event;
 use crate::time_axis::time_text;
@@ -116,7 +116,7 @@ impl<'a> TimelineDrawing<'a> {
         }
     }
 
-    fn phase(&self, phase: &MigrationPhase<'_>) -> TimelinePhase {
+    fn phase(&self, phase: &PhaseOfSteps<'_>) -> TimelinePhase {
         let steps: Vec<TimelineRow> = phase.steps.iter().map(|step| self.step(step)).collect();
         let is_single = steps.len() == 1;
         let bars = steps.iter().flat_map(|row| row.bars.clone()).collect();

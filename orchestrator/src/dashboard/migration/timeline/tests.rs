@@ -1,3 +1,5 @@
+//! The rows of the timeline, and what decides where they end.
+
 use super::*;
 use crate::dashboard::marks::{StateMark, of_step};
 use plans::id::Epoch;
