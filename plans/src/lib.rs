@@ -20,6 +20,7 @@ pub mod key;
 pub mod key_set;
 pub mod names;
 pub mod nearest;
+pub mod pace;
 pub mod plan;
 pub mod planner;
 pub mod rebalance;

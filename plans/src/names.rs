@@ -107,6 +107,13 @@ impl MigrationId {
         format!("guard_owner_{self}_{table}")
     }
 
+    /// Returns the name of the function in [`SCHEMA`] that refuses a row which replaces another one and keeps its
+    /// dependents. `table` is the index of the row's table in the plan's tables.
+    #[must_use]
+    pub fn replacement_function(&self, table: usize) -> String {
+        format!("guard_replaced_{self}_{table}")
+    }
+
     /// Returns the name of the TRUNCATE guard's function in [`SCHEMA`].
     #[must_use]
     pub fn truncate_function(&self) -> String {
@@ -166,7 +173,7 @@ impl MigrationId {
     }
 
     /// Returns the name of a guard trigger on a moving table. `event` is insert, update, delete, truncate,
-    /// cascade, update_owner or cascade_owner; with the prefix `clone_`, it is a trigger of the clone guard.
+    /// cascade, update_owner, cascade_owner, insert_parent, update_parent or delete_parent; with the prefix `clone_`, it is a trigger of the clone guard.
     #[must_use]
     pub fn trigger(&self, event: &str) -> String {
         format!("{TRIGGER_PREFIX}{self}_{event}")

@@ -5,6 +5,7 @@ use crate::graph::StepGraph;
 use crate::id::{MapName, MapVersion, ShardName};
 use crate::key::KeyType;
 use crate::key_set::KeySet;
+use crate::pace::{DurationEstimate, Pace};
 use crate::request::{Mode, Options};
 use crate::shard_map::{Sequences, Strategy};
 use crate::survey::Trial;
@@ -36,6 +37,9 @@ pub struct Estimate {
     /// The longest time in milliseconds for which an attempt may refuse writes to the moving keys. Offline: until the
     /// flip.
     pub write_stop_budget_ms: u32,
+    /// How long the moves are expected to take; `None` if no rows are copied. Plans of earlier versions have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration: Option<DurationEstimate>,
     /// The same figures for each moving table, in the order of the tables. Plans of earlier versions have none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tables: Vec<MovingRowsEstimate>,
@@ -262,6 +266,21 @@ impl Plan {
     pub fn with_hash(mut self) -> Self {
         self.hash = self.computed_hash();
         self
+    }
+
+    /// Returns the plan with estimates of the time that each move takes. `pace` returns the speed for a move.
+    #[must_use]
+    pub fn with_durations(mut self, pace: impl Fn(&Move) -> Pace) -> Self {
+        let copies = self.moves.iter_mut();
+        let copies = copies.filter(|planned| planned.target != TargetState::Standby);
+        let durations = copies.map(|planned| {
+            let duration = pace(&planned.moving).duration(planned.estimate.bytes);
+            planned.estimate.duration = Some(duration.clone());
+            duration
+        });
+        let durations: Vec<DurationEstimate> = durations.collect();
+        self.estimate.duration = DurationEstimate::of_moves(&durations, self.options.moves_at_once);
+        self.with_hash()
     }
 
     /// Returns the plan of each move, in order.

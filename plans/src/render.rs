@@ -128,6 +128,13 @@ fn write_head(out: &mut String, plan: &Plan) -> std::fmt::Result {
         plan.estimate.rows,
         bytes(plan.estimate.bytes)
     )?;
+    if let Some(duration) = &plan.estimate.duration {
+        let (range, basis) = (duration.range(), duration.basis());
+        writeln!(
+            out,
+            "  takes            about {range} {basis}, without waits"
+        )?;
+    }
     if moves > 1 {
         writeln!(
             out,
@@ -168,6 +175,10 @@ fn write_move(out: &mut String, plan: &Plan, planned: &PlannedMove) -> std::fmt:
         planned.estimate.rows,
         bytes(planned.estimate.bytes)
     )?;
+    let duration = planned.estimate.duration.as_ref();
+    if let Some(duration) = duration.filter(|_| plan.moves.len() > 1) {
+        writeln!(out, "  takes            about {}", duration.range())?;
+    }
     if planned.target == TargetState::Standby {
         return seeding::write(out, plan, planned);
     }
@@ -259,7 +270,11 @@ fn write_tables(out: &mut String, planned: &PlannedMove) -> std::fmt::Result {
 /// Writes the effects of the mode, and those of the other mode. The line `write block` describes the write-blocked
 /// window.
 fn write_modes(out: &mut String, plan: &Plan, planned: &PlannedMove) -> std::fmt::Result {
-    let amount = bytes(planned.estimate.bytes);
+    let mut amount = bytes(planned.estimate.bytes);
+    if let Some(duration) = &planned.estimate.duration {
+        let range = duration.range();
+        let _ = write!(amount, " (about {range})");
+    }
     match planned.mode {
         Mode::Online => {
             write_block(out, plan)?;

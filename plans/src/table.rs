@@ -4,7 +4,9 @@ mod copy_by;
 mod format;
 mod lookup;
 mod name;
+mod through;
 
+use crate::id::MigrationId;
 use crate::key::{Key, KeyType};
 use crate::key_set::KeySet;
 use crate::sql::quote_ident;
@@ -16,6 +18,7 @@ pub use copy_by::{CopyBy, RowOrder, copy_by};
 pub use format::{BinaryForm, CopyFormat, Format, MajorVersions, copy_format, stream_format};
 pub use lookup::lookup;
 pub use name::TableName;
+pub use through::{PLAIN_FOREIGN_KEY, ThroughTable, no_other_copy};
 
 /// How the shard key of a table's rows is determined.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -44,71 +47,6 @@ pub struct KeyColumn {
     pub kind: KeyType,
 }
 
-/// The parent table to whose rows a table's rows belong.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ThroughTable {
-    /// The name of the parent table.
-    pub parent: TableName,
-    /// Pairs of a column of this table and the equal column of the parent.
-    pub columns: Vec<(String, String)>,
-    /// Whether a validated foreign key with exactly these columns proves that a row with values in all of them has its
-    /// parent row when its transaction commits.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub enforced: bool,
-    /// How the shard key of the parent's rows is determined.
-    pub key: TableKey,
-}
-
-impl ThroughTable {
-    /// Returns whether foreign keys prove the parent of every row, its parent, and so on up to the row with the key.
-    #[must_use]
-    pub fn is_enforced(&self) -> bool {
-        let above = match &self.key {
-            TableKey::Through(above) => above.is_enforced(),
-            TableKey::Columns(_)
-            | TableKey::Schema(_)
-            | TableKey::Group(_)
-            | TableKey::Reference => true,
-        };
-        self.enforced && above
-    }
-
-    /// Returns the number of parents between a row and the row with the key, which is at least 1.
-    #[must_use]
-    pub fn depth(&self) -> usize {
-        match &self.key {
-            TableKey::Through(above) => 1 + above.depth(),
-            TableKey::Columns(_)
-            | TableKey::Schema(_)
-            | TableKey::Group(_)
-            | TableKey::Reference => 1,
-        }
-    }
-
-    /// Returns the condition that `parent` is the parent of the row `row`. Both are aliases.
-    #[must_use]
-    pub fn joins(&self, parent: &str, row: &str) -> String {
-        let pairs = self.columns.iter().map(|(own, theirs)| {
-            format!("{} = {}", qualified(parent, theirs), qualified(row, own))
-        });
-        pairs.collect::<Vec<_>>().join(" and ")
-    }
-
-    /// Returns the condition that the row `row` refers to a parent that does not exist, as far as the statement sees.
-    #[must_use]
-    pub fn lacks_parent(&self, row: &str) -> String {
-        let parent = "shardwright_missing";
-        let columns = self.columns.iter();
-        let columns: Vec<String> = columns.map(|(own, _)| qualified(row, own)).collect();
-        format!(
-            "(pg_catalog.num_nulls({}) = 0 and not exists (select from {} {parent} where {}))",
-            columns.join(", "),
-            self.parent.sql(),
-            self.joins(parent, row)
-        )
-    }
-}
-
 /// Returns the quoted name of a column, with the name of its row unless that is empty.
 fn qualified(row: &str, name: &str) -> String {
     match row {
@@ -122,8 +60,8 @@ fn qualified(row: &str, name: &str) -> String {
 enum Dependents {
     /// Those whose parent rows have a key of the set.
     OfKeys,
-    /// Those, and rows whose parent row is missing, if a foreign key proves that this is a passing state of a copy.
-    OfCopy,
+    /// Those, and rows whose parent row is missing, if the plan found a foreign key that proves the parent.
+    OrMissing,
 }
 
 impl TableKey {
@@ -132,6 +70,15 @@ impl TableKey {
     #[must_use]
     pub fn predicate(&self, keys: &KeySet, row: &str) -> String {
         self.nested(keys, row, 0, Dependents::OfKeys)
+    }
+
+    /// Returns the relation to the parent table, if a row has its key from its parent.
+    #[must_use]
+    pub fn through(&self) -> Option<&ThroughTable> {
+        match self {
+            Self::Through(through) => Some(through),
+            Self::Columns(_) | Self::Schema(_) | Self::Group(_) | Self::Reference => None,
+        }
     }
 
     /// Returns the predicate. `depth` distinguishes the aliases of nested subqueries.
@@ -157,10 +104,10 @@ impl TableKey {
                     through.key.nested(keys, &parent, depth + 1, dependents)
                 );
                 match dependents {
-                    Dependents::OfCopy if through.enforced => {
+                    Dependents::OrMissing if through.enforced => {
                         format!("({owned} or {})", through.lacks_parent(row))
                     }
-                    Dependents::OfCopy | Dependents::OfKeys => owned,
+                    Dependents::OrMissing | Dependents::OfKeys => owned,
                 }
             }
         }
@@ -253,12 +200,44 @@ impl MovingTable {
         self.key.predicate(keys, &self.row_name(row))
     }
 
-    /// Returns the predicate of the rows that a move has copied to a shard which does not own the keys. While the copy is
-    /// incomplete, rows of a dependent table can lack their parents there.
+    /// Returns the predicate of the moving rows, and of rows of a dependent table that lack their parents. Only a caller
+    /// that has proved the parents in its transaction ([`MovingTable::foreign_keys_proof`], [`no_other_copy`]) may take the latter for copied rows.
     #[must_use]
-    pub fn copy_predicate(&self, keys: &KeySet, row: &str) -> String {
+    pub fn predicate_or_missing(&self, keys: &KeySet, row: &str) -> String {
         let row = self.row_name(row);
-        self.key.nested(keys, &row, 0, Dependents::OfCopy)
+        self.key.nested(keys, &row, 0, Dependents::OrMissing)
+    }
+
+    /// Returns the predicate of the rows that the migration has copied to a shard which does not own the keys. While the
+    /// copy is incomplete, rows of a dependent table can lack their parents there: they count if the statement proves that
+    /// they can only be rows of this copy.
+    #[must_use]
+    pub fn copy_predicate(&self, keys: &KeySet, row: &str, migration: &MigrationId) -> String {
+        match self.foreign_keys_proof(migration) {
+            None => self.predicate(keys, row),
+            Some(proof) => format!(
+                "(case when {proof} and {} then {} else {} end)",
+                no_other_copy(migration),
+                self.predicate_or_missing(keys, row),
+                self.predicate(keys, row)
+            ),
+        }
+    }
+
+    /// Returns the condition that every row of a dependent table on this shard has its parent, except rows that migrations
+    /// have copied. `None` if the plan found no foreign key that proves it, or if the table is not a dependent one.
+    #[must_use]
+    pub fn foreign_keys_proof(&self, migration: &MigrationId) -> Option<String> {
+        let mut proofs = Vec::new();
+        let (mut table, mut next) = (&self.table, self.through());
+        while let Some(through) = next {
+            if through.enforced {
+                proofs.push(through.proof(table, migration));
+            }
+            table = &through.parent;
+            next = through.key.through();
+        }
+        (!proofs.is_empty()).then(|| proofs.join(" and "))
     }
 
     /// Returns the prefix of columns in a predicate for a row named `row`.
@@ -279,13 +258,7 @@ impl MovingTable {
     /// Returns the relation to the parent table, if the table is a dependent one.
     #[must_use]
     pub fn through(&self) -> Option<&ThroughTable> {
-        match &self.key {
-            TableKey::Through(through) => Some(through),
-            TableKey::Columns(_)
-            | TableKey::Schema(_)
-            | TableKey::Group(_)
-            | TableKey::Reference => None,
-        }
+        self.key.through()
     }
 
     /// Returns whether rows of dependent tables among `tables` belong to rows of this one.

@@ -197,11 +197,12 @@ impl CopiedRows<'_> {
             // This locks the partitions too, which are dropped with their table.
             let lock = format!("lock table {name} in access exclusive mode");
             self.session.batch_execute(&lock).await?;
+            let migration = &self.deletion.token.migration;
             let other_rows = match name_index.and_then(|index| tables.get(index)) {
                 // The copy wrote all rows of a reference table.
                 Some(table) if table.is_reference() => continue,
                 Some(table) => {
-                    let moved = table.copy_predicate(self.deletion.keys, "t");
+                    let moved = table.copy_predicate(self.deletion.keys, "t", migration);
                     format!("({moved}) is not true or {}", catalog::in_none(self.tables))
                 }
                 None => "true".to_owned(),

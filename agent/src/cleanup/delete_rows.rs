@@ -21,7 +21,7 @@ use crate::shard::database::Shard;
 use crate::shard::epoch::{self, EpochToken};
 use crate::shard::identity::{self, TimelineRule};
 use crate::shard::register::{self, Register};
-use crate::shard::{conflicting_migrations, released_keys, user_code};
+use crate::shard::{conflicting_migrations, parents, released_keys, user_code};
 use crate::throttle::MigrationThrottle;
 
 /// Blocks in one batch: 16 MiB of heap.
@@ -125,6 +125,9 @@ impl RowDeletion<'_> {
     }
 
     /// Deletes the rows of a dependent table whose parents do not exist, and returns how many.
+    ///
+    /// # Errors
+    /// `schema.drift` if these can be rows of the shard itself.
     pub(crate) async fn delete_rows_without_parents(
         &self,
         table: &MovingTable,
@@ -184,7 +187,11 @@ impl RowDeletion<'_> {
     ) -> Result<i64, StepError> {
         let what = self.what(table);
         self.begin_closed(session).await?;
-        user_code::prove(session, std::slice::from_ref(table)).await?;
+        let tables = std::slice::from_ref(table);
+        user_code::prove(session, tables).await?;
+        if condition.is_some() {
+            parents::prove(session, tables, &self.token.migration).await?;
+        }
         let condition = match self.closed {
             _ if let Some(condition) = condition => condition.to_owned(),
             ClosedProof::Surplus(_) => self.surplus_predicate(session, table).await?,
@@ -329,7 +336,7 @@ impl RowDeletion<'_> {
     pub(crate) fn predicate(&self, table: &MovingTable) -> String {
         let moving = match self.closed.is_at_source() {
             true => table.predicate(self.keys, ""),
-            false => table.copy_predicate(self.keys, ""),
+            false => table.copy_predicate(self.keys, "", &self.token.migration),
         };
         if !table.retired {
             return moving;

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use connect::Connected;
 use plans::key::KeyType;
 use plans::sql::quote_literal;
-use plans::table::{MovingTable, RowOrder, TableKey, TableName};
+use plans::table::{MovingTable, PLAIN_FOREIGN_KEY, RowOrder, TableKey, TableName};
 use tokio_postgres::Row;
 
 use super::definitions::{self, FoundColumn};
@@ -271,8 +271,10 @@ pub(crate) struct ForeignKey {
     pub(crate) is_plain: bool,
 }
 
-/// The foreign keys that no partition inherits.
-const FOREIGN_KEYS: &str = "
+/// Returns the query for the foreign keys that no partition inherits.
+fn foreign_keys_sql() -> String {
+    format!(
+        "
     select k.conname::text, fn.nspname::text, f.relname::text, tn.nspname::text, t.relname::text,
            array(select a.attname::text from pg_catalog.unnest(k.conkey) with ordinality p (attnum, place)
                  join pg_catalog.pg_attribute a on a.attrelid = k.conrelid and a.attnum = p.attnum order by p.place),
@@ -280,25 +282,15 @@ const FOREIGN_KEYS: &str = "
                  join pg_catalog.pg_attribute a on a.attrelid = k.confrelid and a.attnum = p.attnum order by p.place),
            k.convalidated, f.relispartition,
            k.confupdtype in ('c', 'n', 'd') or k.confdeltype in ('c', 'n', 'd'),
-           not coalesce((pg_catalog.to_jsonb(k) ->> 'conperiod')::bool, false) and not exists (
-             select from rows from (pg_catalog.unnest(k.conkey), pg_catalog.unnest(k.confkey),
-                                    pg_catalog.unnest(k.conpfeqop)) c (referring, referred, equals)
-             join pg_catalog.pg_attribute a on a.attrelid = k.conrelid and a.attnum = c.referring
-             join pg_catalog.pg_attribute r on r.attrelid = k.confrelid and r.attnum = c.referred
-             join pg_catalog.pg_operator o on o.oid = c.equals
-             where o.oprnamespace <> 'pg_catalog'::pg_catalog.regnamespace
-                or not (a.atttypid = r.atttypid
-                        or (o.oprleft, o.oprright) = (r.atttypid, a.atttypid)
-                        or a.atttypid in ('text'::pg_catalog.regtype, 'varchar'::pg_catalog.regtype)
-                           and r.atttypid in ('text'::pg_catalog.regtype, 'varchar'::pg_catalog.regtype))
-                or a.atttypid in ('float4'::pg_catalog.regtype, 'float8'::pg_catalog.regtype)
-                or a.atttypid = 'numeric'::pg_catalog.regtype and (a.atttypmod = -1 or a.atttypmod <> r.atttypmod))
+           {PLAIN_FOREIGN_KEY}
     from pg_catalog.pg_constraint k
     join pg_catalog.pg_class f on f.oid = k.conrelid
     join pg_catalog.pg_namespace fn on fn.oid = f.relnamespace
     join pg_catalog.pg_class t on t.oid = k.confrelid
     join pg_catalog.pg_namespace tn on tn.oid = t.relnamespace
-    where k.contype = 'f' and k.conparentid = 0";
+    where k.contype = 'f' and k.conparentid = 0"
+    )
+}
 
 /// Reads all foreign keys. The foreign keys that partitions inherit are not included.
 pub(crate) async fn foreign_keys(client: &Connected) -> Result<Vec<ForeignKey>, StepError> {
@@ -324,7 +316,7 @@ async fn read_foreign_keys(
     parameters: &[&(dyn tokio_postgres::types::ToSql + Sync)],
 ) -> Result<Vec<ForeignKey>, StepError> {
     let shard = client.name();
-    let sql = format!("{FOREIGN_KEYS}{restriction} order by 1, 2, 3");
+    let sql = format!("{}{restriction} order by 1, 2, 3", foreign_keys_sql());
     let rows = client
         .query(&sql, parameters)
         .await

@@ -334,7 +334,7 @@ impl Bench {
             let read = format!(
                 "select (t.*)::text from {} t where {} order by (t.*)::text collate \"C\"",
                 table.table.sql(),
-                table.copy_predicate(&self.keys, "t")
+                table.predicate_or_missing(&self.keys, "t")
             );
             let rows = session.query(&read, &[]).await.expect("rows");
             all.extend(

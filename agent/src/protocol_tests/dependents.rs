@@ -4,6 +4,7 @@
 mod guards;
 mod random;
 mod snapshots;
+mod unproven;
 
 use std::sync::Arc;
 
@@ -90,7 +91,7 @@ async fn other_rows(bench: &Bench, session: &Connected) -> Vec<String> {
         let read = format!(
             "select t.tableoid::regclass || (t.*)::text from {} t where {} is not true order by t.id",
             table.table.sql(),
-            table.copy_predicate(&bench.keys, "t")
+            table.predicate_or_missing(&bench.keys, "t")
         );
         let rows = session.query(&read, &[]).await.expect("rows");
         all.extend(rows.iter().map(|row| row.get::<_, String>(0)));

@@ -33,7 +33,10 @@ pub(super) struct Followed {
 
 impl Followed {
     pub(super) async fn new(name: &str, ddl: &str) -> Self {
-        let mut bench = Bench::new(name, ddl).await;
+        Self::of(Bench::new(name, ddl).await).await
+    }
+
+    pub(super) async fn of(mut bench: Bench) -> Self {
         let mut tables = bench.tables.to_vec();
         for table in &mut tables {
             table.format = Format::Text;

@@ -15,6 +15,7 @@ pub(crate) mod clone;
 pub(crate) mod ddl_guard;
 mod functions;
 pub(crate) mod owner_change;
+mod replaced_parent;
 
 pub(crate) use functions::{disable, functions_sql, passed_lock_key, replace_if_outdated};
 
@@ -207,7 +208,7 @@ pub(crate) fn drop_triggers_sql(
         sql.extend(
             ["insert", "update", "delete", "cascade"]
                 .into_iter()
-                .chain(owner_change::EVENTS)
+                .chain(owner_change::trigger_events())
                 .map(|event| drop_trigger(event, table.top())),
         );
     }

@@ -19,6 +19,7 @@ pub(crate) mod long_writers;
 pub(crate) mod marker;
 pub(crate) mod marker_after_wait;
 pub(crate) mod monitor_session;
+pub(crate) mod parents;
 pub(crate) mod partitions;
 pub(crate) mod publication;
 pub(crate) mod published_tables;

@@ -39,6 +39,7 @@ mod maps;
 mod marked;
 mod notices;
 pub mod operations;
+mod pace;
 mod planning;
 pub mod queue;
 mod reconcile;

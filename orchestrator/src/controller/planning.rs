@@ -120,7 +120,8 @@ impl Controller {
         let surveys = scopes.map(|scope| self.survey(scope, settings.clone(), &map, &shards));
         let surveys = futures::stream::iter(surveys.collect::<Vec<_>>());
         let surveys: Vec<Survey> = surveys.buffered(AT_ONCE).try_collect().await?;
-        self.with_approvals(planner::plan(&request, &map, outline, &surveys)?)
+        let plan = planner::plan(&request, &map, outline, &surveys)?;
+        self.with_approvals(self.with_durations(plan).await?)
     }
 
     /// Returns what a request would move, without an inspection by agents; `None` if this depends on a measurement of

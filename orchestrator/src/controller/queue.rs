@@ -84,6 +84,9 @@ pub fn start_obstacles(
                 name_of(own, other)
             ));
         }
+        if let Some(why) = parentless_rows(own, other) {
+            reasons.push(format!("{} {why}", name_of(own, other)));
+        }
         let drops = other.finished_at.is_none() && other.ownership == Ownership::Completed;
         if drops && other.plan.map == own.plan.map && &theirs.source == target {
             reasons.push(format!(
@@ -95,6 +98,33 @@ pub fn start_obstacles(
     let mut named = BTreeSet::new();
     reasons.retain(|reason| named.insert(reason.clone()));
     reasons
+}
+
+/// Returns what `other` does that `own` must wait for, because both move dependent tables: during a copy rows can lack their
+/// parents, and the agent cannot tell which migration copied them. It looks up such rows on the target before the flip, and
+/// on the source after it.
+fn parentless_rows(own: &Migration, other: &Migration) -> Option<String> {
+    let has_dependents = |m: &Migration| {
+        let mut tables = m.plan.moving.tables.iter();
+        tables.any(|table| table.through().is_some_and(|through| through.enforced))
+    };
+    if !(other.holds_keys() && has_dependents(own) && has_dependents(other)) {
+        return None;
+    }
+    let (own, theirs) = (&own.plan.moving, &other.plan.moving);
+    let copies_there = |shard: &ShardName| is_running(other) && &theirs.target == shard;
+    if copies_there(&own.target) || copies_there(&own.source) {
+        let shard = &theirs.target;
+        return Some(format!(
+            "copies rows of tables without the key to shard {shard}"
+        ));
+    }
+    (own.target == theirs.source).then(|| {
+        format!(
+            "can roll back tables without the key to shard {}",
+            theirs.source
+        )
+    })
 }
 
 /// Returns what `own` waits for before it drops its old rows; `None` if it does not wait.

@@ -239,6 +239,7 @@ pub fn plan(
             rows: sum(|e| e.rows),
             bytes: sum(|e| e.bytes),
             write_stop_budget_ms: options.write_stop_budget_ms,
+            duration: None,
             tables: Vec::new(),
         },
         options,
@@ -298,6 +299,7 @@ fn planned_move(
             rows: tables.iter().map(|table| table.rows).sum(),
             bytes: tables.iter().map(|table| table.bytes).sum(),
             write_stop_budget_ms: options.write_stop_budget_ms,
+            duration: None,
             tables,
         },
         moving: Move {

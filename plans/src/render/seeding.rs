@@ -1,17 +1,16 @@
 //! Prints how a move gets its rows from a standby of the source.
 
 use super::{bytes, write_block};
+use crate::pace::Pace;
 use crate::plan::{Plan, PlannedMove};
 use crate::table::TableKey;
 use std::fmt::Write;
-
-/// The speed at which a copy with its indexes is assumed to run, in bytes per second.
-const COPY_SPEED: i64 = 30 << 20;
 
 /// Writes the effects of a move whose target is a standby: what is not copied, and what is deleted afterwards.
 pub(super) fn write(out: &mut String, plan: &Plan, planned: &PlannedMove) -> std::fmt::Result {
     let (moving, estimate) = (&planned.moving, &planned.estimate);
     let (rows, surplus_bytes) = surplus(planned);
+    let copying = Pace::assumed().duration(estimate.bytes);
     writeln!(
         out,
         "  seed             standby of shard {}, promoted: about {} rows ({}) are not copied, and no index is built",
@@ -33,10 +32,10 @@ pub(super) fn write(out: &mut String, plan: &Plan, planned: &PlannedMove) -> std
     write_block(out, plan)?;
     writeln!(
         out,
-        "  copy instead     with `seed: copy` {} are copied to an empty database or a shard in use, and indexes are built there: about {} min at {}/s",
+        "  copy instead     with `seed: copy` {} are copied to an empty database or a shard in use, and indexes are built there: about {} {}",
         bytes(estimate.bytes),
-        estimate.bytes / COPY_SPEED / 60 + 1,
-        bytes(COPY_SPEED)
+        copying.range(),
+        copying.basis()
     )
 }
 

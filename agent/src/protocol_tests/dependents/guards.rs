@@ -4,7 +4,7 @@ use connect::Connected;
 use plans::id::AttemptNo;
 
 use super::super::bench::{Bench, state};
-use super::bench;
+use super::{FORWARD, bench};
 use crate::shard::register::{self, RegisterSetting};
 
 const ROWS: &str = "\
@@ -120,4 +120,50 @@ async fn a_dependent_that_is_not_committed_yet_counts() {
     };
     let (outcome, ()) = tokio::join!(update, commit);
     assert_eq!(state(outcome), "SM003");
+}
+
+/// With a deferred foreign key a row can take the place of another one, and keep those that refer to it.
+#[tokio::test]
+async fn a_row_does_not_bring_the_dependents_of_another_one_into_the_moving_keys() {
+    let bench = bench("dep_replaced").await;
+    let app = bench.source.session().await;
+    bench.capture(FORWARD).await;
+    app.batch_execute(ROWS).await.expect("rows");
+    let foreign_keys = "\
+        alter table public.line drop constraint line_order_id_fkey,
+            add foreign key (order_id) references public.orders (id) deferrable;
+        alter table public.tag drop constraint tag_line_id_fkey,
+            add foreign key (line_id) references public.line deferrable";
+    app.batch_execute(foreign_keys).await.expect("replaced");
+    let later = "set constraints all deferred";
+    for statement in [
+        format!("{later}; delete from public.orders where id = 3000; insert into public.orders values (100, 3000, 'n')"),
+        format!("{later}; savepoint a; delete from public.orders where id = 3000; release a; savepoint b; insert into public.orders values (100, 3000, 'n')"),
+        format!("{later}; update public.orders set id = -1 where id = 3000; update public.orders set id = 3000 where id = 2"),
+        format!("{later}; delete from public.orders where id = 3000; update public.orders set id = 3000, tenant_id = 100 where id = 3001"),
+        format!("{later}; delete from public.line where id = 2; insert into public.line values (2, 1, 'n')"),
+        format!("{later}; delete from public.line where id = 2; update public.line set id = 2 where id = 1"),
+        "with d as (delete from public.orders where id = 3000 returning id) insert into public.orders select 100, id, 'n' from d".to_owned(),
+        "with d as (delete from public.line where id = 3 returning id) insert into public.line select id, 1, 'n' from d".to_owned(),
+    ] {
+        assert_eq!(refused(&app, &statement).await, "SM003", "{statement}");
+    }
+    for statement in [
+        "delete from public.orders where id = 3000; insert into public.orders values (1, 3000, 'again')",
+        "delete from public.orders where id = 1; insert into public.orders values (101, 1, 'again')",
+        "delete from public.orders where id = 3000; insert into public.orders values (100, 6, 'other'), (2, 3000, 'n')",
+        "delete from public.line where id = 2; insert into public.line values (2, 3001, 'n')",
+        "savepoint a; delete from public.orders where id = 3000; rollback to a; insert into public.orders values (100, 7, 'n')",
+        // Those that refer to it are new, or leave with it.
+        "insert into public.line values (8, 8, 'n'); insert into public.orders values (100, 8, 'n')",
+        "delete from public.orders where id = 1; insert into public.orders values (1, 1, 'left')",
+        "delete from public.tag where id = 2; delete from public.line where id = 2; insert into public.line values (2, 8, 'n')",
+    ] {
+        let transaction = format!("begin; {later}; {statement}; commit");
+        app.batch_execute(&transaction).await.expect(statement);
+    }
+    let stream = bench.stream(FORWARD).await;
+    bench.drain(&stream).await.expect("drained");
+    // The orders 2, 6, 7 and 8; the lines 8 and 2.
+    assert_eq!(bench.assert_equal().await, 6);
 }

@@ -22,14 +22,14 @@ async fn copy_table(bench: &Bench, number: i32, index: usize) {
 }
 
 /// What a deletion refers to.
-struct DeletionParts {
-    shard: Shard,
+pub(super) struct DeletionParts {
+    pub(super) shard: Shard,
     throttle: MigrationThrottle,
     map: MapName,
 }
 
 impl DeletionParts {
-    fn new(bench: &Bench) -> Self {
+    pub(super) fn new(bench: &Bench) -> Self {
         Self {
             shard: bench.shard(&bench.target, bench.token.epoch),
             throttle: MigrationThrottle::default(),
@@ -38,7 +38,7 @@ impl DeletionParts {
     }
 
     /// Returns a deletion of rows of the copy.
-    fn deletion<'a>(&'a self, bench: &'a Bench) -> RowDeletion<'a> {
+    pub(super) fn deletion<'a>(&'a self, bench: &'a Bench) -> RowDeletion<'a> {
         RowDeletion {
             shard: &self.shard,
             token: bench.token.clone(),

@@ -7,6 +7,7 @@
 
 mod columns;
 mod objects;
+mod parents;
 
 use plans::table::{MovingTable, TableName};
 
@@ -117,6 +118,7 @@ pub(super) fn difference(
             columns::compare(&mut table);
         }
         objects::compare_enums(&mut table);
+        parents::require_foreign_key(&mut table, tables);
         if !columns_only {
             objects::compare_constraints(&mut table);
             objects::compare_indexes(&mut table);

@@ -167,7 +167,7 @@ fn table_sql(
     // WHEN cannot query other tables, so the function of a dependent table does.
     let (create_function, function, moving) = if table.through().is_some() {
         let name = migration.dependent_cascade_function(index);
-        let sql = function_sql(migration, &name, &table.copy_predicate(keys, "old"));
+        let sql = function_sql(migration, &name, &table.predicate_or_missing(keys, "old"));
         (sql, name, "true".to_owned())
     } else {
         let name = migration.cascade_function();

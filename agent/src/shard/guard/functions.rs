@@ -61,7 +61,7 @@ pub(crate) fn functions_sql(
 /// old row lacks its parent only if the same transaction has deleted the parent, and the guard has allowed that.
 fn return_unless_moving_sql(table: &MovingTable, keys: &KeySet) -> String {
     let (new, old) = (
-        table.copy_predicate(keys, "new"),
+        table.predicate_or_missing(keys, "new"),
         table.predicate(keys, "old"),
     );
     format!(

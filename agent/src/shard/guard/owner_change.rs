@@ -4,7 +4,7 @@
 //! brings a parent row into the moving keys, its dependents move too, but the log has no change of them, so the stream
 //! cannot insert them on the other shard. The trigger refuses such an UPDATE, whatever the value of the register is, as
 //! long as the migration has its guard. (If an UPDATE takes a parent row out of the moving keys, the stream removes its
-//! dependents. docs/limits.md has what the trigger does not see: a row that is deleted and inserted again.)
+//! dependents. `replaced_parent` refuses what an UPDATE of the key does not show.)
 
 use std::collections::BTreeSet;
 
@@ -17,14 +17,19 @@ use plans::table::{MovingTable, TableKey};
 
 use super::{
     GuardedRows, execute_with_short_locks, is_covered_by_earlier_leaf, missing_error,
-    missing_triggers_of,
+    missing_triggers_of, replaced_parent,
 };
 use crate::error::StepError;
 use crate::shard::epoch::EpochToken;
 
 /// The events in the names of the triggers: one fires for statements of a client, the other for those of a foreign key or a
 /// trigger.
-pub(super) const EVENTS: [&str; 2] = ["update_owner", "cascade_owner"];
+const EVENTS: [&str; 2] = ["update_owner", "cascade_owner"];
+
+/// Returns the events of all triggers of such a table.
+pub(super) fn trigger_events() -> impl Iterator<Item = &'static str> {
+    EVENTS.into_iter().chain(replaced_parent::EVENTS)
+}
 
 /// Returns the indexes of the tables whose rows have dependents; of a partitioned table only that of the first leaf.
 fn parents(tables: &[MovingTable]) -> impl Iterator<Item = usize> {
@@ -42,7 +47,8 @@ pub(crate) async fn create(
     let shard = client.name();
     let what = format!("shard {shard}: creating the guard of rows with dependents");
     for index in parents(guarded.tables) {
-        let sql = table_sql(&token.migration, guarded, index);
+        let sql = table_sql(&token.migration, guarded, index)
+            + &replaced_parent::table_sql(&token.migration, guarded, index);
         execute_with_short_locks(client, token, &sql, &what).await?;
     }
     Ok(())
@@ -134,12 +140,12 @@ fn has_dependents(table: &MovingTable, tables: &[MovingTable]) -> String {
 fn conditions(table: &MovingTable, keys: &KeySet) -> (String, String) {
     let (old, new) = (
         table.predicate(keys, "old"),
-        table.copy_predicate(keys, "new"),
+        table.predicate_or_missing(keys, "new"),
     );
     let cascaded = format!(
         "(tg_argv[0] = '{}' and {})",
         EVENTS[1],
-        table.copy_predicate(keys, "old")
+        table.predicate_or_missing(keys, "old")
     );
     match &table.key {
         TableKey::Through(through) => {
@@ -185,7 +191,7 @@ pub(crate) async fn missing(
 ) -> Result<Vec<String>, StepError> {
     let expected = parents(tables).flat_map(|index| {
         let on = tables[index].top().sql();
-        EVENTS.map(|event| (on.clone(), migration.trigger(event)))
+        trigger_events().map(move |event| (on.clone(), migration.trigger(event)))
     });
     missing_triggers_of(client, expected.collect()).await
 }

@@ -50,7 +50,7 @@ pub(crate) async fn empty_unfinished_units(
             "shard {shard}: deleting a partly copied unit of {}",
             table.table
         );
-        let copied = table.copy_predicate(&context.dispatch.keys, "");
+        let copied = table.copy_predicate(&context.dispatch.keys, "", &context.dispatch.migration);
         let condition = match &chunk.extent {
             CopyExtent::Blocks(_) => copied,
             CopyExtent::Keys(range) => format!("{} and {copied}", range.condition()),

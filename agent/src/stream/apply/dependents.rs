@@ -319,7 +319,7 @@ impl OwnerLookup<'_> {
 
     /// Returns the places of the rows that the downstream shard has as rows of the copy.
     async fn copied_rows(&self, set: &RowSet<'_>) -> Result<HashMap<i64, bool>, StepError> {
-        let condition = self.tables[set.target.table].copy_predicate(self.keys, "t");
+        let condition = self.tables[set.target.table].predicate_or_missing(self.keys, "t");
         let statement = present_rows(set, &condition);
         self.places(set.target, statement).await
     }

@@ -20,6 +20,7 @@ use super::sets::SetStatement;
 use crate::error::{StepError, WithIntent};
 use crate::shard::database::LOOKUP_SETTINGS;
 use crate::shard::epoch::{self, EpochToken};
+use crate::shard::parents;
 use crate::shard::user_code::{self, ProvedTables};
 
 /// The savepoint to which the sets are rolled back.
@@ -73,23 +74,25 @@ impl Executor {
         Arc::get_mut(&mut self.session)
     }
 
-    /// Opens a transaction. Proves in it the epoch, and that changes of these tables run no untrusted code. This needs
-    /// one round trip, unless a definition has changed.
+    /// Opens a transaction. Proves in it the epoch, that changes of these tables run no untrusted code, and that rows of
+    /// dependent tables have parents. This needs one round trip, unless a definition has changed.
     ///
     /// # Errors
-    /// `code.untrusted`; those of [`epoch::begin`].
+    /// `code.untrusted`; `schema.drift`; those of [`epoch::begin`].
     pub(crate) async fn begin(
         &mut self,
         token: &EpochToken,
         tables: &[MovingTable],
     ) -> Result<(), StepError> {
         let session = self.session.clone();
-        let lock = user_code::lock_sql(tables);
+        let lock = user_code::lock_sql(tables) + &parents::lock_sql(tables);
         let begun = epoch::begin_with_statements(&session, token, &lock);
         let proved = self.proved_tables.prove(&session, tables);
+        let has_parents = parents::prove(&session, tables, &token.migration);
         // `begun` is the first: its error is the cause. After it, later statements only report that the transaction is
         // aborted.
-        futures::future::try_join(begun, proved).await.map(drop)
+        let all = futures::future::try_join3(begun, proved, has_parents);
+        all.await.map(drop)
     }
 
     /// Executes changes inside the caller's transaction. The effect is that of the changes one after the other.

@@ -4,6 +4,7 @@ use super::super::samples::{admitted, at, keys, planned};
 use super::*;
 use plans::plan::PlannedMove;
 use plans::request::Options;
+use plans::table::{MovingTable, TableKey, TableName, ThroughTable};
 
 fn migrations(id: &str, moves: Vec<PlannedMove>, options: Options) -> Vec<Migration> {
     let snapshots = admitted(id, moves, options).into_iter();
@@ -55,6 +56,43 @@ fn keys_that_move_already_are_waited_for_until_that_migration_ends() {
     let mut ended = first;
     ended.finished_at = Some(at(9));
     assert!(obstacles(&own, &[ended, own.clone()]).is_empty());
+}
+
+/// A row of both that lacks its parent would belong to neither.
+#[test]
+fn moves_of_dependent_tables_do_not_copy_to_a_shard_of_each_other() {
+    let moving = |id: &str, source: &str, target: &str, from: i64| {
+        let mut migration = migration(id, source, target, from, from + 9);
+        let key = TableKey::Through(Box::new(ThroughTable {
+            parent: TableName::parse("orders"),
+            columns: vec![("order_id".to_owned(), "id".to_owned())],
+            enforced: true,
+            key: TableKey::Columns(Vec::new()),
+        }));
+        let line = MovingTable::bare(TableName::parse("line"), key);
+        migration.plan.moving.tables = vec![line];
+        migration
+    };
+    let copies = started(moving("ma", "a", "b", 0));
+    let waits = |source: &str, target: &str, other: &Migration| {
+        let own = moving("mb", source, target, 20);
+        obstacles(&own, &[other.clone(), own.clone()])
+    };
+    let copied = "migration ma copies rows of tables without the key to shard b";
+    let rolls_back = "migration ma can roll back tables without the key to shard a";
+    assert_eq!(waits("c", "b", &copies), [copied]);
+    assert_eq!(waits("b", "c", &copies), [copied]);
+    assert_eq!(waits("c", "a", &copies), [rolls_back]);
+    assert!(waits("a", "c", &copies).is_empty());
+    let in_hold = flipped(copies.clone());
+    assert!(waits("c", "b", &in_hold).is_empty());
+    assert!(waits("b", "c", &in_hold).is_empty());
+    assert_eq!(waits("c", "a", &in_hold), [rolls_back]);
+    let mut ended = in_hold;
+    ended.finished_at = Some(at(9));
+    assert!(waits("c", "a", &ended).is_empty());
+    let own = migration("mb", "c", "b", 20, 29);
+    assert!(obstacles(&own, &[copies, own.clone()]).is_empty());
 }
 
 #[test]

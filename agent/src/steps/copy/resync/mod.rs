@@ -100,7 +100,8 @@ impl Resync<'_> {
     /// Resynchronizes one table.
     async fn table(&mut self, index: usize) -> Result<ResyncEnd, StepError> {
         let table = &self.context.dispatch.tables[index];
-        let copied = table.copy_predicate(&self.context.dispatch.keys, "t");
+        let dispatch = &self.context.dispatch;
+        let copied = table.copy_predicate(&dispatch.keys, "t", &dispatch.migration);
         let moving = MovingRows::matching(table, copied);
         let mut parts = records::parts(self.context, &self.target, table).await?;
         if parts.is_empty() {
