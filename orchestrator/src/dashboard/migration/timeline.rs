@@ -86,10 +86,10 @@ fn rounded(now: DateTime<Utc>, from: DateTime<Utc>) -> DateTime<Utc> {
 impl<'a> TimelineDrawing<'a> {
     fn new(view: &'a MigrationView, events: &[Event], now: DateTime<Utc>) -> Self {
         let from = began(view);
-        let now = view
-            .summary
-            .finished_at
-            .unwrap_or_else(|| rounded(now, from));
+        // `now` is rounded down, but not to before the newest line of the journal.
+        let newest = events.last().map_or(from, |event| event.at);
+        let now = rounded(now, from).max(newest);
+        let now = view.summary.finished_at.unwrap_or(now);
         let runs: Vec<Vec<StepRun>> = view
             .steps
             .iter()
@@ -165,7 +165,6 @@ impl<'a> TimelineDrawing<'a> {
         class: &'static str,
         what: &str,
     ) -> TimelineBar {
-        // `now` is rounded down, so it can be earlier than the newest line of the journal.
         let to = to.max(from);
         let (x, end) = (self.scale.x(from), self.scale.x(to));
         let time = |at| time_text(at, self.span);
