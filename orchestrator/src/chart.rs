@@ -1,25 +1,80 @@
 //! Line charts over time. The server draws them as SVG and adds a sentence and a table with the same figures.
+//!
+//! A line consists of runs. Nothing was measured between two runs, so nothing is drawn there. The charts of a page have
+//! the same time axis, with a mark where a step began.
 
+mod axis;
+
+use crate::time_axis::{TimeTick, time_text, time_ticks};
 use askama::Template;
-use chrono::{DateTime, TimeDelta, Utc};
+pub(crate) use axis::{ChartQuantity, ValueAxis};
+use chrono::{DateTime, Utc};
 
 /// The width of the drawing, in units of the SVG. The template sets the height, 170.
 const WIDTH: f64 = 640.0;
 /// The edges of the plot area in the drawing.
-const LEFT: f64 = 70.0;
-const RIGHT: f64 = WIDTH - 8.0;
-const TOP: f64 = 12.0;
-const BOTTOM: f64 = 146.0;
+const LEFT: f64 = 52.0;
+const RIGHT: f64 = WIDTH - 12.0;
+const TOP: f64 = 18.0;
+const BOTTOM: f64 = 142.0;
 /// The largest number of points of a line. If there are more, each group of consecutive points is drawn as its highest
 /// point.
 const MAX_POINTS: usize = 280;
-/// The largest number of rows of the table.
+/// The largest number of rows of the table, without those for gaps.
 const MAX_ROWS: usize = 12;
+/// The largest number of ticks of the time axis.
+const MAX_TIMES: usize = 6;
+/// A label that is nearer to an edge than this would be cut.
+const EDGE: f64 = 28.0;
 
-/// One line: its name, and its values by time, oldest first.
+/// A value and its time.
+pub(crate) type ChartPoint = (DateTime<Utc>, f64);
+
+/// Values that were measured one after the other, oldest first.
+pub(crate) type ChartRun = Vec<ChartPoint>;
+
+/// One line: its name, and its runs, oldest first.
 pub(crate) struct ChartLine<'a> {
     pub(crate) name: &'a str,
-    pub(crate) points: Vec<(DateTime<Utc>, f64)>,
+    pub(crate) runs: Vec<ChartRun>,
+}
+
+impl ChartLine<'_> {
+    fn points(&self) -> impl Iterator<Item = &ChartPoint> {
+        self.runs.iter().flatten()
+    }
+
+    /// Returns the value at a time in a run: the last one that is not later; `None` if nothing was measured then.
+    fn value_at(&self, at: DateTime<Utc>) -> Option<f64> {
+        let covers = |run: &&ChartRun| {
+            let ends = run.first().zip(run.last());
+            ends.is_some_and(|((from, _), (to, _))| (*from..=*to).contains(&at))
+        };
+        let run = self.runs.iter().find(covers)?;
+        let not_later = run.partition_point(|(time, _)| *time <= at);
+        Some(run.get(not_later.checked_sub(1)?)?.1)
+    }
+}
+
+/// The time axis that all charts of a page have in common.
+#[derive(Debug, Clone)]
+pub(crate) struct ChartFrame {
+    pub(crate) from: DateTime<Utc>,
+    pub(crate) to: DateTime<Utc>,
+    /// Names of steps, and when they began.
+    pub(crate) marks: Vec<(DateTime<Utc>, String)>,
+}
+
+impl ChartFrame {
+    fn x(&self, at: DateTime<Utc>) -> f64 {
+        let millis = |from: DateTime<Utc>, to: DateTime<Utc>| (to - from).num_milliseconds() as f64;
+        let x = LEFT + millis(self.from, at) / millis(self.from, self.to) * (RIGHT - LEFT);
+        (x * 10.0).round() / 10.0
+    }
+
+    fn text(&self, at: DateTime<Utc>) -> String {
+        time_text(at, self.to - self.from)
+    }
 }
 
 /// A chart with several lines over the same time.
@@ -27,199 +82,192 @@ pub(crate) struct ChartLine<'a> {
 #[template(path = "chart.html")]
 pub(crate) struct Chart {
     title: String,
+    unit: String,
     summary: String,
     lines: Vec<DrawnLine>,
-    grid: Vec<AxisLabel>,
-    times: Vec<AxisLabel>,
+    grid: Vec<ValueTick>,
+    times: Vec<PlacedTime>,
+    marks: Vec<StepMark>,
     names: Vec<String>,
-    rows: Vec<(String, Vec<String>)>,
+    rows: Vec<ChartRow>,
 }
 
 struct DrawnLine {
     name: String,
-    points: String,
+    /// The outline as an SVG path, with a `M` for each run.
+    path: String,
 }
 
-/// A label at a position of an axis.
-struct AxisLabel {
-    /// The coordinate along the axis.
-    at: f64,
+struct ValueTick {
+    y: f64,
     label: String,
 }
 
+/// A label of the time axis.
+struct PlacedTime {
+    x: f64,
+    label: String,
+    anchor: &'static str,
+}
+
+/// Where a step began.
+struct StepMark {
+    x: f64,
+    /// The step and the time, as in `copy at 08:00:00`.
+    name: String,
+}
+
+/// A row of the table. A row without cells is a time in which nothing was measured.
+struct ChartRow {
+    time: String,
+    cells: Vec<String>,
+}
+
 impl Chart {
-    /// Draws `lines`; `format_value` formats their values. Returns `None` if the points do not have two different
-    /// times.
+    /// Draws `lines`. Returns `None` if nothing was measured.
     pub(crate) fn of(
         title: &str,
+        quantity: ChartQuantity,
         lines: &[ChartLine<'_>],
-        format_value: fn(f64) -> String,
+        frame: &ChartFrame,
     ) -> Option<Self> {
-        let points = || lines.iter().flat_map(|line| &line.points);
-        let first = points().map(|(at, _)| *at).min()?;
-        let last = points().map(|(at, _)| *at).max().filter(|at| *at > first)?;
+        let points = || lines.iter().flat_map(ChartLine::points);
+        points().next()?;
         let highest = points().map(|(_, value)| *value).fold(0.0, f64::max);
-        let top = round_up(highest);
-        let span = millis_between(first, last);
-        let position = |at: DateTime<Utc>, value: f64| {
-            let x = LEFT + millis_between(first, at) / span * (RIGHT - LEFT);
-            (x, BOTTOM - value.max(0.0) / top * (BOTTOM - TOP))
-        };
-        let drawn_line = |line: &ChartLine<'_>| DrawnLine {
+        let axis = ValueAxis::new(quantity, highest);
+        let y = |fraction: f64| BOTTOM - fraction * (BOTTOM - TOP);
+        let drawn = |line: &ChartLine<'_>| DrawnLine {
             name: line.name.to_owned(),
-            points: thin_out(&line.points, MAX_POINTS)
-                .map(|(at, value)| {
-                    let (x, y) = position(at, value);
-                    format!("{x:.1},{y:.1}")
-                })
-                .collect::<Vec<_>>()
-                .join(" "),
+            path: path(line, |at, value| (frame.x(at), y(axis.fraction(value)))),
         };
-        let grid = [0.0, 0.5, 1.0].map(|fraction| AxisLabel {
-            at: BOTTOM - fraction * (BOTTOM - TOP),
-            label: format_value(top * fraction),
-        });
-        let times = [0.0, 0.5, 1.0].map(|fraction| {
-            let at = first + TimeDelta::milliseconds((span * fraction) as i64);
-            AxisLabel {
-                at: position(at, 0.0).0,
-                label: at.format("%H:%M:%S").to_string(),
-            }
-        });
         Some(Self {
             title: title.to_owned(),
-            summary: summary(title, lines, format_value),
-            lines: lines.iter().map(drawn_line).collect(),
-            grid: grid.into(),
-            times: times.into(),
+            summary: summary(title, lines, &axis),
+            lines: lines.iter().map(drawn).collect(),
+            grid: axis
+                .ticks()
+                .map(|(fraction, label)| ValueTick {
+                    y: y(fraction).round(),
+                    label,
+                })
+                .collect(),
+            times: placed_times(frame),
+            marks: frame
+                .marks
+                .iter()
+                .map(|(at, name)| StepMark {
+                    x: frame.x(*at),
+                    name: format!("{name} at {}", frame.text(*at)),
+                })
+                .collect(),
             names: lines.iter().map(|line| line.name.to_owned()).collect(),
-            rows: table(lines, format_value),
+            rows: table(lines, &axis, frame),
+            unit: axis.unit,
         })
     }
 }
 
-/// Returns the time between two points, in milliseconds.
-fn millis_between(from: DateTime<Utc>, to: DateTime<Utc>) -> f64 {
-    (to - from).num_milliseconds() as f64
+/// Returns the labels of the time axis. Those near an edge end or begin there.
+fn placed_times(frame: &ChartFrame) -> Vec<PlacedTime> {
+    let place = |tick: TimeTick| {
+        let x = frame.x(tick.at);
+        let anchor = match x {
+            x if x < LEFT + EDGE => "start",
+            x if x > RIGHT - EDGE => "end",
+            _ => "middle",
+        };
+        PlacedTime {
+            x,
+            label: tick.label,
+            anchor,
+        }
+    };
+    let ticks = time_ticks(frame.from, frame.to, MAX_TIMES);
+    ticks.into_iter().map(place).collect()
 }
 
-/// Returns the smallest of the numbers 1, 2, 5, 10, 20, ... (and 0.5, 0.2, 0.1, ...) that is at least `value`; 1 for 0.
-fn round_up(value: f64) -> f64 {
-    if value <= 0.0 {
-        return 1.0;
+/// Returns the outline of a line. A run of one point is drawn as a dot, because its round end is visible.
+fn path(line: &ChartLine<'_>, position: impl Fn(DateTime<Utc>, f64) -> (f64, f64)) -> String {
+    let group = group_size(line, MAX_POINTS);
+    let mut path = String::new();
+    for run in &line.runs {
+        for (index, (at, value)) in thin_out(run, group).enumerate() {
+            let (x, y) = position(at, value);
+            let command = if index == 0 { 'M' } else { 'L' };
+            path += &format!("{command}{x:.1} {y:.1}");
+        }
+        if run.len() <= group {
+            path.push_str("h0");
+        }
     }
-    let power = 10_f64.powf(value.log10().floor());
-    let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * power);
-    steps.into_iter().find(|top| *top >= value).unwrap_or(value)
+    path
 }
 
-/// Returns at most `limit` points: the highest point of each group of consecutive points.
-fn thin_out(
-    points: &[(DateTime<Utc>, f64)],
-    limit: usize,
-) -> impl Iterator<Item = (DateTime<Utc>, f64)> + '_ {
-    let group_size = points.len().div_ceil(limit).max(1);
-    let highest = |points: &[(DateTime<Utc>, f64)]| {
+/// Returns how many consecutive points become one, so that at most about `limit` remain.
+fn group_size(line: &ChartLine<'_>, limit: usize) -> usize {
+    line.points().count().div_ceil(limit).max(1)
+}
+
+/// Returns the highest point of each group of consecutive points.
+fn thin_out(points: &[ChartPoint], group: usize) -> impl Iterator<Item = ChartPoint> + '_ {
+    let highest = |points: &[ChartPoint]| {
         let higher = |a: &(_, f64), b: &(_, f64)| a.1.total_cmp(&b.1);
         points.iter().copied().max_by(higher)
     };
-    points.chunks(group_size).filter_map(highest)
+    points.chunks(group).filter_map(highest)
 }
 
 /// Returns the sentence that describes the lines.
-fn summary(title: &str, lines: &[ChartLine<'_>], format_value: fn(f64) -> String) -> String {
+fn summary(title: &str, lines: &[ChartLine<'_>], axis: &ValueAxis) -> String {
     let summaries = lines.iter().filter_map(|line| {
-        let highest = line
-            .points
-            .iter()
-            .map(|(_, value)| *value)
-            .reduce(f64::max)?;
-        let (_, last) = line.points.last()?;
-        let name = line.name;
+        let values = || line.points().map(|(_, value)| *value);
+        let highest = values().reduce(f64::max)?;
+        let gaps = match line.runs.len() - 1 {
+            0 => String::new(),
+            1 => ", not measured once in between".to_owned(),
+            gaps => format!(", not measured {gaps} times in between"),
+        };
         Some(format!(
-            "{name} at most {}, {} at the end",
-            format_value(highest),
-            format_value(*last)
+            "{} at most {}, {} at the end{gaps}",
+            line.name,
+            axis.text(highest),
+            axis.text(values().last()?)
         ))
     });
     format!("{title}: {}.", summaries.collect::<Vec<_>>().join("; "))
 }
 
-/// Returns the rows of the table: the points of the first line, with the values of the other lines at that time.
-fn table(lines: &[ChartLine<'_>], format_value: fn(f64) -> String) -> Vec<(String, Vec<String>)> {
+/// Returns the rows of the table: points of the first line, with the values of the other lines at that time, and the
+/// times in which nothing was measured.
+fn table(lines: &[ChartLine<'_>], axis: &ValueAxis, frame: &ChartFrame) -> Vec<ChartRow> {
     let Some(first) = lines.first() else {
         return Vec::new();
     };
-    let row = |(at, value): (DateTime<Utc>, f64)| {
-        let other_values = lines[1..].iter().map(|line| {
-            // The last value of the other line that is not later than `at`.
-            let not_later = line.points.partition_point(|(time, _)| *time <= at);
-            let value = not_later
-                .checked_sub(1)
-                .and_then(|index| line.points.get(index));
-            value.map_or_else(|| "-".to_owned(), |(_, value)| format_value(*value))
-        });
-        let cells = [format_value(value)]
-            .into_iter()
-            .chain(other_values)
-            .collect();
-        (at.format("%H:%M:%S").to_string(), cells)
+    let row = |(at, value): ChartPoint| {
+        let others = lines[1..].iter().map(|line| line.value_at(at));
+        let cells = [Some(value)].into_iter().chain(others);
+        ChartRow {
+            time: frame.text(at),
+            cells: cells
+                .map(|value| value.map_or_else(|| "not measured".to_owned(), |v| axis.text(v)))
+                .collect(),
+        }
     };
-    thin_out(&first.points, MAX_ROWS).map(row).collect()
+    let group = group_size(first, MAX_ROWS);
+    let mut rows: Vec<ChartRow> = Vec::new();
+    let mut end: Option<DateTime<Utc>> = None;
+    for run in &first.runs {
+        if let Some((end, (begin, _))) = end.zip(run.first()) {
+            rows.push(ChartRow {
+                time: format!("{} to {}", frame.text(end), frame.text(*begin)),
+                cells: Vec::new(),
+            });
+        }
+        rows.extend(thin_out(run, group).map(row));
+        end = run.last().map(|(at, _)| *at);
+    }
+    rows
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn at(second: i64) -> DateTime<Utc> {
-        DateTime::from_timestamp(1_800_000_000 + second, 0).unwrap()
-    }
-
-    fn format_integer(value: f64) -> String {
-        format!("{value:.0}")
-    }
-
-    #[test]
-    fn a_line_lies_between_its_axes() {
-        let line = ChartLine {
-            name: "lag",
-            points: vec![(at(0), 0.0), (at(5), 4.0), (at(10), 1.0)],
-        };
-        let chart = Chart::of("Lag", &[line], format_integer).unwrap();
-        assert_eq!(chart.lines[0].points, "70.0,146.0 351.0,38.8 632.0,119.2");
-        assert_eq!(chart.grid[2].label, "5");
-        assert_eq!(chart.summary, "Lag: lag at most 4, 1 at the end.");
-        assert_eq!(chart.rows.len(), 3);
-        let html = chart.render().unwrap();
-        assert!(html.contains("<polyline class=\"line l0\""), "{html}");
-    }
-
-    #[test]
-    fn points_of_one_time_give_no_chart() {
-        let line = ChartLine {
-            name: "lag",
-            points: vec![(at(0), 1.0)],
-        };
-        assert!(Chart::of("Lag", &[line], format_integer).is_none());
-        assert!(Chart::of("Lag", &[], format_integer).is_none());
-    }
-
-    #[test]
-    fn thinning_out_keeps_the_highest_points() {
-        let points: Vec<_> = (0..10_000)
-            .map(|second| (at(second), if second == 777 { 9.0 } else { 1.0 }))
-            .collect();
-        let remaining: Vec<_> = thin_out(&points, MAX_POINTS).collect();
-        assert!(remaining.len() <= MAX_POINTS);
-        assert!(remaining.iter().any(|(_, value)| *value == 9.0));
-    }
-
-    #[test]
-    fn an_axis_ends_with_a_round_number() {
-        assert_eq!(
-            [0.0, 1.0, 3.0, 700.0].map(round_up),
-            [1.0, 1.0, 5.0, 1_000.0]
-        );
-    }
-}
+mod tests;

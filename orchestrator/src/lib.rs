@@ -21,4 +21,5 @@ pub mod report;
 pub mod retry;
 pub mod server;
 pub mod store;
+mod time_axis;
 pub mod view;

@@ -50,7 +50,7 @@ impl LiveSubject {
         match self {
             Self::Overview(query) => overview::fragments(controller, query, caller).await,
             Self::Operation(id) => operation::fragments(controller, id, caller).await,
-            Self::Migrations(query) => migrations::fragments(controller, query, caller).await,
+            Self::Migrations(query) => migrations::fragments(controller, query).await,
             Self::Migration(id, query) => migration::fragments(controller, id, query, caller).await,
             Self::Cutover(id) => migration::cutover::fragments(controller, id, caller).await,
             Self::Agents => agents::fragments(controller).await,

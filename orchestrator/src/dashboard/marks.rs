@@ -106,6 +106,11 @@ pub(super) fn of_trouble(text: &'static str) -> StateMark {
     mark(Tone::Ask, EXCLAMATION, text)
 }
 
+/// Returns the mark of a condition that is met.
+pub(super) fn go() -> StateMark {
+    mark(Tone::Good, CHECK, "go")
+}
+
 /// Returns the mark of a condition that is not met yet.
 pub(super) fn not_yet() -> StateMark {
     mark(Tone::Quiet, CIRCLE, "not yet")
@@ -114,6 +119,11 @@ pub(super) fn not_yet() -> StateMark {
 /// Returns the mark of a migration that continues only after an operator's command.
 pub(super) fn waits_for_you() -> StateMark {
     mark(Tone::Ask, HOURGLASS, "waits for you")
+}
+
+/// Returns the mark of an attempt that ended without success, and that needs nobody.
+pub(super) fn of_unsuccessful(text: &'static str) -> StateMark {
+    mark(Tone::Quiet, BACK_ARROW, text)
 }
 
 /// Returns the mark of a token.

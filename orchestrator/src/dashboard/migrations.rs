@@ -2,7 +2,7 @@
 
 use super::open::{MigrationListRow, OpenMigration};
 use super::page::{DashboardPage, Fragment, PageError};
-use crate::access::{Caller, RouteAccess};
+use crate::access::Caller;
 use crate::controller::{ControlError, Controller};
 use crate::store::Migration;
 use askama::Template;
@@ -90,7 +90,6 @@ impl StateFilter {
 struct MigrationsFilterForm {
     q: String,
     states: Vec<StateChoice>,
-    may_plan: bool,
 }
 
 struct StateChoice {
@@ -100,7 +99,7 @@ struct StateChoice {
 }
 
 impl MigrationsFilterForm {
-    fn new(query: &MigrationsQuery, caller: &Caller) -> Self {
+    fn new(query: &MigrationsQuery) -> Self {
         let groups = [
             ("", "all states"),
             ("open", "not ended"),
@@ -119,7 +118,6 @@ impl MigrationsFilterForm {
                     chosen: name == query.state,
                 })
                 .collect(),
-            may_plan: caller.may(RouteAccess::Operate),
         }
     }
 }
@@ -150,7 +148,7 @@ pub(super) async fn show(
     Ok(DashboardPage {
         title: "Migrations".to_owned(),
         live: Some(format!("/live/migrations?{}", query.query(&query.after))),
-        fragments: fragments(&controller, &query, &caller).await?,
+        fragments: fragments(&controller, &query).await?,
         caller: Some(caller),
     })
 }
@@ -159,10 +157,9 @@ pub(super) async fn show(
 pub(super) async fn fragments(
     controller: &Controller,
     query: &MigrationsQuery,
-    caller: &Caller,
 ) -> Result<Vec<Fragment>, ControlError> {
     Ok(vec![
-        Fragment::new("filter", &MigrationsFilterForm::new(query, caller)),
+        Fragment::new("filter", &MigrationsFilterForm::new(query)),
         Fragment::new("list", &list(controller, query).await?),
     ])
 }

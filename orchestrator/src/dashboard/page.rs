@@ -116,6 +116,14 @@ impl DashboardPage {
         assets::address("dashboard.css")
     }
 
+    fn migration_style(&self) -> String {
+        assets::address("migration.css")
+    }
+
+    fn migration_script(&self) -> String {
+        assets::address("migration.js")
+    }
+
     fn fleet_style(&self) -> String {
         assets::address("fleet.css")
     }

@@ -100,7 +100,7 @@ impl<'a> MoveReport<'a> {
             promoted: evidence.output(StepKind::Promote),
             surplus: evidence.output(StepKind::DropSurplus),
             windows: kinds.into_iter().filter_map(window).collect(),
-            charts: charts(&evidence.course),
+            charts: charts(&evidence.course, &evidence.migration.steps),
         }
     }
 

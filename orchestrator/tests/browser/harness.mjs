@@ -117,8 +117,12 @@ export const live = (page) => page.locator("#live[data-state=live]").waitFor();
 
 export const state = (page, name) => page.locator("#head h1 .mark", { hasText: name }).waitFor();
 
+/** The table of steps, which is folded, shows the step like this. */
 export const step = (page, name, mark) => page.locator("#steps tr", {
-  has: page.locator(`th code:text-is("${name}")`), hasText: mark }).waitFor();
+  has: page.locator(`th code:text-is("${name}")`), hasText: mark }).waitFor({ state: "attached" });
+
+/** Shows a part of the page of a migration: tables, course, events, plan or evidence. */
+export const part = (page, name) => page.click(`#tabs a[href="#${name}"]`);
 
 /** Clicks what sends a form, and waits for the page that answers: news may tell of it on the page before. */
 export async function send(page, button) {

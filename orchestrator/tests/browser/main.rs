@@ -15,6 +15,8 @@ mod fixture;
 #[path = "../dashboard/measured.rs"]
 mod measured;
 mod node;
+#[path = "../dashboard/past.rs"]
+mod past;
 mod stage;
 mod states;
 

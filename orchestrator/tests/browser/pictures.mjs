@@ -42,11 +42,11 @@ test("a migration that copies", async () => {
   own = page.url();
   await live(page);
   await page.waitForFunction(() => {
-    const bar = document.querySelector("#tables .whole progress");
-    return document.querySelector("#tables h2")?.textContent.includes("copy") && bar?.value >= 40;
+    const whole = document.querySelector("#head .whole");
+    return whole?.textContent.includes("step copy") && whole.querySelector("progress").value >= 40;
   });
   await picture("migration");
-  await page.click("#node-copy");
+  await page.click("#at-copy");
   await page.locator("#step pre").first().waitFor();
   await live(page);
   await picture("step", { height: 760 });

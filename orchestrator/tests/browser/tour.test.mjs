@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import {
-  NARROW, WIDE, confirm, cutOver, idOf, live, look, post, send, split, stage, state, submit, visit,
+  NARROW, WIDE, confirm, cutOver, idOf, live, look, part, post, send, split, stage, state, submit, visit,
 } from "./harness.mjs";
 
 const MOVES = `operation: move
@@ -32,8 +32,13 @@ test("a migration is paused, resumed and finished", async () => {
   await state(page, "waiting");
   await send(page, "#do-pause");
   await state(page, "paused");
+  await part(page, "events");
   await page.locator("#events tr", { hasText: "migration paused" }).waitFor();
   await look(page, "migration-paused");
+  await part(page, "course");
+  await page.locator("#course figure").first().waitFor();
+  assert.ok(await page.locator("#events").isHidden(), "one part at a time");
+  await look(page, "migration-charts");
   await send(page, "#do-resume");
   await cutOver(page);
   await confirm(page, "finish");
@@ -42,14 +47,14 @@ test("a migration is paused, resumed and finished", async () => {
 });
 
 test("a step is looked at beside the others", async () => {
-  await page.click("#node-copy");
+  await page.click("#at-copy");
   await page.waitForURL(/\?step=copy#step$/);
   await live(page);
   const panel = page.locator("#step");
   await panel.locator(".mark", { hasText: "done" }).waitFor();
   await panel.locator("li", { hasText: "step completed" }).waitFor();
-  const [beside, graph] = [await panel.boundingBox(), await page.locator("#graph").boundingBox()];
-  assert.ok(beside.x >= graph.x + graph.width, "it stands at the side of the graph");
+  const [beside, timeline] = [await panel.boundingBox(), await page.locator("#timeline").boundingBox()];
+  assert.ok(beside.x >= timeline.x + timeline.width, "it is at the side of the timeline");
   await look(page, "migration-step");
   await page.click("#close-step");
   await page.waitForURL(/\/migrations\/m[a-z0-9]+$/);

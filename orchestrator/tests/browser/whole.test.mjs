@@ -44,9 +44,8 @@ test("the copy goes to 100 % before the reader's eyes", async () => {
   await page.waitForURL(/\/migrations\/m[a-z0-9]+$/);
   await page.evaluate(() => {
     window.seen = [];
-    const shares = () => document.querySelectorAll("#tables .whole progress").forEach((bar) => {
-      const step = document.querySelector("#tables h2 .small")?.textContent;
-      if (step === "step copy") window.seen.push(bar.value);
+    const shares = () => document.querySelectorAll("#head .whole").forEach((whole) => {
+      if (whole.textContent.includes("step copy")) window.seen.push(whole.querySelector("progress").value);
     });
     new MutationObserver(shares).observe(document.body, { childList: true, subtree: true });
   });

@@ -9,7 +9,8 @@ use orchestrator::controller::{Controller, ControllerSettings};
 use orchestrator::dashboard;
 use orchestrator::store::memory::MemoryStore;
 use orchestrator::store::{
-    MapStore, MigrationChange, MigrationStore, NewOperation, NewShard, ShardStore, Snapshot, Store,
+    MapStore, MigrationChange, MigrationStore, NewEvent, NewOperation, NewShard, ShardStore,
+    Snapshot, Store,
 };
 use plans::failure::{Failure, RetryClass};
 use plans::graph::{StepGraph, StepNode};
@@ -161,6 +162,16 @@ impl Dashboard {
 
     /// Puts a migration into another state.
     pub(crate) async fn edit(&self, id: &str, edit: impl FnOnce(&mut Snapshot)) {
+        self.record(id, Vec::new(), edit).await;
+    }
+
+    /// Puts a migration into another state, with these lines of its journal.
+    pub(crate) async fn record(
+        &self,
+        id: &str,
+        events: Vec<NewEvent>,
+        edit: impl FnOnce(&mut Snapshot),
+    ) {
         let mut snapshot = self.load(id).await;
         let from_revision = snapshot.migration.revision;
         edit(&mut snapshot);
@@ -170,7 +181,7 @@ impl Dashboard {
             migration: snapshot.migration,
             steps: snapshot.steps,
             lease_until: snapshot.lease_until,
-            events: Vec::new(),
+            events,
         };
         assert!(self.store.commit(&change).await.unwrap());
     }

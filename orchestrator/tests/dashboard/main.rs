@@ -10,8 +10,10 @@ mod marks;
 mod measured;
 mod operations;
 mod pages;
+mod past;
 mod picture;
 mod requests;
+mod timeline;
 
 use fixture::{Dashboard, failure};
 use futures::StreamExt;
@@ -212,7 +214,7 @@ async fn what_slows_a_migration_and_what_it_waits_for_is_told_with_who_holds_it(
     .await;
     let page = dashboard.page("/migrations/m1").await;
     for words in [
-        "Waits for its throttle, slowed to 35 %: application p99 31 ms, set point 25 ms<",
+        "<strong>Slowed to 35 %: application p99 31 ms, set point 25 ms<",
         "Waits for a lock on orders of shard a</strong>, since <time",
         ", held by server process 4711 (psql, role app, idle in transaction, open for 42 s).",
     ] {

@@ -2,15 +2,104 @@
 
 use crate::controller::{ControlError, Controller};
 use crate::store::Event;
+use crate::view::StepView;
 use crate::view::figures::moment;
 use askama::Template;
 use plans::id::MigrationId;
+use serde::Deserialize;
 use serde_json::Value;
 
 /// The maximum number of events that are read, that are shown, and that are visible before the list is expanded.
 const MAX_READ: i64 = 10_000;
 const MAX_SHOWN: usize = 200;
 const MAX_VISIBLE: usize = 20;
+
+/// The groups of events, by the beginning of their kind, each with its name for people.
+const GROUPS: [(&str, &str); 8] = [
+    ("", "all kinds"),
+    ("migration", "migration"),
+    ("step", "steps"),
+    ("ownership", "keys and cutover"),
+    ("owner", "agents"),
+    ("approval", "approvals"),
+    ("cancel", "ended transactions"),
+    ("hook", "hooks"),
+];
+
+/// Which lines of the journal are shown; an empty field: all.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct JournalFilter {
+    /// The beginning of the kind.
+    kind: String,
+    /// The step.
+    of: String,
+    /// A text that the line contains.
+    text: String,
+}
+
+impl JournalFilter {
+    /// Returns the query parameters of the filter.
+    pub(super) fn pairs(&self) -> [(&'static str, &str); 3] {
+        [("kind", &self.kind), ("of", &self.of), ("text", &self.text)]
+    }
+
+    /// Returns the form of the filter for the journal of a migration with these steps.
+    pub(super) fn form(&self, id: &MigrationId, steps: &[StepView]) -> JournalForm {
+        let choice = |value: String, label: String, chosen: &str| JournalChoice {
+            is_chosen: value == chosen,
+            value,
+            label,
+        };
+        let kinds =
+            GROUPS.map(|(kind, label)| choice(kind.to_owned(), label.to_owned(), &self.kind));
+        let any = choice(String::new(), "all steps".to_owned(), &self.of);
+        let steps = steps.iter().map(|step| step.id.to_string());
+        let steps = steps.map(|step| choice(step.clone(), step, &self.of));
+        JournalForm {
+            id: id.to_string(),
+            kinds: kinds.into(),
+            steps: [any].into_iter().chain(steps).collect(),
+            text: self.text.clone(),
+        }
+    }
+
+    fn is_set(&self) -> bool {
+        self.pairs()
+            .iter()
+            .any(|(_, value)| !value.trim().is_empty())
+    }
+
+    fn includes(&self, event: &Event) -> bool {
+        let group = event.kind.split('.').next().unwrap_or_default();
+        let step = event.step.as_ref().map_or("", |step| step.as_str());
+        (self.kind.is_empty() || group == self.kind)
+            && (self.of.is_empty() || step == self.of)
+            && self.contains_text(event)
+    }
+
+    fn contains_text(&self, event: &Event) -> bool {
+        let text = self.text.trim().to_lowercase();
+        let parts = [event_text(event), event.actor.clone(), details(&event.data)];
+        text.is_empty() || parts.iter().any(|part| part.to_lowercase().contains(&text))
+    }
+}
+
+/// The form of the filter.
+#[derive(Template)]
+#[template(path = "migration/journal_filter.html")]
+pub(super) struct JournalForm {
+    id: String,
+    kinds: Vec<JournalChoice>,
+    steps: Vec<JournalChoice>,
+    text: String,
+}
+
+struct JournalChoice {
+    value: String,
+    label: String,
+    is_chosen: bool,
+}
 
 /// The newest events.
 #[derive(Template)]
@@ -20,6 +109,7 @@ pub(super) struct EventsView {
     older: Vec<JournalRow>,
     hidden: usize,
     id: String,
+    is_filtered: bool,
 }
 
 struct JournalRow {
@@ -32,14 +122,16 @@ struct JournalRow {
 }
 
 impl EventsView {
-    /// Returns the newest of `events`, the journal of a migration.
-    pub(super) fn new(id: &MigrationId, events: &[Event]) -> Self {
-        let mut shown = events.iter().rev().take(MAX_SHOWN).map(row);
+    /// Returns the newest of `events`, the journal of a migration, that the filter includes.
+    pub(super) fn new(id: &MigrationId, events: &[Event], filter: &JournalFilter) -> Self {
+        let included = || events.iter().filter(|event| filter.includes(event));
+        let mut shown = included().rev().take(MAX_SHOWN).map(row);
         Self {
             newest: shown.by_ref().take(MAX_VISIBLE).collect(),
             older: shown.collect(),
-            hidden: events.len().saturating_sub(MAX_SHOWN),
+            hidden: included().count().saturating_sub(MAX_SHOWN),
             id: id.to_string(),
+            is_filtered: filter.is_set(),
         }
     }
 }

@@ -1,8 +1,7 @@
-//! The phases of a migration in a row: done, current and future ones.
+//! The phases of a migration in their order: done, current and future ones.
 
 use super::super::marks::{self, StateMark};
 use crate::view::{MigrationView, StepView, WaitKind};
-use askama::Template;
 use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
 use plans::step::StepKind;
@@ -22,26 +21,20 @@ const PHASES: [&str; 11] = [
     "Roll back",
 ];
 
-/// The row.
-#[derive(Template)]
-#[template(path = "migration/phases.html")]
-pub(super) struct PhasesView {
-    phases: Vec<PhaseView>,
-}
-
 /// Several steps that the dashboard shows as one phase.
-struct PhaseView {
-    name: &'static str,
-    mark: StateMark,
+pub(super) struct PhaseOfSteps<'a> {
+    pub(super) name: &'static str,
+    pub(super) mark: StateMark,
     /// True if the migration is in this phase.
-    is_current: bool,
+    pub(super) is_current: bool,
+    pub(super) steps: Vec<&'a StepView>,
     /// True if no agent works on the phase: its steps are done, have not begun, or only hold.
     is_idle: bool,
 }
 
 /// Returns the mark of a phase in which the migration waits for a person or another migration; `None` if it continues
 /// without a command.
-fn waiting_mark(view: &MigrationView) -> Option<StateMark> {
+pub(super) fn waiting_mark(view: &MigrationView) -> Option<StateMark> {
     let waits_for = |kind| view.waits.iter().any(|wait| wait.kind == kind);
     match view.summary.state {
         MigrationState::Paused => Some(marks::of_migration(MigrationState::Paused)),
@@ -61,48 +54,48 @@ fn waiting_mark(view: &MigrationView) -> Option<StateMark> {
     }
 }
 
-impl PhasesView {
-    pub(super) fn new(view: &MigrationView) -> Self {
-        let ended = view.summary.finished_at.is_some();
-        let mut phases: Vec<PhaseView> = PHASES
-            .into_iter()
-            .filter_map(|name| phase(name, &view.steps))
-            .collect();
-        let first_unfinished = phases.iter_mut().find(|phase| phase.mark.text != "done");
-        if let Some(phase) = first_unfinished.filter(|_| !ended) {
-            phase.is_current = true;
-            if phase.is_idle {
-                phase.mark = waiting_mark(view).unwrap_or(phase.mark);
-            }
+/// Returns the phases of a migration in their order.
+pub(super) fn phases(view: &MigrationView) -> Vec<PhaseOfSteps<'_>> {
+    let ended = view.summary.finished_at.is_some();
+    let mut phases: Vec<PhaseOfSteps<'_>> = PHASES
+        .into_iter()
+        .filter_map(|name| phase(name, &view.steps))
+        .collect();
+    let first_unfinished = phases.iter_mut().find(|phase| phase.mark.text != "done");
+    if let Some(phase) = first_unfinished.filter(|_| !ended) {
+        phase.is_current = true;
+        if phase.is_idle {
+            phase.mark = waiting_mark(view).unwrap_or(phase.mark);
         }
-        Self { phases }
     }
+    phases
 }
 
 /// Returns the phase with this name, if the migration has one of its steps.
-fn phase(name: &'static str, steps: &[StepView]) -> Option<PhaseView> {
-    let phase_steps = || steps.iter().filter(|step| phase_of(step.kind) == name);
-    phase_steps().next()?;
-    let has_step_in = |state: StepState| phase_steps().any(|step| step.state == state);
+fn phase<'a>(name: &'static str, steps: &'a [StepView]) -> Option<PhaseOfSteps<'a>> {
+    let steps: Vec<&StepView> = steps.iter().filter(|s| phase_of(s.kind) == name).collect();
+    steps.first()?;
+    let has_step_in = |state: StepState| steps.iter().any(|step| step.state == state);
     let has_ended = |step: &StepView| matches!(step.state, StepState::Done | StepState::Skipped);
     let state = [StepState::Failed, StepState::Backoff, StepState::Running]
         .into_iter()
         .find(|state| has_step_in(*state));
-    let state = state.unwrap_or_else(|| match phase_steps().all(has_ended) {
-        true if phase_steps().all(|step| step.state == StepState::Skipped) => StepState::Skipped,
+    let state = state.unwrap_or_else(|| match steps.iter().all(|step| has_ended(step)) {
+        true if steps.iter().all(|s| s.state == StepState::Skipped) => StepState::Skipped,
         true => StepState::Done,
-        false if phase_steps().any(has_ended) => StepState::Running,
+        false if steps.iter().any(|step| has_ended(step)) => StepState::Running,
         false => StepState::Pending,
     });
-    let is_worked_on = |step: &StepView| {
+    let is_worked_on = |step: &&StepView| {
         let is_hold = matches!(step.kind, StepKind::Hold | StepKind::HoldBack);
         !has_ended(step) && step.state != StepState::Pending && !is_hold
     };
-    Some(PhaseView {
+    Some(PhaseOfSteps {
         name,
         mark: marks::of_step(state),
         is_current: false,
-        is_idle: !phase_steps().any(is_worked_on),
+        is_idle: !steps.iter().any(is_worked_on),
+        steps,
     })
 }
 
@@ -131,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_step_is_in_a_phase_that_is_shphase_steps() {
+    fn every_step_is_in_a_phase_that_is_shown() {
         for kind in StepKind::ALL {
             assert!(PHASES.contains(&phase_of(kind)), "{kind}");
         }

@@ -84,7 +84,7 @@ fn seeding_item(view: &MigrationView) -> ReadyItem {
 
 fn item(what: &'static str, is_met: bool, details: String) -> ReadyItem {
     let mark = if is_met {
-        marks::of_step(StepState::Done)
+        marks::go()
     } else {
         marks::not_yet()
     };
@@ -172,9 +172,9 @@ fn writers_item(view: &MigrationView) -> ReadyItem {
     ];
     let details = wait_details(view, &kinds);
     item(
-        "No transaction prevents the cutover",
+        "No long writers",
         details.is_none(),
-        details.unwrap_or_default(),
+        details.unwrap_or_else(|| "none is reported".to_owned()),
     )
 }
 
@@ -189,11 +189,19 @@ fn approval_item(view: &MigrationView) -> ReadyItem {
     } else {
         ""
     };
-    item(
+    let waits_for_you = view
+        .waits
+        .iter()
+        .any(|wait| wait.kind == WaitKind::Approval);
+    let mut item = item(
         "Approval",
         is_met,
         details.unwrap_or_else(|| why.to_owned()),
-    )
+    );
+    if waits_for_you {
+        item.mark = marks::waits_for_you();
+    }
+    item
 }
 
 fn is_automatic(view: &MigrationView) -> bool {

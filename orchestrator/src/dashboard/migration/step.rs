@@ -104,7 +104,7 @@ impl StepPanel {
 
 fn time_text(step: &StepView) -> Option<String> {
     if step.finished_at.is_some() {
-        return super::work_and_idle_time(step);
+        return super::steps::work_and_idle_time(step);
     }
     // A running time is shown in whole seconds, so that the page is not sent again without a visible change.
     let span = Utc::now() - step.started_at?;

@@ -1,5 +1,6 @@
 //! The write-blocked windows in milliseconds, with their parts.
 
+use crate::chart::{ChartQuantity, ValueAxis};
 use crate::view::MigrationView;
 use crate::view::figures::count;
 use askama::Template;
@@ -13,6 +14,10 @@ use plans::step::cutover::{CutoverResult, WriteBlockTimes};
 #[template(path = "migration/windows.html")]
 pub(super) struct WindowsView {
     windows: Vec<WindowView>,
+    /// The ticks of the axis that all windows have in common, in percent of the width.
+    ticks: Vec<(f64, String)>,
+    /// True on a page on which the section is hidden until there is a window.
+    is_optional: bool,
     /// True for an offline move: its keys were read-only long before the cutover.
     offline: bool,
 }
@@ -38,44 +43,87 @@ struct WindowPart {
     class: usize,
 }
 
+/// A part that is narrower than this, in percent, has its name only below the strip.
+const MIN_LABEL_WIDTH: f64 = 9.0;
+
+impl WindowPart {
+    fn middle(&self) -> f64 {
+        self.x + self.width / 2.0
+    }
+
+    fn has_label(&self) -> bool {
+        self.width >= MIN_LABEL_WIDTH
+    }
+}
+
 impl WindowsView {
+    /// Returns the write-blocked windows for the page of the cutover, which shows the section before there is a window.
+    pub(super) fn on_cutover_page(view: &MigrationView) -> Self {
+        Self {
+            is_optional: false,
+            ..Self::new(view)
+        }
+    }
+
     /// Returns the write-blocked windows of the cutover and of the rollback, if they happened.
     pub(super) fn new(view: &MigrationView) -> Self {
         let titles = [
             (StepKind::Cutover, "Cutover"),
             (StepKind::Rollback, "Rollback"),
         ];
-        let windows = titles.into_iter().filter_map(|(kind, title)| {
+        let results = titles.into_iter().filter_map(|(kind, title)| {
             let step = view.steps.iter().find(|step| step.kind == kind)?;
-            let output = step.output.clone()?;
-            let result: CutoverResult = serde_json::from_value(output).ok()?;
-            Some(WindowView {
-                title,
-                total: format!("{:.1}", result.write_block.total),
-                budget: view.plan.options.write_stop_budget_ms,
-                attempt: result.attempt,
-                map_version: result.map_version,
-                dirty_keys: count(result.dirty_keys),
-                refused: result.refused.map(count).unwrap_or_default(),
-                parts: window_parts(&result.write_block),
-            })
+            let result: CutoverResult = serde_json::from_value(step.output.clone()?).ok()?;
+            Some((title, result))
         });
+        let results: Vec<_> = results.collect();
+        let longest = results.iter().map(|(_, result)| result.write_block.total);
+        let axis = ValueAxis::new(ChartQuantity::Millis, longest.fold(0.0, f64::max));
+        let budget = view.plan.options.write_stop_budget_ms;
+        let windows = results.iter();
+        let windows = windows.map(|(title, result)| window(title, result, budget, &axis));
         Self {
             windows: windows.collect(),
+            ticks: axis
+                .ticks()
+                .map(|(fraction, label)| (fraction * 100.0, format!("{label} {}", axis.unit)))
+                .collect(),
+            is_optional: true,
             offline: view.summary.mode == Mode::Offline,
         }
     }
+
+    fn is_hidden(&self) -> bool {
+        self.is_optional && self.windows.is_empty() && !self.offline
+    }
 }
 
-fn window_parts(window: &WriteBlockTimes) -> Vec<WindowPart> {
+fn window(
+    title: &'static str,
+    result: &CutoverResult,
+    budget: u32,
+    axis: &ValueAxis,
+) -> WindowView {
+    WindowView {
+        title,
+        total: format!("{:.1}", result.write_block.total),
+        budget,
+        attempt: result.attempt,
+        map_version: result.map_version,
+        dirty_keys: count(result.dirty_keys),
+        refused: result.refused.map(count).unwrap_or_default(),
+        parts: window_parts(&result.write_block, axis),
+    }
+}
+
+fn window_parts(window: &WriteBlockTimes, axis: &ValueAxis) -> Vec<WindowPart> {
     let parts = window.parts();
     let sum: f64 = parts.iter().map(|(_, ms)| ms).sum();
-    let total = sum.max(window.total).max(f64::MIN_POSITIVE);
     // The time between the measured parts.
-    let rest = ("rest", total - sum);
+    let rest = ("rest", (window.total - sum).max(0.0));
     let mut x = 0.0;
     let part = |(class, (name, ms)): (usize, (&'static str, f64))| {
-        let width = ms / total * 100.0;
+        let width = axis.fraction(ms) * 100.0;
         let part = WindowPart {
             name,
             ms: format!("{ms:.1}"),

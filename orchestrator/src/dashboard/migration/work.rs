@@ -1,15 +1,15 @@
 //! The progress of the work: the tables of a step, and the change stream.
 
 use crate::dual_write;
-use crate::view::figures::{bytes, count, millis, moment, percent, seconds};
-use crate::view::sentence::{current, tables_percent};
+use crate::view::figures::{bytes, count, millis, moment, percent};
+use crate::view::sentence::{current, is_forward, tables_percent};
 use crate::view::{MigrationView, StepView};
 use askama::Template;
 use plans::failure::Failure;
 use plans::names::Direction;
 use plans::request::Mode;
 use plans::state::step::StepState;
-use plans::wire::{Progress, Retained, TableProgress};
+use plans::wire::{Retained, TableProgress};
 
 /// The progress of the step for each table.
 #[derive(Template)]
@@ -17,10 +17,9 @@ use plans::wire::{Progress, Retained, TableProgress};
 pub(super) struct TablesView {
     step: String,
     message: String,
-    percent: Option<u8>,
-    rate: Option<String>,
-    eta: Option<String>,
     rows: Vec<TableProgressRow>,
+    /// True if the migration was aborted or rolled back, so that its bars are grey.
+    is_unsuccessful: bool,
 }
 
 struct TableProgressRow {
@@ -54,23 +53,10 @@ impl TablesView {
             message: Some(progress.message.clone())
                 .filter(|_| is_running)
                 .unwrap_or_default(),
-            percent: tables_percent(&progress.tables),
-            rate: rate(&progress).filter(|_| is_running),
-            eta: progress.eta_seconds.filter(|_| is_running).map(seconds),
+            is_unsuccessful: !is_forward(view.summary.state),
             rows: progress.tables.iter().map(table_row).collect(),
         }
     }
-}
-
-fn rate(progress: &Progress) -> Option<String> {
-    let rows = progress.rows_per_second;
-    (rows > 0.0).then(|| {
-        format!(
-            "{} rows/s, {}/s",
-            count(rows as i64),
-            bytes(progress.bytes_per_second as i64)
-        )
-    })
 }
 
 fn table_row(table: &TableProgress) -> TableProgressRow {

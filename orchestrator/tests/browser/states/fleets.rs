@@ -4,7 +4,7 @@
 use super::Shown;
 use super::migrations::put;
 use crate::fixture::probes::inventory;
-use crate::fixture::{Dashboard, hash_map, list_map};
+use crate::fixture::{Dashboard, list_map};
 use chrono::TimeDelta;
 use orchestrator::access::{Role, Secret};
 use orchestrator::store::{

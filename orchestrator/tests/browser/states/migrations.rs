@@ -2,8 +2,9 @@
 
 use super::{Shown, every, held, step};
 use crate::fixture::{Dashboard, failure};
+use crate::past;
 use orchestrator::controller::operations::OperationState;
-use orchestrator::store::{HoldEnd, Snapshot};
+use orchestrator::store::{HoldEnd, Snapshot, Step};
 use plans::id::MapVersion;
 use plans::state::cutover::Ownership;
 use plans::state::migration::MigrationState;
@@ -17,11 +18,13 @@ pub(super) async fn all() -> Vec<Shown> {
     let mut all = Vec::new();
     for state in every(MigrationState::Planned, after_migration) {
         let dashboard = Dashboard::with_migration(|snapshot| put(snapshot, state)).await;
+        past::give(&dashboard).await;
         let name = format!("migration: {state}");
         all.push(Shown::new(name, dashboard, &PAGES).says(&[&state.name().replace('_', " ")]));
     }
     for ownership in every(Ownership::Ready, after_ownership) {
         let dashboard = Dashboard::with_migration(|snapshot| own(snapshot, ownership)).await;
+        past::give(&dashboard).await;
         let name = format!("ownership: {ownership}");
         let says = sentence(ownership);
         let paths = &["/migrations/m1", "/migrations/m1/switch"];
@@ -38,6 +41,7 @@ pub(super) async fn all() -> Vec<Shown> {
             work(snapshot, state);
         })
         .await;
+        past::give(&dashboard).await;
         let name = format!("step: {state}");
         let paths = &["/migrations/m1", "/", "/migrations/m1?step=copy"];
         all.push(Shown::new(name, dashboard, paths).says(&[mark(state)]));
@@ -128,9 +132,34 @@ pub(super) fn put(snapshot: &mut Snapshot, state: MigrationState) {
     match state {
         S::Running => work(snapshot, StepState::Running),
         S::Failed => work(snapshot, StepState::Failed),
-        S::Planned | S::Waiting | S::Paused | S::Unwinding | S::Unwound => {}
+        S::Planned => {}
+        S::Waiting => before_cutover(snapshot),
+        S::Paused => work(snapshot, StepState::Pending),
+        S::Unwinding => unwind(snapshot, StepState::Running),
+        S::Unwound => unwind(snapshot, StepState::Done),
         S::Flipped | S::Completed | S::RolledBack => flipped(snapshot),
     }
+}
+
+/// Everything up to the cutover is done, and the cutover waits for its approval.
+fn before_cutover(snapshot: &mut Snapshot) {
+    work(snapshot, StepState::Done);
+    for step in &mut snapshot.steps {
+        if step.kind == StepKind::Cutover {
+            break;
+        }
+        step.state = StepState::Done;
+    }
+    snapshot.migration.waiting_for = Some("approval of the cutover".to_owned());
+}
+
+/// The copy failed, and what was created is being removed, or was removed.
+fn unwind(snapshot: &mut Snapshot, state: StepState) {
+    work(snapshot, StepState::Failed);
+    let ordinal = i32::try_from(snapshot.steps.len()).unwrap();
+    let mut unwind = Step::new(StepKind::Unwind, ordinal);
+    unwind.state = state;
+    snapshot.steps.push(unwind);
 }
 
 /// The cutover is behind it, with a write stop.

@@ -62,7 +62,7 @@ fn after_wait(kind: WaitKind) -> Option<WaitKind> {
 fn words(kind: WaitKind) -> &'static str {
     match kind {
         WaitKind::Opening => "Waits for shard b to take writes",
-        WaitKind::Approval => "Waits for approval of the cutover",
+        WaitKind::Approval => "Waits for your approval of the cutover",
         WaitKind::Cancel => "held by server process 4711 (app, psql)",
         WaitKind::Hook => "held by hook freeze",
         WaitKind::Queue => "Waits: 2 other moves",
@@ -74,7 +74,7 @@ fn words(kind: WaitKind) -> &'static str {
         WaitKind::Lock => {
             "held by server process 4711 (psql, role app, idle in transaction, open for 42 s)"
         }
-        WaitKind::Throttle => "slowed to 35 %",
+        WaitKind::Throttle => "Slowed to 35 %",
         WaitKind::Lag => "Waits for the stream to apply changes: it is 75000 ms",
         WaitKind::Finish => "Waits for an operator who ends the hold",
     }
