@@ -82,17 +82,6 @@ fn function_sql(
         Some(_) => "true".to_owned(),
         None => format!("not ({old_moves})"),
     };
-    let leave = links.0.iter().map(|(dependent, through)| {
-        format!(
-            "if not read_committed or {has_dependents} then
-               refused := refused or {taken};
-               kept := case when kept = '*' or length(kept) > {MAX_LENGTH} then '*' else kept || {identity} end;
-             end if;",
-            has_dependents = exists_dependent(dependent, through, "old"),
-            taken = exists_moving(table, through, keys),
-            identity = identity(table, through, "old"),
-        )
-    });
     let depart = links.0.iter().map(|(_, through)| {
         let identity = identity(table, through, "old");
         format!(
@@ -142,12 +131,28 @@ fn function_sql(
            return null;
          end $guard$; ",
         function = migration.replacement_function(index),
-        leave = leave.collect::<String>(),
+        leave = leave_sql(table, keys, links),
         depart = depart.collect::<String>(),
         arrive = arrive.collect::<String>(),
         new_moves = table.predicate(keys, "new"),
         id = quote_literal(migration.as_str()),
     )
+}
+
+/// Returns the statements for a row that leaves and may bring its dependents into the moving keys.
+fn leave_sql(table: &MovingTable, keys: &KeySet, links: &Links<'_>) -> String {
+    let leave = links.0.iter().map(|(dependent, through)| {
+        format!(
+            "if not read_committed or {has_dependents} then
+               refused := refused or {taken};
+               kept := case when kept = '*' or length(kept) > {MAX_LENGTH} then '*' else kept || {identity} end;
+             end if;",
+            has_dependents = exists_dependent(dependent, through, "old"),
+            taken = exists_moving(table, through, keys),
+            identity = identity(table, through, "old"),
+        )
+    });
+    leave.collect()
 }
 
 /// Returns the condition that a row of a dependent table refers to the row `row`.

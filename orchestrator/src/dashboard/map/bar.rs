@@ -127,7 +127,7 @@ impl MapBarView {
             .iter()
             .filter(|piece| piece.shard.is_some() && piece.together == 1);
         let outside: Vec<(f64, String)> = names
-            .filter(|piece| fit(&shard_name(piece), piece.width) == "")
+            .filter(|piece| fit(&shard_name(piece), piece.width).is_empty())
             .map(|piece| (piece.middle(), shard_name(piece)))
             .collect();
         let labels = place_labels(&outside, 2);

@@ -34,7 +34,7 @@ pub(super) fn place_labels(texts: &[(f64, String)], rows: usize) -> Vec<BarLabel
         };
         let to = from + width;
         let is_free = |row: &&mut Vec<(f64, f64)>| row.iter().all(|(a, b)| to <= *a || from >= *b);
-        let Some((row, spans)) = taken.iter_mut().enumerate().find(|(_, row)| is_free(&row)) else {
+        let Some((row, spans)) = taken.iter_mut().enumerate().find(|(_, row)| is_free(row)) else {
             continue;
         };
         spans.push((from, to));

@@ -34,7 +34,9 @@ pub(super) fn entries(
 ) -> (Vec<MapLegendEntry>, usize) {
     let amount = |owned: &OwnedKeys| match sight.by {
         BarMeasure::Keys => owned.number(),
-        measure => owned.figures.of(measure),
+        measure @ (BarMeasure::Rows | BarMeasure::Bytes | BarMeasure::Writes) => {
+            owned.figures.of(measure)
+        }
     };
     let total: u64 = owned.values().map(amount).sum();
     let mut shards: Vec<(&ShardName, OwnedKeys)> = owned

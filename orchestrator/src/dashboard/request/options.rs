@@ -152,7 +152,7 @@ fn input(value: &Value) -> String {
             .values()
             .next()
             .map_or_else(String::new, Value::to_string),
-        other => other.to_string(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => value.to_string(),
     }
 }
 
