@@ -62,9 +62,9 @@ async fn serve() -> anyhow::Result<String> {
 }
 
 fn pages(criterion: &mut Criterion) {
-    let runtime = Runtime::new().unwrap();
-    let url = runtime.block_on(serve()).unwrap();
-    let http = client(Policy::default(), None).unwrap();
+    let runtime = Runtime::new().expect("a runtime");
+    let url = runtime.block_on(serve()).expect("a server");
+    let http = client(Policy::default(), None).expect("a client");
     let mut group = criterion.benchmark_group("page of a map of a million ranges on 10,000 shards");
     group.sample_size(20);
     for (name, query) in [
@@ -77,9 +77,9 @@ fn pages(criterion: &mut Criterion) {
                 .get(format!("{url}/maps/m{query}"))
                 .send()
                 .await
-                .unwrap();
+                .expect("an answer");
             assert!(answer.status().is_success(), "{}", answer.status());
-            answer.text().await.unwrap()
+            answer.text().await.expect("an answer")
         };
         let size = runtime.block_on(page()).len();
         assert!(size < MAX_PAGE, "{name}: {size} bytes");
