@@ -5,9 +5,9 @@ use crate::graph::StepGraph;
 use crate::id::{MapName, MapVersion, ShardName};
 use crate::key::KeyType;
 use crate::key_set::KeySet;
-use crate::pace::{DurationEstimate, Pace};
 use crate::request::{Mode, Options};
 use crate::shard_map::{Sequences, Strategy};
+use crate::speed::{CopySpeed, DurationEstimate};
 use crate::survey::Trial;
 use crate::table::{MovingTable, TableName};
 use schemars::JsonSchema;
@@ -268,13 +268,13 @@ impl Plan {
         self
     }
 
-    /// Returns the plan with estimates of the time that each move takes. `pace` returns the speed for a move.
+    /// Returns the plan with estimates of the time that each move takes. `speed` returns the speed for a move.
     #[must_use]
-    pub fn with_durations(mut self, pace: impl Fn(&Move) -> Pace) -> Self {
+    pub fn with_durations(mut self, speed: impl Fn(&Move) -> CopySpeed) -> Self {
         let copies = self.moves.iter_mut();
         let copies = copies.filter(|planned| planned.target != TargetState::Standby);
         let durations = copies.map(|planned| {
-            let duration = pace(&planned.moving).duration(planned.estimate.bytes);
+            let duration = speed(&planned.moving).duration(planned.estimate.bytes);
             planned.estimate.duration = Some(duration.clone());
             duration
         });

@@ -1,8 +1,8 @@
 //! Prints how a move gets its rows from a standby of the source.
 
 use super::{bytes, write_block};
-use crate::pace::Pace;
 use crate::plan::{Plan, PlannedMove};
+use crate::speed::CopySpeed;
 use crate::table::TableKey;
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ use std::fmt::Write;
 pub(super) fn write(out: &mut String, plan: &Plan, planned: &PlannedMove) -> std::fmt::Result {
     let (moving, estimate) = (&planned.moving, &planned.estimate);
     let (rows, surplus_bytes) = surplus(planned);
-    let copying = Pace::assumed().duration(estimate.bytes);
+    let copying = CopySpeed::assumed().duration(estimate.bytes);
     writeln!(
         out,
         "  seed             standby of shard {}, promoted: about {} rows ({}) are not copied, and no index is built",

@@ -5,7 +5,7 @@ use super::cuts::cuts;
 use super::figures::{BarMeasure, KeyFigures, MappingIndex, end_key};
 use super::labels::{BarLabel, place_labels};
 use super::piece::{href, split_fields};
-use super::pieces::{MapPiece, PieceInput, pieces};
+use super::pieces::{PicturePiece, PieceInput, pieces};
 use super::query::MapSight;
 use crate::controller::{HotKeyLoad, MapLoad, MarkedMap};
 use crate::dashboard::bars::{Palette, key_count_text};
@@ -174,7 +174,7 @@ fn percent(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-fn shard_name(piece: &MapPiece<'_>) -> String {
+fn shard_name(piece: &PicturePiece<'_>) -> String {
     piece.shard.map_or_else(String::new, ToString::to_string)
 }
 
@@ -188,7 +188,7 @@ fn fit(name: &str, width: f64) -> &'static str {
     }
 }
 
-fn drawn_part(input: &BarInput<'_>, map: &ShardMap, piece: &MapPiece<'_>) -> MapBarPart {
+fn drawn_part(input: &BarInput<'_>, map: &ShardMap, piece: &PicturePiece<'_>) -> MapBarPart {
     let keys = piece.keys(map);
     let changed = keys.as_ref().is_some_and(|keys| {
         piece.together == 1 && input.changed.iter().any(|other| other.overlaps(keys))
@@ -245,7 +245,7 @@ fn drawn_part(input: &BarInput<'_>, map: &ShardMap, piece: &MapPiece<'_>) -> Map
 
 impl MapBarPart {
     /// Adds what a script needs to offer the piece to be dragged.
-    fn add_gestures(&mut self, input: &BarInput<'_>, map: &ShardMap, piece: &MapPiece<'_>) {
+    fn add_gestures(&mut self, input: &BarInput<'_>, map: &ShardMap, piece: &PicturePiece<'_>) {
         let (Some(keys), Some(shard), 1) = (piece.keys(map), piece.shard, piece.together) else {
             return;
         };
@@ -256,7 +256,7 @@ impl MapBarPart {
 }
 
 /// Describes a piece: keys, owner, load, and since when it has the owner.
-fn title(input: &BarInput<'_>, piece: &MapPiece<'_>, keys: Option<&KeySet>) -> String {
+fn title(input: &BarInput<'_>, piece: &PicturePiece<'_>, keys: Option<&KeySet>) -> String {
     if piece.is_gap && piece.together == 1 {
         return "no shard owns these keys".to_owned();
     }
@@ -321,7 +321,7 @@ fn heat(writes: u64, most: u64) -> &'static str {
 }
 
 /// Returns the hottest keys with their positions, the hottest first.
-fn pins(input: &BarInput<'_>, map: &ShardMap, drawn: &[MapPiece<'_>]) -> Vec<(f64, String)> {
+fn pins(input: &BarInput<'_>, map: &ShardMap, drawn: &[PicturePiece<'_>]) -> Vec<(f64, String)> {
     let Some(load) = input.load else {
         return Vec::new();
     };
@@ -349,7 +349,7 @@ fn pin_name(hot: &HotKeyLoad) -> String {
 }
 
 /// Returns the bounds between the pieces, if they are few enough to be read.
-fn bounds(map: &ShardMap, drawn: &[MapPiece<'_>]) -> Vec<BarLabel> {
+fn bounds(map: &ShardMap, drawn: &[PicturePiece<'_>]) -> Vec<BarLabel> {
     if drawn.len() > MAX_BOUNDS + 1 || drawn.iter().any(|piece| piece.together > 1) {
         return Vec::new();
     }
@@ -396,7 +396,7 @@ fn exceptions(input: &BarInput<'_>, map: &ShardMap) -> Vec<BarException> {
 }
 
 /// Describes the picture for readers who do not see it.
-fn description(map: &ShardMap, drawn: &[MapPiece<'_>]) -> String {
+fn description(map: &ShardMap, drawn: &[PicturePiece<'_>]) -> String {
     let pieces: usize = drawn.iter().map(|piece| piece.together).sum();
     format!(
         "Map {}, {} pieces in key order; the table below has the same",

@@ -1,7 +1,7 @@
 //! Keys at which a piece can be split: the bounds of measured items, or, without a measurement, keys at equal distances.
 
 use super::figures::{BarMeasure, KeyFigures, MappingIndex, end_key, first_key, of_item};
-use super::pieces::{MapPiece, number};
+use super::pieces::{PicturePiece, number};
 use crate::controller::MapLoad;
 use plans::key::Key;
 use plans::key_set::KeySet;
@@ -26,7 +26,7 @@ pub(super) struct PieceCut {
 /// Returns the cuts of a piece, in key order.
 pub(super) fn cuts(
     map: &ShardMap,
-    piece: &MapPiece<'_>,
+    piece: &PicturePiece<'_>,
     load: Option<&MapLoad>,
     by: BarMeasure,
 ) -> Vec<PieceCut> {
@@ -55,7 +55,12 @@ pub(super) fn key_input(key: &Key) -> String {
 }
 
 /// Returns the cuts between measured items.
-fn measured(map: &ShardMap, piece: &MapPiece<'_>, load: &MapLoad, by: BarMeasure) -> Vec<PieceCut> {
+fn measured(
+    map: &ShardMap,
+    piece: &PicturePiece<'_>,
+    load: &MapLoad,
+    by: BarMeasure,
+) -> Vec<PieceCut> {
     let Some(shard) = piece.shard else {
         return Vec::new();
     };
@@ -107,7 +112,7 @@ fn start_of(keys: &KeySet) -> Option<String> {
 }
 
 /// Returns the position of the first key of `keys` within a piece with two numeric bounds.
-fn key_fraction(map: &ShardMap, piece: &MapPiece<'_>, keys: &KeySet) -> Option<f64> {
+fn key_fraction(map: &ShardMap, piece: &PicturePiece<'_>, keys: &KeySet) -> Option<f64> {
     let whole = piece.keys(map)?;
     let (from, to) = match (&whole, keys) {
         (KeySet::Hash(whole), KeySet::Hash(keys)) => {
@@ -122,7 +127,7 @@ fn key_fraction(map: &ShardMap, piece: &MapPiece<'_>, keys: &KeySet) -> Option<f
 }
 
 /// Returns cuts at equal distances, if the bounds of the piece are numbers.
-fn equal(map: &ShardMap, piece: &MapPiece<'_>) -> Vec<PieceCut> {
+fn equal(map: &ShardMap, piece: &PicturePiece<'_>) -> Vec<PieceCut> {
     let Some(keys) = piece.keys(map) else {
         return Vec::new();
     };

@@ -4,7 +4,7 @@
 use super::bar::load_lines;
 use super::cuts::{PieceCut, cuts, key_input, middle};
 use super::figures::{BarMeasure, KeyFigures, end_key, first_key};
-use super::pieces::MapPiece;
+use super::pieces::PicturePiece;
 use super::query::MapSight;
 use crate::controller::MapLoad;
 use crate::dashboard::bars::{Palette, key_count_text};
@@ -119,7 +119,7 @@ fn piece_around<'a>(
     map: &'a ShardMap,
     place: usize,
     figures: &[KeyFigures],
-) -> Option<MapPiece<'a>> {
+) -> Option<PicturePiece<'a>> {
     let mapping = map.mappings.get(place)?;
     let joins = |a: usize, b: usize| {
         let (a, b) = (&map.mappings[a], &map.mappings[b]);
@@ -146,14 +146,14 @@ fn piece_around<'a>(
     for figures in figures.get(around.clone()).unwrap_or_default() {
         sum += *figures;
     }
-    Some(MapPiece::single(around, &mapping.shard, sum))
+    Some(PicturePiece::single(around, &mapping.shard, sum))
 }
 
 /// Returns the fields of a request about the keys of a piece. A split needs the keys of one mapping, or all keys of the
 /// shard; other pieces are moved.
 pub(super) fn split_fields(
     map: &ShardMap,
-    piece: &MapPiece<'_>,
+    piece: &PicturePiece<'_>,
     keys: &KeySet,
     shard: &ShardName,
 ) -> Vec<(&'static str, String)> {
@@ -181,7 +181,7 @@ fn fields_of(
 
 fn requests(
     input: &PieceInputs<'_>,
-    piece: &MapPiece<'_>,
+    piece: &PicturePiece<'_>,
     keys: &KeySet,
     shard: &ShardName,
 ) -> PieceRequests {

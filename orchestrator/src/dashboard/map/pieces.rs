@@ -16,7 +16,7 @@ const OPEN_END: f64 = 0.16;
 
 /// A drawn piece: one mapping, adjacent mappings of one shard, or several thin pieces together.
 #[derive(Debug, Clone)]
-pub(super) struct MapPiece<'a> {
+pub(super) struct PicturePiece<'a> {
     /// The left edge, in percent.
     pub(super) x: f64,
     /// The width, in percent.
@@ -58,7 +58,7 @@ struct WeighedKeys<'a> {
 }
 
 /// Returns the pieces from left to right. Exceptions of a hash map have no width and are not among them.
-pub(super) fn pieces<'a>(input: &PieceInput<'a>) -> Vec<MapPiece<'a>> {
+pub(super) fn pieces<'a>(input: &PieceInput<'a>) -> Vec<PicturePiece<'a>> {
     let mut weights = Vec::with_capacity(input.shown.len() + 1);
     weigh(input, &mut |place, weight, is_gap| {
         weights.push((place, weight, is_gap))
@@ -230,9 +230,9 @@ pub(super) fn number(key: &Key) -> Option<f64> {
 struct PieceRow<'a> {
     /// Percent per unit of weight.
     scale: f64,
-    drawn: Vec<MapPiece<'a>>,
+    drawn: Vec<PicturePiece<'a>>,
     /// The piece that can still grow.
-    open: Option<MapPiece<'a>>,
+    open: Option<PicturePiece<'a>>,
     x: f64,
 }
 
@@ -244,7 +244,7 @@ impl<'a> PieceRow<'a> {
         }
         let is_gap = keys.shard.is_none();
         let end = if is_gap { keys.place } else { keys.place + 1 };
-        let next = MapPiece {
+        let next = PicturePiece {
             x: self.x,
             width,
             mappings: keys.place..end,
@@ -268,14 +268,14 @@ impl<'a> PieceRow<'a> {
     }
 
     /// Draws a piece that is complete. A thin one is drawn together with a thin one before it.
-    fn close(&mut self, piece: MapPiece<'a>) {
+    fn close(&mut self, piece: PicturePiece<'a>) {
         match self.drawn.last_mut() {
             Some(last) if last.width < MIN_WIDTH && piece.width < MIN_WIDTH => last.join(&piece),
             Some(_) | None => self.drawn.push(piece),
         }
     }
 
-    fn finish(mut self) -> Vec<MapPiece<'a>> {
+    fn finish(mut self) -> Vec<PicturePiece<'a>> {
         if let Some(open) = self.open.take() {
             self.close(open);
         }
@@ -283,7 +283,7 @@ impl<'a> PieceRow<'a> {
     }
 }
 
-impl<'a> MapPiece<'a> {
+impl<'a> PicturePiece<'a> {
     /// Creates a piece that is the whole bar.
     pub(super) fn single(
         mappings: Range<usize>,

@@ -40,9 +40,9 @@ impl MapQuery {
     /// # Errors
     /// [`ControlError::Invalid`] if a parameter has a value that does not exist.
     pub(super) fn sight(&self, name: &MapName) -> Result<MapSight, ControlError> {
-        let given = |value: &Option<String>| value.clone().filter(|value| !value.is_empty());
-        let by = given(&self.by);
-        let version = given(&self.version);
+        let filled = |value: &Option<String>| value.clone().filter(|value| !value.is_empty());
+        let by = filled(&self.by);
+        let version = filled(&self.version);
         Ok(MapSight {
             name: name.clone(),
             by: by.map_or(Ok(BarMeasure::Keys), |name| {
@@ -55,13 +55,13 @@ impl MapQuery {
                     .map(Some)
                     .map_err(|_| invalid(&text, "the number of a version"))
             })?,
-            shard: given(&self.shard),
-            part: given(&self.part).map_or(Ok(None), |text| {
+            shard: filled(&self.shard),
+            part: filled(&self.part).map_or(Ok(None), |text| {
                 let part = part(&text);
                 part.map(Some)
                     .ok_or_else(|| invalid(&text, "two indexes of mappings, such as 0-99"))
             })?,
-            piece: given(&self.piece).map_or(Ok(None), |text| {
+            piece: filled(&self.piece).map_or(Ok(None), |text| {
                 let number = text.parse().map(Some);
                 number.map_err(|_| invalid(&text, "the index of a mapping"))
             })?,

@@ -27,12 +27,12 @@ pub(super) struct FleetPicture {
     total: String,
     /// How many times its fair share the most loaded shard has, as text.
     imbalance: Option<String>,
-    measures: Vec<MeasureChoice>,
+    measures: Vec<FleetMeasureChoice>,
     flows: FleetFlows,
     connected_agents: usize,
 }
 
-struct MeasureChoice {
+struct FleetMeasureChoice {
     name: &'static str,
     is_chosen: bool,
 }
@@ -90,7 +90,7 @@ impl FleetPicture {
             total: count(i64::try_from(shards.len()).unwrap_or(i64::MAX)),
             imbalance: factor.map(|factor| format!("{factor:.2}")),
             measures: FleetMeasure::ALL
-                .map(|each| MeasureChoice {
+                .map(|each| FleetMeasureChoice {
                     name: each.name(),
                     is_chosen: each == measure,
                 })

@@ -10,7 +10,7 @@ const MAX_OBJECTS: usize = 50;
 /// The findings.
 #[derive(Default)]
 pub(super) struct FindingsView {
-    pub(super) groups: Vec<FindingGroup>,
+    pub(super) groups: Vec<GroupedFindings>,
     /// A script that fixes what statements can fix; empty if they can fix nothing.
     pub(super) script: String,
     /// The number of findings that the script fixes.
@@ -18,7 +18,7 @@ pub(super) struct FindingsView {
 }
 
 /// All findings of one kind.
-pub(super) struct FindingGroup {
+pub(super) struct GroupedFindings {
     pub(super) mark: StateMark,
     pub(super) title: String,
     /// The number of the chapter in the reference of findings.
@@ -79,7 +79,7 @@ impl FindingsView {
     }
 }
 
-fn group(kind: &[&Finding]) -> Option<FindingGroup> {
+fn group(kind: &[&Finding]) -> Option<GroupedFindings> {
     let first = kind.first()?;
     let known = find(&first.code);
     let is_same = kind.iter().all(|finding| finding.remedy == first.remedy);
@@ -89,7 +89,7 @@ fn group(kind: &[&Finding]) -> Option<FindingGroup> {
         problem: finding.problem.clone(),
         remedy: (!is_same).then(|| finding.remedy.clone()),
     });
-    Some(FindingGroup {
+    Some(GroupedFindings {
         mark: marks::of_finding(first.severity),
         title: known.map_or_else(|| first.code.clone(), |code| code.title.to_owned()),
         number: first.sw.clone(),

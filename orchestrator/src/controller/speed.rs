@@ -3,8 +3,8 @@
 use super::{ControlError, Controller};
 use crate::store::{Migration, Snapshot, Step};
 use plans::id::ShardName;
-use plans::pace::Pace;
 use plans::plan::{Move, Plan, TargetState};
+use plans::speed::CopySpeed;
 use plans::step::StepKind;
 use std::collections::BTreeSet;
 
@@ -24,22 +24,22 @@ const SIZED: [StepKind; 4] = [
 
 /// The speeds of earlier migrations, newest first, with their shards.
 #[derive(Debug, Default)]
-struct EarlierMoves(Vec<((ShardName, ShardName), Pace)>);
+struct EarlierMoves(Vec<((ShardName, ShardName), CopySpeed)>);
 
 impl EarlierMoves {
     /// Returns the speed between the same shards, or else one with the same source or target, or else the newest.
-    fn pace(&self, moving: &Move) -> Pace {
+    fn speed(&self, moving: &Move) -> CopySpeed {
         let rank = |(source, target): &(ShardName, ShardName)| {
             let same = [source == &moving.source, target == &moving.target];
             same.into_iter().filter(|same| *same).count()
         };
-        let mut best: Option<(usize, &Pace)> = None;
-        for (shards, pace) in &self.0 {
+        let mut best: Option<(usize, &CopySpeed)> = None;
+        for (shards, speed) in &self.0 {
             if best.is_none_or(|(known, _)| rank(shards) > known) {
-                best = Some((rank(shards), pace));
+                best = Some((rank(shards), speed));
             }
         }
-        best.map_or_else(Pace::assumed, |(_, pace)| pace.clone())
+        best.map_or_else(CopySpeed::assumed, |(_, speed)| speed.clone())
     }
 }
 
@@ -47,7 +47,7 @@ impl Controller {
     /// Returns the plan with the time that its moves are expected to take.
     pub(super) async fn with_durations(&self, plan: Plan) -> Result<Plan, ControlError> {
         let earlier = self.earlier_moves().await?;
-        Ok(plan.with_durations(|moving| earlier.pace(moving)))
+        Ok(plan.with_durations(|moving| earlier.speed(moving)))
     }
 
     async fn earlier_moves(&self) -> Result<EarlierMoves, ControlError> {
@@ -64,8 +64,8 @@ impl Controller {
         }
         let mut earlier = EarlierMoves::default();
         for (pair, id) in ids {
-            let pace = store.load(&id).await?.as_ref().and_then(measured_pace);
-            earlier.0.extend(pace.map(|pace| (pair, pace)));
+            let speed = store.load(&id).await?.as_ref().and_then(measured_speed);
+            earlier.0.extend(speed.map(|speed| (pair, speed)));
         }
         Ok(earlier)
     }
@@ -80,12 +80,12 @@ fn shows_speed(migration: &Migration) -> bool {
 }
 
 /// Returns the speed of a migration; `None` if a step was interrupted, because its time would contain waits.
-fn measured_pace(snapshot: &Snapshot) -> Option<Pace> {
+fn measured_speed(snapshot: &Snapshot) -> Option<CopySpeed> {
     let sized = snapshot.steps.iter();
     let sized = sized.filter(|step| SIZED.contains(&step.kind));
     let seconds = sized.map(uninterrupted_seconds).sum::<Option<i64>>()?;
     let migration = &snapshot.migration;
-    Pace::measured(&migration.id, migration.plan.estimate.bytes, seconds)
+    CopySpeed::measured(&migration.id, migration.plan.estimate.bytes, seconds)
 }
 
 /// Returns the time of a step that was dispatched once.
@@ -118,8 +118,8 @@ mod tests {
     fn the_time_of_the_sized_steps_counts() {
         let snapshot = flipped("ma", "a", "b");
         assert!(shows_speed(&snapshot.migration));
-        let pace = measured_pace(&snapshot).unwrap();
-        let duration = pace.duration(0);
+        let speed = measured_speed(&snapshot).unwrap();
+        let duration = speed.duration(0);
         assert_eq!(duration.bytes_per_s, (4 << 30) / 40);
         assert_eq!(duration.measured_by, Some(snapshot.migration.id));
     }
@@ -129,7 +129,7 @@ mod tests {
         let mut snapshot = flipped("ma", "a", "b");
         let sized = |step: &&mut Step| step.kind == StepKind::Verify;
         snapshot.steps.iter_mut().find(sized).unwrap().dispatched_at = Some(at(99));
-        assert_eq!(measured_pace(&snapshot), None);
+        assert_eq!(measured_speed(&snapshot), None);
         let mut small = flipped("ma", "a", "b").migration;
         small.plan.estimate.bytes = LEAST_BYTES - 1;
         assert!(!shows_speed(&small));
@@ -144,12 +144,12 @@ mod tests {
             let (source, target) = pair.split_once(' ').unwrap();
             let snapshot = flipped(&pair.replace(' ', ""), source, target);
             let shards = (ShardName::from(source), ShardName::from(target));
-            (shards, measured_pace(&snapshot).unwrap())
+            (shards, measured_speed(&snapshot).unwrap())
         });
         let earlier = EarlierMoves(moves.to_vec());
         let by = |source: &str, target: &str| {
             let own = planned("m1", source, target, keys(0, 9)).moving;
-            let migration = earlier.pace(&own).duration(0).measured_by;
+            let migration = earlier.speed(&own).duration(0).measured_by;
             migration.map(|id| id.to_string())
         };
         assert_eq!(by("a", "d").as_deref(), Some("ad"));
@@ -158,6 +158,6 @@ mod tests {
         assert_eq!(by("x", "y").as_deref(), Some("ab"));
         let none = EarlierMoves::default();
         let own = planned("m1", "a", "b", keys(0, 9)).moving;
-        assert_eq!(none.pace(&own), Pace::assumed());
+        assert_eq!(none.speed(&own), CopySpeed::assumed());
     }
 }

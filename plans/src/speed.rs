@@ -15,7 +15,7 @@ const FIXED_S: (i64, i64) = (5, 30);
 
 /// The speed of a whole move, from its copy to the comparison of rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pace {
+pub struct CopySpeed {
     /// Bytes of heap per second.
     bytes_per_s: i64,
     /// The migration that moved rows at this speed; `None` if the speed is assumed.
@@ -36,7 +36,7 @@ pub struct DurationEstimate {
     pub measured_by: Option<MigrationId>,
 }
 
-impl Pace {
+impl CopySpeed {
     /// Returns the speed that is assumed if no earlier migration shows one.
     #[must_use]
     pub const fn assumed() -> Self {
@@ -128,13 +128,13 @@ mod tests {
 
     const GIB: i64 = 1 << 30;
 
-    fn measured(bytes: i64, seconds: i64) -> Option<Pace> {
-        Pace::measured(&MigrationId("m".to_owned()), bytes, seconds)
+    fn measured(bytes: i64, seconds: i64) -> Option<CopySpeed> {
+        CopySpeed::measured(&MigrationId("m".to_owned()), bytes, seconds)
     }
 
     #[test]
     fn a_measured_speed_narrows_the_range() {
-        let assumed = Pace::assumed().duration(60 * GIB);
+        let assumed = CopySpeed::assumed().duration(60 * GIB);
         assert_eq!((assumed.least_s, assumed.most_s), (687, 6174));
         assert_eq!(assumed.range(), "12 to 103 min");
         assert_eq!(assumed.basis(), "at an assumed 30.0 MiB/s");
@@ -155,15 +155,15 @@ mod tests {
     #[test]
     fn units_fit_the_size() {
         let range = |least_s, most_s| {
-            let pace = Pace::assumed();
+            let speed = CopySpeed::assumed();
             DurationEstimate {
                 least_s,
                 most_s,
-                ..pace.duration(0)
+                ..speed.duration(0)
             }
             .range()
         };
-        assert_eq!(Pace::assumed().duration(0).range(), "5 to 30 s");
+        assert_eq!(CopySpeed::assumed().duration(0).range(), "5 to 30 s");
         assert_eq!(range(90, 121), "90 s to 3 min");
         assert_eq!(range(7_000, 7_200), "117 min to 2 h");
         assert_eq!(range(200_000, 400_000), "3 to 5 d");
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn moves_take_at_least_as_long_as_the_slowest_and_at_most_one_after_the_other() {
-        let of = |bytes| Pace::assumed().duration(bytes);
+        let of = |bytes| CopySpeed::assumed().duration(bytes);
         let total = |moves: &[DurationEstimate], at_once| {
             let total = DurationEstimate::of_moves(moves, at_once)?;
             Some((total.least_s, total.most_s))
