@@ -19,6 +19,9 @@ function keepDetailsOpen(old, fresh) {
   }
 }
 
+// What a person uses at this moment must not be replaced: an open dialog, a piece or a boundary of a map.
+const IN_USE = "dialog[open], .map-cut:focus, .map-piece:focus, .map-cut.dragged, .map-piece.dragged";
+
 function replaceElement(html) {
   const template = document.createElement("template");
   template.innerHTML = html;
@@ -26,7 +29,7 @@ function replaceElement(html) {
   const fresh = template.content.firstElementChild;
   const old = fresh && document.getElementById(fresh.id);
   if (!old) return;
-  if (old.querySelector("dialog[open]")) {
+  if (old.querySelector(IN_USE)) {
     delayed.set(fresh.id, html);
     return;
   }
@@ -72,12 +75,17 @@ document.addEventListener("click", (event) => {
   }
 });
 
-document.addEventListener("close", (event) => {
-  if (!(event.target instanceof HTMLDialogElement)) return;
+function replaceDelayed() {
   const waiting = [...delayed.values()];
   delayed.clear();
   waiting.forEach(replaceElement);
+}
+
+document.addEventListener("close", (event) => {
+  if (event.target instanceof HTMLDialogElement) replaceDelayed();
 }, true);
+document.addEventListener("focusout", () => setTimeout(replaceDelayed));
+document.addEventListener("pointerup", () => setTimeout(replaceDelayed));
 
 // A form can be sent only once. Its button then shows what the browser waits for.
 document.addEventListener("submit", (event) => {

@@ -131,6 +131,7 @@ function offerDrops(section, pieces, tip) {
       if (!start) return;
       dragged ||= Math.hypot(event.clientX - start.clientX, event.clientY - start.clientY) > 8;
       if (!dragged) return;
+      piece.link.classList.add("dragged");
       tip.textContent = `Drop the keys of ${piece.shard} on a shard below to move them there`;
       const over = target(event, piece);
       entries.forEach((entry) => entry.classList.toggle("drop-here", entry === over));
@@ -138,6 +139,7 @@ function offerDrops(section, pieces, tip) {
     addEventListener("pointerup", (event) => {
       const over = start && dragged && target(event, piece);
       start = null;
+      piece.link.classList.remove("dragged");
       entries.forEach((entry) => entry.classList.remove("drop-here"));
       if (!over) return;
       const request = new URL(piece.request, location.href);

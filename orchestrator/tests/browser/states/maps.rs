@@ -72,10 +72,10 @@ async fn changed() -> Dashboard {
     dashboard
 }
 
-/// A thousand ranges on three shards.
+/// Ranges on three shards, more than a picture has pixels.
 async fn large() -> Dashboard {
     let shards = ["a", "b", "c"];
-    let pieces = (0..1_000_usize).map(|number| {
+    let pieces = (0..4_000_usize).map(|number| {
         let from = i64::try_from(number * 10).unwrap();
         let keys = range(Some(from), Some(from + 10));
         mapping(keys, shards[number * 7_919 % 17 % 3])
