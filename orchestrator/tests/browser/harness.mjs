@@ -176,6 +176,7 @@ export async function fits(page, where) {
   assert.match(seen.title, /. · Shardwright$|^Report of ./, `${where} has a title`);
   assert.ok(seen.wide <= 0, `${where} is ${seen.wide} pixels too wide`);
   assert.deepEqual(seen.overlaps, [], `${where}: things overlap`);
+  assert.deepEqual(seen.outside, [], `${where}: parts of a picture are beside it`);
 }
 
 // Runs in the page. Parts of the page, controls, marks and cells stand beside each other, never on each other.
@@ -204,11 +205,17 @@ function layout() {
       }
     });
   }
+  const outside = [];
+  for (const part of [...page.querySelectorAll("svg > rect, svg > a > rect")].filter(shown)) {
+    const [inner, outer] = [box(part), box(part.ownerSVGElement)];
+    if (inner.left < outer.left - 8 || inner.right > outer.right + 8) outside.push(part.getAttribute("class"));
+  }
   return {
     headings: document.querySelectorAll("h1").length,
     title: document.title,
     wide: document.documentElement.scrollWidth - innerWidth,
     overlaps,
+    outside,
   };
 }
 
