@@ -131,7 +131,7 @@ impl MapBarView {
             .map(|piece| (piece.middle(), shard_name(piece)))
             .collect();
         let labels = place_labels(&outside, 2);
-        let pins = place_labels(&pins(input, map, &drawn), 2);
+        let pins = place_labels(&pins(input, map, &drawn), 1);
         let bounds = bounds(map, &drawn);
         let top = if labels.is_empty() { 2 } else { LABELS };
         let bounds_at = top + BAR + 16;

@@ -146,7 +146,7 @@ fn notes(input: &MapPageInput, bar: &MapBarView) -> Vec<String> {
             "The strip is darker where more is written; the keys below it are the hottest."
         }
         (true, false) => "The strip is darker where more is written.",
-        (false, true) => "The keys below the bar are the largest.",
+        (false, true) => "The keys below the bar have the most rows; each stands below its piece.",
         (false, false) => "",
     };
     notes.extend(Some(below.to_owned()).filter(|text| !text.is_empty()));

@@ -194,6 +194,8 @@ fn requests(
         .take(MAX_CHOICES)
         .map(ToString::to_string)
         .collect();
+    // With several shards a person chooses.
+    let only_target = targets.first().filter(|_| targets.len() == 1);
     let measures = [
         (BarMeasure::Rows, "the median of the rows"),
         (BarMeasure::Writes, "the middle of the writes"),
@@ -204,17 +206,14 @@ fn requests(
             .iter()
             .cloned()
             .chain([("at", cut.at.clone()), ("side", "upper".to_owned())]);
-        let target = targets.first().map(|target| ("target", target.clone()));
+        let target = only_target.map(|target| ("target", target.clone()));
         let href = href(fields.chain(target));
         Some((format!("at {what}, {}", cut.at), href))
     });
     let mut middles: Vec<(String, String)> = middles.collect();
     if middles.is_empty() && !splits_at(keys).is_empty() {
         let fields = fields_of("split", input.map, &input.map.empty_key_set(), shard);
-        let parts = [
-            shard.to_string(),
-            targets.first().cloned().unwrap_or_default(),
-        ];
+        let parts = [shard.to_string(), only_target.cloned().unwrap_or_default()];
         let parts = ["shard.0", "shard.1"].into_iter().zip(parts);
         let even = [("even", "rows".to_owned())];
         middles.push((
@@ -225,8 +224,8 @@ fn requests(
     let hottest = input.load.into_iter().flat_map(|load| &load.hottest);
     PieceRequests {
         splits_at: splits_at(keys),
-        at: cuts
-            .get(cuts.len() / 2)
+        at: middle(&cuts, piece.figures, BarMeasure::Rows)
+            .or_else(|| cuts.get(cuts.len() / 2))
             .map_or_else(String::new, |cut| cut.at.clone()),
         middles,
         hottest: hottest

@@ -64,9 +64,10 @@ impl OverviewAttention {
     /// same command form one item. `caller` gets only the buttons that it may use.
     pub(super) fn new(fleet: FleetNeeds<'_>, caller: &Caller) -> Self {
         let unfinished = fleet.unfinished.iter();
-        let needs: Vec<MigrationNeed<'_>> = unfinished
+        let mut needs: Vec<MigrationNeed<'_>> = unfinished
             .filter_map(|migration| need(&migration.view))
             .collect();
+        needs.sort_by_key(|need| urgency(need.view.summary.state));
         let mut items: Vec<AttentionItem> = fleet
             .findings
             .into_iter()
@@ -120,6 +121,20 @@ fn need(view: &MigrationView) -> Option<MigrationNeed<'_>> {
     Some(MigrationNeed { view, mark, verb })
 }
 
+/// Returns the rank of a state: what has failed comes first, and what can stay as it is comes last.
+fn urgency(state: MigrationState) -> u8 {
+    match state {
+        MigrationState::Failed => 0,
+        MigrationState::Planned
+        | MigrationState::Running
+        | MigrationState::Unwinding
+        | MigrationState::RolledBack => 1,
+        MigrationState::Waiting => 2,
+        MigrationState::Paused => 3,
+        MigrationState::Flipped | MigrationState::Unwound | MigrationState::Completed => 4,
+    }
+}
+
 /// Returns the state of a step that failed and is dispatched again later, if there is one.
 fn backoff_state(view: &MigrationView) -> Option<StepState> {
     let mut states = view.steps.iter().map(|step| step.state);
@@ -134,12 +149,13 @@ fn failure(view: &MigrationView) -> Option<&plans::failure::Failure> {
     failure.or_else(|| step_in_backoff.and_then(|step| step.failure.as_ref()))
 }
 
-/// Returns the button of a command, if the caller may give it, and the one that leads to the object.
+/// Returns the button of a command, if the caller may give it, and the one that leads to the object. The latter comes first
+/// if the command cannot be undone.
 fn buttons(verb: &'static str, path: &str, caller: &Caller) -> Vec<AttentionButton> {
     let label = match verb {
         "approve" => Some("Approve the cutover…"),
         "resume" => Some("Resume…"),
-        "finish" => Some("Finish…"),
+        "finish" => Some("Finish, drop old rows…"),
         _ => None,
     };
     let permitted = label.filter(|_| caller.may(RouteAccess::of_command(verb)));
@@ -151,7 +167,10 @@ fn buttons(verb: &'static str, path: &str, caller: &Caller) -> Vec<AttentionButt
         label: "Review",
         href: path.to_owned(),
     };
-    command.into_iter().chain([review]).collect()
+    match verb {
+        "finish" => [review].into_iter().chain(command).collect(),
+        _ => command.into_iter().chain([review]).collect(),
+    }
 }
 
 fn item_of_one(need: &MigrationNeed<'_>, caller: &Caller) -> AttentionItem {
@@ -181,7 +200,7 @@ fn item_of_several(need: &MigrationNeed<'_>, count: usize, caller: &Caller) -> A
             "They are copied and verified; their sources own the keys until you approve the cutovers."
         }
         MigrationState::Flipped => {
-            "Their targets own the keys; the old rows are kept until you finish or roll back."
+            "Their targets own the keys; the old rows are kept until you finish, which ends the way back, or roll back."
         }
         MigrationState::Planned
         | MigrationState::Running

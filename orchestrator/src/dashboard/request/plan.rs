@@ -4,7 +4,7 @@ use super::super::operation::after_text;
 use crate::view::figures::{bytes, count, millis};
 use plans::plan::{Plan, PlannedMove, TargetState};
 use plans::render::plan_text;
-use plans::request::Mode;
+use plans::request::{Cutover, Mode};
 use plans::table::{CopyBy, MovingTable};
 
 /// The maximum number of listed moves, and of moves whose steps and tables are listed.
@@ -20,6 +20,8 @@ pub(super) struct PlanView {
     pub(super) sentence: String,
     /// How long and for which keys writes are blocked.
     pub(super) block: String,
+    /// What begins when the plan is submitted, and what decides about the cutover.
+    pub(super) begins: &'static str,
     pub(super) moves: Vec<PlannedMoveRow>,
     /// The number of moves that are not listed.
     pub(super) hidden: usize,
@@ -71,6 +73,10 @@ impl PlanView {
             sentence: sentence(plan),
             takes: takes(plan),
             block: block(plan),
+            begins: match plan.options.cutover {
+                Cutover::Approve => "Submit begins the copy; the cutover waits for an approval.",
+                Cutover::Automatic => "Submit begins the copy; the cutover follows by itself.",
+            },
             moves: plan.moves.iter().take(MAX_MOVES).map(move_row).collect(),
             hidden: plan.moves.len().saturating_sub(MAX_MOVES),
             details: plan.moves.iter().take(MAX_DETAILED).map(details).collect(),

@@ -229,7 +229,7 @@ mod tests {
     #[test]
     fn a_written_request_is_read_as_the_same_request() {
         let requests = [
-            "operation: split\nmap: t\nsource: a\ninto:\n  - shard: a\n    keys: { to: \"x\\\"y\" }\n  - shard: \"1\"\n    keys: { from: \"x\\\"y\" }\ntables: { \"Orders\": [a, b], x.y: id }\nignore: [logs]\noptions: { mode: offline, hold: { seconds: 60 }, throttle: { rate_bytes_s: 9 } }",
+            "operation: split\nmap: t\nsource: a\ninto:\n  - shard: a\n    keys: { to: \"x\\\"y\" }\n  - shard: \"1\"\n    keys: { from: \"x\\\"y\" }\ntables: { \"Orders\": [a, b], x.y: id }\nignore: [logs]\noptions: { mode: offline, hold: { seconds: 60 }, throttle: { rate_bytes_s: 4096 } }",
             "operation: split\nmap: t\nsource: a\neven: { query: \"select 1\" }\ninto: [{ shard: a, share: 3 }, { shard: b }]",
             "operation: merge\nmap: t\nsources: [a, b]\ninto: c",
             "operation: move\nmap: t\nmoves: [{ source: a, target: b, keys: { buckets: [{ from: 1, to: 2 }], values: [7], except: [8] }, mode: offline }, { source: b, target: a, keys: { ranges: [{ from: 1 }, { to: 0 }] } }]",
