@@ -80,7 +80,7 @@ async fn a_piece_leads_to_requests_about_its_keys() {
             "name=\"operation\" value=\"split\"",
             "name=\"operation\" value=\"isolate\"",
             "the median of the rows, 130",
-            "at=130&#38;side=upper&#38;target=a",
+            "at=130&#38;side=upper\"",
             "<option value=\"150\">",
         ],
     );
