@@ -36,7 +36,7 @@ public final class App {
     private static final int THREADS = 4;
 
     private final AtomicBoolean stop = new AtomicBoolean();
-    private final AtomicLong numbers = new AtomicLong(1_000_000);
+    private final AtomicLong numbers = new AtomicLong(4_000_000);
     private final Shardwright map;
 
     private App(Shardwright map) {
