@@ -32,11 +32,12 @@ async fn followers_read_and_send_the_rest_to_the_leader() {
     }
     let page = follower.get("/").await.unwrap().text().await.unwrap();
     assert!(
-        page.contains("This controller follows") && page.contains(&leader.url),
+        page.contains(&format!("follows <a href=\"{}\"", leader.url)),
         "{page}"
     );
     let page = leader.get("/").await.unwrap().text().await.unwrap();
-    assert!(page.contains("This controller leads"), "{page}");
+    let address = leader.url.trim_start_matches("http://");
+    assert!(page.contains(&format!(">leader {address}")), "{page}");
     let figures = leader.get("/metrics").await.unwrap().text().await.unwrap();
     assert!(
         figures.contains("\nshardwright_controller_leads{} 1.0\n"),
