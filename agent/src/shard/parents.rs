@@ -29,7 +29,7 @@ pub(crate) fn lock_sql(tables: &[MovingTable]) -> String {
     }
 }
 
-/// Proves the parents in the caller's transaction, which has locked the tables: so nobody drops a foreign key before the
+/// Proves the parents in the caller's transaction, which has locked the tables, so no session drops a foreign key before the
 /// transaction ends. Tables with the key need no proof.
 ///
 /// # Errors
