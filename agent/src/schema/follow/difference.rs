@@ -141,11 +141,17 @@ fn is_reference(tables: &[MovingTable], definition: &TableDefinition) -> bool {
     own.any(|table| table.is_reference() && table.top() == &definition.table)
 }
 
-/// Returns the columns of the table that identify a row, hold the shard key, or refer to the row that has it.
+/// Returns the columns of the table that identify a row, hold the shard key, or refer to the row that has it, and those to
+/// which dependent rows refer.
 fn key_columns<'a>(tables: &'a [MovingTable], definition: &TableDefinition) -> Vec<&'a str> {
     let own = tables.iter().filter(|table| {
         table.table == definition.table || table.partition_of.as_ref() == Some(&definition.table)
     });
+    // The guard of dependents reads them by name.
+    let dependents = tables.iter().filter_map(MovingTable::through);
+    let dependents = dependents.filter(|through| through.parent == definition.table);
+    let referenced = dependents.flat_map(|through| &through.columns);
+    let referenced = referenced.map(|(_, column)| column.as_str());
     own.flat_map(|table| {
         let identity = table.identity.iter().map(String::as_str);
         let through = table.through().into_iter();
@@ -153,5 +159,6 @@ fn key_columns<'a>(tables: &'a [MovingTable], definition: &TableDefinition) -> V
         let references = references.map(|(own, _)| own.as_str());
         identity.chain(table.key_names()).chain(references)
     })
+    .chain(referenced)
     .collect()
 }
