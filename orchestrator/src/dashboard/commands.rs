@@ -16,6 +16,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum::{Extension, Form};
 pub(super) use operation::{confirm_all, give_all, of_operation};
 use plans::id::MigrationId;
+use plans::request::Seed;
 use serde::Deserialize;
 
 /// A command as a form.
@@ -62,7 +63,21 @@ impl CommandForm {
     fn new(command: Command, m: &Migration, caller: &Caller) -> Self {
         let is_rolled_back = m.map_version_back.is_some();
         let effect = effect(command, &m.plan, m.cancel.as_ref(), is_rolled_back);
-        Self::for_object(("migration", m.id.as_str()), command, effect, caller)
+        let form = Self::for_object(("migration", m.id.as_str()), command, effect, caller);
+        if !is_rolled_back {
+            return form;
+        }
+        Self {
+            label: match command {
+                Command::Approve => "Cut over again",
+                Command::Finish if m.plan.options.seed == Seed::Standby => "Finish",
+                Command::Finish => "Finish, drop the copy",
+                _ => form.label,
+            },
+            // Nothing waits for another cutover.
+            is_primary: form.is_primary && command != Command::Approve,
+            ..form
+        }
     }
 
     fn for_object(
@@ -81,7 +96,7 @@ impl CommandForm {
             (Command::Retry, _) => "Retry now",
             (Command::Abort, _) => "Abort",
             (Command::Rollback, _) => "Roll back",
-            (Command::Finish, _) => "Finish",
+            (Command::Finish, _) => "Finish, drop old rows",
         };
         Self {
             id: id.to_owned(),

@@ -5,6 +5,7 @@
 
 mod check;
 mod draft;
+mod estimate;
 mod examples;
 mod fields;
 mod findings;
@@ -23,6 +24,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum::{Extension, Form};
 pub(super) use check::check;
 use draft::RequestDraft;
+pub(super) use estimate::estimate;
 use examples::Example;
 use fields::RequestFields;
 use page::{RequestPage, RequestSide};
