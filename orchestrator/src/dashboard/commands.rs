@@ -64,19 +64,30 @@ impl CommandForm {
         let is_rolled_back = m.map_version_back.is_some();
         let effect = effect(command, &m.plan, m.cancel.as_ref(), is_rolled_back);
         let form = Self::for_object(("migration", m.id.as_str()), command, effect, caller);
-        if !is_rolled_back {
-            return form;
-        }
-        Self {
-            label: match command {
-                Command::Approve => "Cut over again",
-                Command::Finish if m.plan.options.seed == Seed::Standby => "Finish",
-                Command::Finish => "Finish, drop the copy",
-                _ => form.label,
-            },
+        match command {
             // Nothing waits for another cutover.
-            is_primary: form.is_primary && command != Command::Approve,
-            ..form
+            Command::Approve if is_rolled_back => Self {
+                label: "Cut over again",
+                is_primary: false,
+                ..form
+            },
+            Command::Finish if is_rolled_back && m.plan.options.seed == Seed::Copy => Self {
+                label: "Finish, drop the copy",
+                ..form
+            },
+            Command::Finish if is_rolled_back => Self {
+                label: "Finish, keep the rows",
+                ..form
+            },
+            Command::Approve
+            | Command::ApproveCancel
+            | Command::Overrule
+            | Command::Pause
+            | Command::Resume
+            | Command::Retry
+            | Command::Abort
+            | Command::Rollback
+            | Command::Finish => form,
         }
     }
 
@@ -137,8 +148,8 @@ impl CommandForm {
     fn class(&self) -> &'static str {
         match (self.is_primary, self.needs_confirmation) {
             (true, _) => "button first",
-            (false, true) => "button grave",
-            (false, false) => "button",
+            (false, true) if self.name != Command::Approve.name() => "button grave",
+            (false, _) => "button",
         }
     }
 }
