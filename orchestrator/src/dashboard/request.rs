@@ -27,6 +27,7 @@ use draft::RequestDraft;
 pub(super) use estimate::estimate;
 use examples::Example;
 use fields::RequestFields;
+pub(super) use fields::key_input;
 use page::{RequestPage, RequestSide};
 use plans::id::{MapName, ShardName};
 use plans::request::Request;
