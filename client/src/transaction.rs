@@ -2,6 +2,7 @@
 
 use crate::pool::Loan;
 use plans::id::ShardName;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row};
 
@@ -12,13 +13,19 @@ use tokio_postgres::{Error, Row};
 pub struct Transaction {
     shard: ShardName,
     loan: Loan,
+    /// Whether the closure has ended the transaction.
+    has_ended: AtomicBool,
 }
 
 impl Transaction {
     /// Begins a transaction with the statements `begin`.
     pub(crate) async fn begin(shard: ShardName, loan: Loan, begin: &str) -> Result<Self, Error> {
         loan.batch_execute(begin).await?;
-        Ok(Self { shard, loan })
+        Ok(Self {
+            shard,
+            loan,
+            has_ended: AtomicBool::new(false),
+        })
     }
 
     /// Returns the shard on which the transaction runs.
@@ -33,7 +40,9 @@ impl Transaction {
     /// The error of the server. The closure should return it, or an error that has it as its source.
     pub async fn execute(&self, sql: &str, params: &[&(dyn ToSql + Sync)]) -> Result<u64, Error> {
         let statement = self.loan.prepare_cached(sql).await?;
-        self.loan.execute(&statement, params).await
+        let count = self.loan.execute(&statement, params).await?;
+        self.record_end(sql);
+        Ok(count)
     }
 
     /// Executes a query, and returns all rows.
@@ -46,7 +55,9 @@ impl Transaction {
         params: &[&(dyn ToSql + Sync)],
     ) -> Result<Vec<Row>, Error> {
         let statement = self.loan.prepare_cached(sql).await?;
-        self.loan.query(&statement, params).await
+        let rows = self.loan.query(&statement, params).await?;
+        self.record_end(sql);
+        Ok(rows)
     }
 
     /// Sets a savepoint. The name is quoted as an identifier.
@@ -68,6 +79,16 @@ impl Transaction {
         self.loan.batch_execute(&sql).await
     }
 
+    /// Returns true if the closure has ended the transaction.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.has_ended.load(Relaxed)
+    }
+
+    /// Returns true if the connection is lost.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.loan.is_closed()
+    }
+
     /// Commits. In a transaction with a failed statement, the server answers COMMIT with success but rolls back. The
     /// statement before the COMMIT detects this.
     pub(crate) async fn commit(mut self) -> Result<(), Error> {
@@ -76,10 +97,111 @@ impl Transaction {
         Ok(())
     }
 
+    /// Ends a transaction that wrote nothing. Returns an error if one of its statements has failed.
+    pub(crate) async fn end_query(mut self) -> Result<(), Error> {
+        self.loan.batch_execute("select 1; rollback").await?;
+        self.loan.mark_ended();
+        Ok(())
+    }
+
     /// Rolls back. If that fails, the connection is closed, which has the same effect.
     pub(crate) async fn rollback(mut self) {
         if self.loan.batch_execute("rollback").await.is_ok() {
             self.loan.mark_ended();
+        }
+    }
+
+    /// Records a statement that ends the transaction. The server accepts one statement at a time, so that nothing else
+    /// can end it.
+    fn record_end(&self, sql: &str) {
+        if ends_transaction(sql) {
+            self.has_ended.store(true, Relaxed);
+        }
+    }
+}
+
+/// Returns true if a statement ends the transaction in which it succeeds.
+fn ends_transaction(sql: &str) -> bool {
+    let sql = without_comments(sql);
+    let mut words = sql
+        .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+        .filter(|word| !word.is_empty())
+        .map(str::to_ascii_lowercase);
+    match words.next().as_deref() {
+        Some("commit" | "end") => true,
+        Some("rollback" | "abort") => words
+            .find(|word| word != "work" && word != "transaction")
+            .is_none_or(|word| word != "to"),
+        Some("prepare") => words.next().as_deref() == Some("transaction"),
+        _ => false,
+    }
+}
+
+/// Returns a statement without the comments at its start.
+fn without_comments(sql: &str) -> &str {
+    let mut rest = sql.trim_start_matches(|c: char| c.is_whitespace() || c == ';');
+    while let Some(length) = comment_length(rest) {
+        rest = rest[length..].trim_start_matches(|c: char| c.is_whitespace() || c == ';');
+    }
+    rest
+}
+
+/// Returns the length of the comment at the start of a text, if there is one. Comments in `/*` and `*/` can contain
+/// others.
+fn comment_length(text: &str) -> Option<usize> {
+    if text.starts_with("--") {
+        return Some(text.find('\n').unwrap_or(text.len()));
+    }
+    let mut depth = 0_usize;
+    let mut at = 0;
+    loop {
+        let rest = text.get(at..)?;
+        if rest.starts_with("/*") {
+            depth += 1;
+            at += 2;
+        } else if depth == 0 {
+            return None;
+        } else if rest.starts_with("*/") {
+            depth -= 1;
+            at += 2;
+        } else {
+            at += rest.chars().next()?.len_utf8();
+        }
+        if depth == 0 {
+            return Some(at);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_that_end_a_transaction_are_found() {
+        for sql in [
+            "commit",
+            " END;",
+            "; Commit And Chain",
+            "-- done\n/* a /* b */ ü */ rollback work",
+            "abort",
+            "rollback transaction and no chain",
+            "prepare transaction 'x'",
+        ] {
+            assert!(ends_transaction(sql), "{sql}");
+        }
+        for sql in [
+            "",
+            "/* commit",
+            "select 'commit'",
+            "-- commit\nselect 1",
+            "rollback to savepoint s",
+            "ROLLBACK WORK TO s",
+            "abort transaction to s",
+            "commitment",
+            "prepare a as select 1",
+        ] {
+            assert!(!ends_transaction(sql), "{sql}");
         }
     }
 }

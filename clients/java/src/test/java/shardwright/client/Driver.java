@@ -195,15 +195,21 @@ public final class Driver {
             if (statement.containsKey("fail")) {
                 throw new ApplicationException((String) statement.get("fail"));
             }
-            try {
-                rows = execute(connection, statement);
-            } catch (SQLException error) {
-                if (!Boolean.TRUE.equals(statement.get("ignore_error"))) {
-                    throw error;
-                }
-            }
+            rows = tryToExecute(connection, statement, rows);
         }
         return rows;
+    }
+
+    private static List<Object> tryToExecute(
+            Connection connection, Map<String, Object> statement, List<Object> otherwise) throws SQLException {
+        try {
+            return execute(connection, statement);
+        } catch (SQLException error) {
+            if (!Boolean.TRUE.equals(statement.get("ignore_error"))) {
+                throw error;
+            }
+            return otherwise;
+        }
     }
 
     private static List<Object> execute(Connection connection, Map<String, Object> statement) throws SQLException {
@@ -233,7 +239,8 @@ public final class Driver {
     private Object onAll(Map<String, Object> request) {
         FanOut<List<Object>> result = map.onAll(((Long) request.get("limit")).intValue(), (part, connection) -> {
             String predicate = part.predicate(KeyRequests.columns(request));
-            return execute(connection, Map.of("sql", ((String) request.get("sql")).replace("{predicate}", predicate)));
+            String sql = ((String) request.get("sql")).replace("{predicate}", predicate);
+            return tryToExecute(connection, Map.of("sql", sql, "ignore_error", request.get("ignore_error")), List.of());
         });
         Map<String, Object> shards = new LinkedHashMap<>();
         result.shards().forEach((shard, answer) -> {
