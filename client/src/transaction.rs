@@ -1,6 +1,7 @@
 //! A transaction that the library has begun and will commit. The closure works in it.
 
 use crate::pool::Loan;
+use crate::retry::ends_session;
 use plans::id::ShardName;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use tokio_postgres::types::ToSql;
@@ -15,6 +16,8 @@ pub struct Transaction {
     loan: Loan,
     /// Whether the closure has ended the transaction.
     has_ended: AtomicBool,
+    /// Whether a statement reported that the session has ended. The connection itself ends a moment later.
+    is_lost: AtomicBool,
 }
 
 impl Transaction {
@@ -25,6 +28,7 @@ impl Transaction {
             shard,
             loan,
             has_ended: AtomicBool::new(false),
+            is_lost: AtomicBool::new(false),
         })
     }
 
@@ -39,10 +43,11 @@ impl Transaction {
     /// # Errors
     /// The error of the server. The closure should return it, or an error that has it as its source.
     pub async fn execute(&self, sql: &str, params: &[&(dyn ToSql + Sync)]) -> Result<u64, Error> {
-        let statement = self.loan.prepare_cached(sql).await?;
-        let count = self.loan.execute(&statement, params).await?;
-        self.record_end(sql);
-        Ok(count)
+        let executed = async {
+            let statement = self.loan.prepare_cached(sql).await?;
+            self.loan.execute(&statement, params).await
+        };
+        self.recorded(sql, executed.await)
     }
 
     /// Executes a query, and returns all rows.
@@ -54,10 +59,11 @@ impl Transaction {
         sql: &str,
         params: &[&(dyn ToSql + Sync)],
     ) -> Result<Vec<Row>, Error> {
-        let statement = self.loan.prepare_cached(sql).await?;
-        let rows = self.loan.query(&statement, params).await?;
-        self.record_end(sql);
-        Ok(rows)
+        let queried = async {
+            let statement = self.loan.prepare_cached(sql).await?;
+            self.loan.query(&statement, params).await
+        };
+        self.recorded(sql, queried.await)
     }
 
     /// Sets a savepoint. The name is quoted as an identifier.
@@ -66,7 +72,8 @@ impl Transaction {
     /// Those of [`Transaction::execute`].
     pub async fn savepoint(&self, name: &str) -> Result<(), Error> {
         let name = plans::sql::quote_ident(name);
-        self.loan.batch_execute(&format!("savepoint {name}")).await
+        let sql = format!("savepoint {name}");
+        self.recorded(&sql, self.loan.batch_execute(&sql).await)
     }
 
     /// Rolls back to the savepoint, which continues to exist.
@@ -76,7 +83,7 @@ impl Transaction {
     pub async fn rollback_to(&self, name: &str) -> Result<(), Error> {
         let name = plans::sql::quote_ident(name);
         let sql = format!("rollback to savepoint {name}");
-        self.loan.batch_execute(&sql).await
+        self.recorded(&sql, self.loan.batch_execute(&sql).await)
     }
 
     /// Returns true if the closure has ended the transaction.
@@ -86,7 +93,7 @@ impl Transaction {
 
     /// Returns true if the connection is lost.
     pub(crate) fn is_lost(&self) -> bool {
-        self.loan.is_closed()
+        self.is_lost.load(Relaxed) || self.loan.is_closed()
     }
 
     /// Commits. In a transaction with a failed statement, the server answers COMMIT with success but rolls back. The
@@ -111,12 +118,15 @@ impl Transaction {
         }
     }
 
-    /// Records a statement that ends the transaction. The server accepts one statement at a time, so that nothing else
-    /// can end it.
-    fn record_end(&self, sql: &str) {
-        if ends_transaction(sql) {
-            self.has_ended.store(true, Relaxed);
+    /// Records a statement that ends the transaction or the session. The server accepts one statement at a time, so that
+    /// nothing else can end the transaction.
+    fn recorded<T>(&self, sql: &str, result: Result<T, Error>) -> Result<T, Error> {
+        match &result {
+            Ok(_) if ends_transaction(sql) => self.has_ended.store(true, Relaxed),
+            Err(error) if ends_session(error) => self.is_lost.store(true, Relaxed),
+            Ok(_) | Err(_) => {}
         }
+        result
     }
 }
 

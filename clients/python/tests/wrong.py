@@ -23,6 +23,11 @@ def repeat_unknown_commits() -> None:
     _core.Retries.pause_after = pause_after
 
 
+def send_commits_to_lost_connections() -> None:
+    """Commits although the connection is already lost, and takes the outcome for unknown."""
+    _pool.check_is_connected = lambda attempt, *, is_lost: None
+
+
 def report_refused_commits_as_unknown() -> None:
     """Takes each error of a commit for a lost connection."""
     _core.refused_at_commit = lambda error: False
