@@ -147,6 +147,7 @@ WRONG: dict[str, Callable[[], None]] = {
     function.__name__: function
     for function in (
         repeat_unknown_commits,
+        send_commits_to_lost_connections,
         report_refused_commits_as_unknown,
         repeat_nothing,
         repeat_everything,
