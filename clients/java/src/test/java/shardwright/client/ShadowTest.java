@@ -57,7 +57,8 @@ public final class ShadowTest {
     @Test
     public void deepStatementsAreReadOrReported() {
         KeyTables tables = new KeyTables(Map.of("tables", Map.of("orders", "tenant_id")));
-        String nested = "select 1 from orders where tenant_id = 1 and id = " + "(1 + ".repeat(20) + "1" + ")".repeat(20);
+        String sum = "(1 + ".repeat(20) + "1" + ")".repeat(20);
+        String nested = "select 1 from orders where tenant_id = 1 and id = " + sum;
         AnalyzedStatement statement = AnalyzedStatement.of(new LibPgQuery(), nested, tables).orElseThrow();
         assertEquals(1, statement.uses().size());
         String deep = "select " + "(1 + ".repeat(600) + "1" + ")".repeat(600);
