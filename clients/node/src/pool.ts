@@ -74,11 +74,10 @@ export async function transact<T>(
     // A commit that is not sent has no unknown outcome.
     if (isBroken) throw new Error(`connection terminated before the commit was sent to shard ${attempt.shard}`);
     checkBeforeCommit(attempt, client);
-    if (begin !== READ_ONLY) {
-      attempt.stage = "commit";
-      const { command } = await client.query("commit");
-      if (command !== "COMMIT") throw ignored(attempt);
-    }
+    if (begin !== READ_ONLY) attempt.stage = "commit";
+    // The status may not have arrived yet after a failed statement; the answer to a commit says it.
+    const { command } = await client.query("commit");
+    if (command !== "COMMIT") throw ignored(attempt);
     return result;
   } finally {
     const isOpen = !isBroken && statusOf(client) !== "I";
