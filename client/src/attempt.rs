@@ -55,7 +55,9 @@ impl Map {
                 let (remedy, source) = (remedy_of_connect(&error), error.into());
                 return Err(match remedy {
                     Remedy::None => Fault::Final(ClientError::Connect { shard, source }),
-                    _ => Fault::Retry { remedy, source },
+                    Remedy::Again | Remedy::RefreshNotOwner | Remedy::RefreshNotOpen => {
+                        Fault::Retry { remedy, source }
+                    }
                 });
             }
             Err(error) => {

@@ -164,8 +164,7 @@ fn comment_length(text: &str) -> Option<usize> {
     }
     let mut depth = 0_usize;
     let mut at = 0;
-    loop {
-        let rest = text.get(at..)?;
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
         if rest.starts_with("/*") {
             depth += 1;
             at += 2;
@@ -175,12 +174,14 @@ fn comment_length(text: &str) -> Option<usize> {
             depth -= 1;
             at += 2;
         } else {
-            at += rest.chars().next()?.len_utf8();
+            at += rest.chars().next().map_or(1, char::len_utf8);
         }
         if depth == 0 {
             return Some(at);
         }
     }
+    // The comment has no end.
+    (depth > 0).then_some(at)
 }
 
 #[cfg(test)]

@@ -53,7 +53,7 @@ pub(crate) struct WaitVersion {
 #[derive(Deserialize)]
 pub(crate) struct WithShard {
     key: Value,
-    work: Arc<[Statement]>,
+    work: Vec<Statement>,
     options: WorkOptions,
 }
 
@@ -132,7 +132,7 @@ impl Connected {
 
     pub(crate) async fn with_shard(&self, request: WithShard) -> Result<Value, Failure> {
         let WithShard { key, work, options } = request;
-        let (map, key) = (self.map(), value_of(&key)?);
+        let (map, key, work) = (self.map(), value_of(&key)?, Arc::new(work));
         let rows = map.with_shard(key, options.into(), move |tx| {
             let work = Arc::clone(&work);
             async move { run(tx, &work).await }.boxed()
