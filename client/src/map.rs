@@ -244,7 +244,7 @@ impl Map {
     ///
     /// # Errors
     /// [`ClientError::CommitUnknown`] if the connection is lost during the commit. Every other error means that
-    /// nothing was committed.
+    /// nothing was committed. If the future is dropped during the commit, the outcome is unknown too.
     pub async fn with_shard<T, E, F>(
         &self,
         key: impl IntoKey,
