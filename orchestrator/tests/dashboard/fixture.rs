@@ -23,6 +23,7 @@ use plans::shard_map::{MapSettings, Mapping, MappingState, Sequences, ShardMap, 
 use plans::step::{FORWARD, OFFLINE, StepKind};
 use reqwest::redirect::Policy;
 use reqwest::{Client, RequestBuilder, Response};
+use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinHandle;
@@ -189,6 +190,11 @@ impl Dashboard {
     pub(crate) async fn get(&self, path: &str) -> Response {
         let url = format!("{}{path}", self.url);
         self.http.get(url).send().await.unwrap()
+    }
+
+    /// The API's answer, which must be there.
+    pub(crate) async fn json(&self, path: &str) -> Value {
+        serde_json::from_str(&self.page(path).await).unwrap()
     }
 
     /// The page's HTML, which must be there.

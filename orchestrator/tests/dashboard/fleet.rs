@@ -5,9 +5,11 @@ use crate::fixture::probes::inventory;
 use crate::fixture::{Dashboard, failure, plan};
 use crate::state;
 use orchestrator::store::{
-    AccessStore, AgentProcess, AgentStore, AuditRecord, NewShard, ShardStore, ShardUpdate, Store,
+    AccessStore, AgentProcess, AgentStore, AuditRecord, ImbalanceSample, ImbalanceStore, NewShard,
+    ShardStore, ShardUpdate, Store,
 };
 use plans::id::{AgentName, InstanceId};
+use plans::inspection::inventory::{ActivityPart, UnreadablePart};
 use plans::state::cutover::Ownership;
 use plans::state::migration::MigrationState as State;
 use serde_json::json;
@@ -30,6 +32,25 @@ async fn probed() -> Dashboard {
         _ => None,
     });
     dashboard.await
+}
+
+/// As [`probed`], with an agent whose role may read neither the lag of standbys nor slots.
+async fn without_privileges() -> Dashboard {
+    let dashboard = Dashboard::patient().await.having(|map| map).await;
+    let hidden = |name: &str, probe| {
+        let mut found = inventory(name, 10, probe);
+        let activity = found.activity.as_mut().unwrap();
+        for standby in &mut activity.standbys {
+            (standby.state, standby.lag_bytes, standby.lag_ms) = (None, None, None);
+        }
+        activity.slots.clear();
+        activity.unreadable = vec![UnreadablePart {
+            part: ActivityPart::Slots,
+            reason: "permission denied for view pg_replication_slots".to_owned(),
+        }];
+        Some(found)
+    };
+    dashboard.probed(hidden).await
 }
 
 /// The part of a page from an element with this id to the next section.
@@ -160,6 +181,10 @@ async fn a_shard_has_a_page_with_its_server_tables_slots_and_registers() {
     for words in [
         "100.0 GiB of 200.0 GiB",
         "35\u{202f}700 writes/s",
+        "810\u{202f}000 reads/s",
+        "1\u{202f}140\u{202f}000\u{202f}000",
+        "140 ms",
+        "80.0 KiB",
         "9\u{202f}000 commits/s",
         "312 of 200",
         "region=eu",
@@ -187,6 +212,85 @@ async fn a_shard_has_a_page_with_its_server_tables_slots_and_registers() {
     }
     assert_eq!(dashboard.get("/shards/nope").await.status(), 404);
     assert_eq!(dashboard.get("/live/shards/nope").await.status(), 404);
+}
+
+#[tokio::test]
+async fn what_the_role_may_not_read_is_not_shown_as_zero() {
+    let dashboard = without_privileges().await;
+    let page = dashboard.page("/shards/a").await;
+    let replication = part(&page, "replication");
+    let needs = "not readable: needs pg_read_all_stats";
+    assert_eq!(replication.matches(needs).count(), 4, "{replication}");
+    assert!(
+        replication.contains("not readable: permission denied for view pg_replication_slots"),
+        "{replication}"
+    );
+    assert!(
+        !replication.contains("no replication slot"),
+        "{replication}"
+    );
+    assert!(!replication.contains("0 B"), "{replication}");
+}
+
+#[tokio::test]
+async fn the_api_has_the_figures_of_the_page() {
+    let dashboard = probed().await;
+    let probe = dashboard.json("/api/v1/shards/a/probe").await;
+    let activity = &probe["activity"];
+    assert_eq!(probe["shard"], "a");
+    assert_eq!(probe["figures"]["bytes"], json!(100_u64 << 30));
+    for (field, value) in [
+        ("written_per_second", json!(35_700.0)),
+        ("read_per_second", json!(810_000.0)),
+        ("commits_per_second", json!(9_000.0)),
+        ("connections", json!(312)),
+        ("max_connections", json!(200)),
+        ("row_count", json!(1_140_000_000_u64)),
+    ] {
+        assert_eq!(activity[field], value, "{field}: {activity}");
+    }
+    let standby = json!({"name": "standby-1", "state": "streaming", "synchronous": true, "lag_bytes": 81_920, "lag_ms": 140});
+    assert_eq!(activity["standbys"], json!([standby]));
+    assert_eq!(activity["slots"][0]["retained_bytes"], json!(48 << 20));
+    assert!(activity["slots"][1].get("retained_bytes").is_none());
+    let lost = dashboard.json("/api/v1/shards/c/probe").await;
+    assert!(
+        lost["failure"].is_string() && lost.get("activity").is_none(),
+        "{lost}"
+    );
+    assert_eq!(
+        dashboard.get("/api/v1/shards/nope/probe").await.status(),
+        404
+    );
+}
+
+#[tokio::test]
+async fn the_imbalance_of_the_day_is_beside_its_figure() {
+    let dashboard = probed().await;
+    let interval = ImbalanceSample::interval_of(chrono::Utc::now());
+    for (minutes, factor) in [(60, 1.2), (55, 1.4), (5, 1.6)] {
+        let sample = ImbalanceSample {
+            at: interval - chrono::TimeDelta::minutes(minutes),
+            factors: [("size".to_owned(), factor)].into(),
+        };
+        dashboard.store.add_imbalance(&sample).await.unwrap();
+    }
+    let page = dashboard.page("/").await;
+    let fleet = part(&page, "fleet");
+    let label =
+        "imbalance of size over the last 24 hours: 1.20 to 1.60, not measured for 23 h 50 min";
+    assert!(
+        fleet.contains(&format!("aria-label=\"{label}\"")),
+        "{fleet}"
+    );
+    let line = fleet.split("class=\"trend-line\" d=\"").nth(1).unwrap();
+    let line = line.split('"').next().unwrap();
+    assert_eq!(line.matches('M').count(), 2, "a gap: {line}");
+    let by = dashboard.page("/?by=writes").await;
+    assert!(!part(&by, "fleet").contains("trend-line"), "{by}");
+    let read = dashboard.json("/api/v1/fleet/imbalance").await;
+    assert_eq!(read.as_array().unwrap().len(), 3, "{read}");
+    assert_eq!(read[2]["factors"], json!({"size": 1.6}));
 }
 
 #[tokio::test]

@@ -68,12 +68,15 @@ fn activity(gib: u64, probe: u64) -> ServerActivity {
         connections: u32::try_from(12 + 3 * gib).unwrap(),
         max_connections: 200,
         written_rows: 3_570 * gib * probe,
+        read_rows: Some(81_000 * gib * probe),
+        row_count: Some(11_400_000 * gib),
         commits: 900 * gib * probe,
         standbys: vec![ActiveStandby {
             name: "standby-1".to_owned(),
             state: Some("streaming".to_owned()),
             synchronous: true,
             lag_bytes: Some(81_920),
+            lag_ms: Some(140),
         }],
         slots: vec![
             ActiveSlot {
@@ -102,6 +105,7 @@ fn activity(gib: u64, probe: u64) -> ServerActivity {
                 rows: None,
             },
         ],
+        unreadable: Vec::new(),
     }
 }
 
