@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn an_interval_begins_at_a_multiple_of_five_minutes() {
-        let at = |second| DateTime::from_timestamp(1_800_000_000 + second, 0).unwrap();
+        let at = |second: i64| DateTime::from_timestamp(1_800_000_000 + second, 0).unwrap();
         assert_eq!(ImbalanceSample::interval_of(at(0)), at(0));
         assert_eq!(ImbalanceSample::interval_of(at(299)), at(0));
         assert_eq!(ImbalanceSample::interval_of(at(300)), at(300));

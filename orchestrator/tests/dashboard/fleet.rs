@@ -1,6 +1,6 @@
 //! The fleet on the pages: what was measured and what was not, flows, needs with their buttons, and roles.
 
-use crate::fixture::probes::inventory;
+use crate::fixture::probes::{hidden_inventory, inventory};
 use crate::fixture::{Dashboard, failure};
 use crate::state;
 use orchestrator::store::{
@@ -8,7 +8,6 @@ use orchestrator::store::{
     ShardStore, ShardUpdate,
 };
 use plans::id::{AgentName, InstanceId};
-use plans::inspection::inventory::{ActivityPart, UnreadablePart};
 use plans::state::cutover::Ownership;
 use plans::state::migration::MigrationState as State;
 use serde_json::json;
@@ -35,20 +34,9 @@ async fn probed() -> Dashboard {
 /// As [`probed`], with an agent whose role may read neither the lag of standbys nor slots.
 async fn without_privileges() -> Dashboard {
     let dashboard = Dashboard::patient().await.having(|map| map).await;
-    let hidden = |name: &str, probe| {
-        let mut found = inventory(name, 10, probe);
-        let activity = found.activity.as_mut().unwrap();
-        for standby in &mut activity.standbys {
-            (standby.state, standby.lag_bytes, standby.lag_ms) = (None, None, None);
-        }
-        activity.slots.clear();
-        activity.unreadable = vec![UnreadablePart {
-            part: ActivityPart::Slots,
-            reason: "permission denied for view pg_replication_slots".to_owned(),
-        }];
-        Some(found)
-    };
-    dashboard.probed(hidden).await
+    dashboard
+        .probed(|name, probe| Some(hidden_inventory(name, 10, probe)))
+        .await
 }
 
 /// The part of a page from an element with this id to the next section.

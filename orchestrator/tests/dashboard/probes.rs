@@ -6,8 +6,8 @@ use plans::failure::{Failure, RetryClass};
 use plans::id::{AgentName, InstanceId};
 use plans::identity::DatabaseIdentity;
 use plans::inspection::inventory::{
-    ActiveSlot, ActiveStandby, CLOSED, DatabaseFigures, Inventory, MeasuredTable, Object,
-    ObjectKind, ObjectOwner, ObservedMove, ServerActivity,
+    ActiveSlot, ActiveStandby, ActivityPart, CLOSED, DatabaseFigures, Inventory, MeasuredTable,
+    Object, ObjectKind, ObjectOwner, ObservedMove, ServerActivity, UnreadablePart,
 };
 use plans::inspection::{Inspected, Inspection, InspectionTask};
 use plans::wire::{Claim, NEWEST_PROTOCOL, OLDEST_PROTOCOL, Report, WireSecret, Work};
@@ -41,6 +41,21 @@ pub(crate) fn inventory(shard: &str, gib: u64, probe: u64) -> Inventory {
         released_keys: Vec::new(),
         released_moves: Vec::new(),
     }
+}
+
+/// The same, read by a role that sees neither the lag of standbys nor slots.
+pub(crate) fn hidden_inventory(shard: &str, gib: u64, probe: u64) -> Inventory {
+    let mut found = inventory(shard, gib, probe);
+    let activity = found.activity.as_mut().unwrap();
+    for standby in &mut activity.standbys {
+        (standby.state, standby.lag_bytes, standby.lag_ms) = (None, None, None);
+    }
+    activity.slots.clear();
+    activity.unreadable = vec![UnreadablePart {
+        part: ActivityPart::Slots,
+        reason: "permission denied for view pg_replication_slots".to_owned(),
+    }];
+    found
 }
 
 fn observed_move() -> ObservedMove {
