@@ -4,6 +4,7 @@ mod effect;
 pub(crate) mod figures;
 mod operation;
 pub(crate) mod sentence;
+pub(crate) mod server;
 mod tone;
 mod wait;
 mod work_time;

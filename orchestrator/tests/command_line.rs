@@ -166,8 +166,11 @@ async fn nothing_grave_is_done_without_consent_and_nothing_at_all_on_a_dry_run()
         serde_json::json!([])
     );
     let line = ["shard", "remove", "c", "--yes", "--reason", "it was a test"];
-    let removed = program(url).args(line).output().await.unwrap();
+    let removed = program(url).args(line).args(["-o", "json"]).output().await;
+    let removed = removed.unwrap();
     assert_eq!(removed.status.code(), Some(0));
+    let removed: Value = serde_json::from_slice(&removed.stdout).unwrap();
+    assert_eq!(removed, serde_json::json!({"kind": "shard", "name": "c"}));
     let trail = server.json("/api/v1/audit").await;
     assert_eq!(trail[0]["data"]["why"], "it was a test", "{trail}");
 }

@@ -2,6 +2,7 @@
 
 use super::{ApiError, actor, json_or_default};
 use crate::controller::{CleanupReport, CleanupRequest, Controller, FleetReport, ReconcileRequest};
+use crate::store::ImbalanceSample;
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::State;
@@ -10,6 +11,13 @@ use axum::http::HeaderMap;
 /// Returns the results of the last probes.
 pub(super) async fn show(State(controller): State<Controller>) -> Json<FleetReport> {
     Json(controller.fleet())
+}
+
+/// Returns the imbalance of the fleet over the last day.
+pub(super) async fn imbalance(
+    State(controller): State<Controller>,
+) -> Result<Json<Vec<ImbalanceSample>>, ApiError> {
+    Ok(Json(controller.imbalance_history().await?))
 }
 
 /// Probes every shard now, and carries out the repairs that the request names.

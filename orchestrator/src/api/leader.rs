@@ -66,7 +66,7 @@ pub(crate) async fn forward_to_leader(
 /// only for the leader. A request for the owner of a key is for every controller, although it is a POST.
 fn is_for_every_controller(method: &Method, path: &str) -> bool {
     let needs_leader = || {
-        let suffixes = ["/load", "/verify", "/fleet", "/removal"];
+        let suffixes = ["/load", "/verify", "/fleet", "/probe", "/removal"];
         path.starts_with("/api/v1/") && suffixes.iter().any(|suffix| path.ends_with(suffix))
     };
     match *method {

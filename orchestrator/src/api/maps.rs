@@ -16,6 +16,7 @@ use plans::key::Key;
 use plans::shard_map::{Difference, MapSettings, Mapping, ShardMap};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Creates version 1 of a map.
 pub(super) async fn create(
@@ -101,7 +102,7 @@ pub(super) async fn version(
     let map = controller
         .map_at(&MapName(name), MapVersion(version))
         .await?;
-    Ok(Json(map))
+    Ok(Json(Arc::unwrap_or_clone(map)))
 }
 
 /// The two versions to compare.

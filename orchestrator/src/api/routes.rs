@@ -11,12 +11,13 @@ use super::{
 };
 use crate::access::NewToken;
 use crate::controller::{
-    CleanupReport, CleanupRequest, Controller, Diagnosis, DirectoryRequest, DoctorRequest,
-    FleetReport, LimitChange, ReconcileRequest, ShardChange,
+    CleanupReport, CleanupRequest, Controller, DetailedProbe, Diagnosis, DirectoryRequest,
+    DoctorRequest, FleetReport, LimitChange, ReconcileRequest, ShardChange,
 };
 use crate::report::OperationReport;
 use crate::store::{
-    AgentRecord, AuditLine, CleanupRecord, Event, FigureReading, NewShard, ShardRecord, TokenRecord,
+    AgentRecord, AuditLine, CleanupRecord, Event, FigureReading, ImbalanceSample, NewShard,
+    ShardRecord, TokenRecord,
 };
 use crate::view::{MigrationSummary, MigrationView, OperationView};
 use axum::extract::DefaultBodyLimit;
@@ -128,6 +129,12 @@ fn of_shards(all: DescribedRoutes) -> DescribedRoutes {
         shards::show,
         RouteDoc::of("One shard").answers::<ShardRecord>(),
     )
+    .get(
+        "/api/v1/shards/{name}/probe",
+        shards::probe,
+        RouteDoc::of("The last probe of a shard: size, rates, connections, standbys, replication slots, largest tables")
+            .answers::<DetailedProbe>(),
+    )
     .patch(
         name,
         shards::change,
@@ -168,6 +175,12 @@ fn of_fleet(all: DescribedRoutes) -> DescribedRoutes {
         "/api/v1/fleet",
         fleet::show,
         RouteDoc::of("The results of the last probes of the shards").answers::<FleetReport>(),
+    )
+    .get(
+        "/api/v1/fleet/imbalance",
+        fleet::imbalance,
+        RouteDoc::of("How many times its fair share the most loaded shard had, over the last 24 hours")
+            .answers::<Vec<ImbalanceSample>>(),
     )
     .post(
         "/api/v1/fleet/reconcile",

@@ -3,7 +3,7 @@
 use super::extract::Path;
 use super::migrations::CommandReason;
 use super::{ApiError, actor, json, json_or_default};
-use crate::controller::{Controller, ShardChange};
+use crate::controller::{Controller, DetailedProbe, ShardChange};
 use crate::store::{NewShard, ShardRecord};
 use axum::Json;
 use axum::body::Bytes;
@@ -49,6 +49,14 @@ pub(super) async fn show(
     Path(name): Path<String>,
 ) -> Result<Json<ShardRecord>, ApiError> {
     Ok(Json(controller.shard(&ShardName(name)).await?))
+}
+
+/// Returns the last probe of a shard, with what its server did.
+pub(super) async fn probe(
+    State(controller): State<Controller>,
+    Path(name): Path<String>,
+) -> Result<Json<DetailedProbe>, ApiError> {
+    Ok(Json(controller.detailed_probe(&ShardName(name)).await?))
 }
 
 /// Changes a shard's properties.

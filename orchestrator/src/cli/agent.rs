@@ -1,9 +1,9 @@
 //! `shardwright agent`.
 
 use super::client::Client;
-use super::consent::Consent;
 use super::error::CliError;
 use super::output::{Output, TextTable, or_dash};
+use super::removal::{Removal, RemovedObject};
 use crate::dashboard::agents::{is_connected, state_name};
 use crate::store::AgentRecord;
 use crate::view::Tone;
@@ -26,11 +26,8 @@ pub(super) enum AgentCommand {
     Remove {
         /// The name of the agent.
         name: String,
-        /// The reason, for the audit trail.
-        #[arg(long, value_name = "TEXT")]
-        reason: Option<String>,
         #[command(flatten)]
-        consent: Consent,
+        removal: Removal,
     },
 }
 
@@ -42,22 +39,19 @@ impl AgentCommand {
                 let now = Utc::now();
                 output.print(&agents, |agents| list_text(agents, now))
             }
-            Self::Remove {
-                name,
-                reason,
-                consent,
-            } => {
-                let path = format!("/api/v1/agents/{name}");
-                if consent.dry().is_dry() {
-                    let _: AgentRecord = client.get(&format!("{path}/removal")).await?;
+            Self::Remove { name, removal } => {
+                if removal.is_dry() {
+                    let path = format!("/api/v1/agents/{name}/removal");
+                    let _: AgentRecord = client.get(&path).await?;
                 }
                 let what = format!(
                     "Removes agent {name} from the list of agents; its token and the files in its spool stay."
                 );
-                if consent.is_confirmed(&what, &name)? {
-                    client.delete(&path, reason.as_deref()).await?;
-                }
-                Ok(0)
+                let object = RemovedObject {
+                    kind: "agent",
+                    name: &name,
+                };
+                removal.run(client, object, &what).await
             }
         }
     }

@@ -1,11 +1,12 @@
 //! `shardwright shard`.
 
 use super::client::Client;
-use super::consent::{Consent, DryRun};
+use super::consent::DryRun;
 use super::error::CliError;
 use super::keys::pair;
 use super::output::{Output, TextTable, or_dash};
 use super::preview::{self, KnownNames};
+use super::removal::{Removal, RemovedObject};
 use crate::controller::{FleetReport, ShardChange, ShardProbe};
 use crate::store::{NewShard, ShardRecord};
 use crate::view::Tone;
@@ -27,7 +28,7 @@ pub(super) enum ShardCommand {
         #[command(flatten)]
         output: Output,
     },
-    /// Show a shard.
+    /// Show a shard: size, rates, connections, standbys and replication slots, as the last probe read them.
     Show {
         /// The name of the shard.
         name: String,
@@ -38,11 +39,8 @@ pub(super) enum ShardCommand {
     Remove {
         /// The name of the shard.
         name: String,
-        /// The reason, for the audit trail.
-        #[arg(long, value_name = "TEXT")]
-        reason: Option<String>,
         #[command(flatten)]
-        consent: Consent,
+        removal: Removal,
     },
 }
 
@@ -115,28 +113,18 @@ impl ShardCommand {
                 let probes = probes(client, output).await?;
                 output.print(&shards, |shards| list_text(shards, &probes))
             }
-            Self::Show { name, output } => {
-                let shard: ShardRecord = client.get(&format!("/api/v1/shards/{name}")).await?;
-                let probes = probes(client, output).await?;
-                output.print(&shard, |shard| {
-                    list_text(std::slice::from_ref(shard), &probes)
-                })
-            }
-            Self::Remove {
-                name,
-                reason,
-                consent,
-            } => {
-                let path = format!("/api/v1/shards/{name}");
-                if consent.dry().is_dry() {
+            Self::Show { name, output } => super::shard_show::show(client, &name, output).await,
+            Self::Remove { name, removal } => {
+                if removal.is_dry() {
                     preview::shard_removal(client, &name).await?;
                 }
                 let what =
                     format!("Removes shard {name} from the fleet; its rows stay in its database.");
-                if consent.is_confirmed(&what, &name)? {
-                    client.delete(&path, reason.as_deref()).await?;
-                }
-                Ok(0)
+                let object = RemovedObject {
+                    kind: "shard",
+                    name: &name,
+                };
+                removal.run(client, object, &what).await
             }
         }
     }
@@ -248,7 +236,7 @@ fn role_text(shard: &ShardRecord) -> &'static str {
     }
 }
 
-fn list_text(shards: &[ShardRecord], probes: &[ShardProbe]) -> TextTable {
+pub(super) fn list_text(shards: &[ShardRecord], probes: &[ShardProbe]) -> TextTable {
     let row = |shard: &ShardRecord| {
         let labels = shard.labels.iter();
         let labels: Vec<_> = labels

@@ -261,10 +261,14 @@ impl Controller {
         &self,
         name: &MapName,
         version: MapVersion,
-    ) -> Result<ShardMap, ControlError> {
-        self.bare_map(name).await?;
+    ) -> Result<Arc<ShardMap>, ControlError> {
+        let current = self.bare_map(name).await?;
+        if current.version == version {
+            return Ok(current);
+        }
         let map = self.inner.store.map_at(name, version).await?;
-        map.ok_or_else(|| ControlError::missing("version", &format!("{version} of map {name}")))
+        let missing = || ControlError::missing("version", &format!("{version} of map {name}"));
+        map.map(Arc::new).ok_or_else(missing)
     }
 
     /// Returns the differences between two versions of a map.

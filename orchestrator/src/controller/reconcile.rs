@@ -9,11 +9,13 @@
 //! contradiction.
 
 mod apply;
+mod imbalance;
 mod known;
 mod probed;
 mod watch;
 
-pub(crate) use probed::{ProbedShard, ShardActivity};
+pub(crate) use probed::ProbedShard;
+pub use probed::{DetailedProbe, ShardActivity};
 pub(super) use watch::FleetWatch;
 pub use watch::{FleetReport, ShardProbe};
 
@@ -107,6 +109,9 @@ impl Controller {
         };
         let now = clock();
         let shards = self.inner.store.shards().await?;
+        if let Err(error) = self.sample_imbalance(&shards, now).await {
+            tracing::warn!(%error, "the imbalance of the fleet could not be stored");
+        }
         for shard in self.inner.fleet.begin_due(shards, now, delta(every)) {
             let controller = self.clone();
             tokio::spawn(async move { controller.probe_shard(&shard).await });

@@ -46,10 +46,6 @@ struct BarSpan {
 }
 
 impl BarPart {
-    fn end(&self) -> f64 {
-        self.x + self.width
-    }
-
     /// Returns a part for keys that belong to no shard.
     fn gap(from: f64, to: f64) -> Self {
         Self {
@@ -106,14 +102,14 @@ impl Bar {
     /// proportional to the number of keys.
     pub(super) fn new(map: &ShardMap, palette: &Palette) -> Self {
         Self {
-            parts: limit_parts(parts(&without_moving_keys(&map.mappings), palette)),
+            parts: parts(&without_moving_keys(&map.mappings), palette),
         }
     }
 
     /// Does the same as [`Bar::new`], and also draws the keys that migrations are moving.
     pub(super) fn with_moving_keys(map: &MarkedMap, palette: &Palette) -> Self {
         Self {
-            parts: limit_parts(parts(&map.moving_keys().collect::<Vec<_>>(), palette)),
+            parts: parts(&map.moving_keys().collect::<Vec<_>>(), palette),
         }
     }
 
@@ -127,7 +123,7 @@ impl Bar {
         let marked: Vec<Option<KeySet>> = marked.collect();
         let mappings = map.mappings.iter().zip(marked.iter().map(Option::as_ref));
         Self {
-            parts: limit_parts(parts(&mappings.collect::<Vec<_>>(), palette)),
+            parts: parts(&mappings.collect::<Vec<_>>(), palette),
         }
     }
 
@@ -163,35 +159,50 @@ fn without_moving_keys(mappings: &[Mapping]) -> Vec<(&Mapping, Option<&KeySet>)>
     mappings.map(|mapping| (mapping, None)).collect()
 }
 
-/// Returns the parts of a bar: one for each mapping, with its moving keys, and one for each gap. An exception of a hash map
-/// is too small to be drawn.
-fn parts(mappings: &[(&Mapping, Option<&KeySet>)], palette: &Palette) -> Vec<BarPart> {
-    let scale = BarScale::of(mappings);
-    let mut parts: Vec<BarPart> = Vec::with_capacity(mappings.len());
-    let drawn = mappings
-        .iter()
-        .filter(|(mapping, _)| mapping.keys.exception().is_none());
-    for (mapping, moving) in drawn {
-        let before = parts.last().map_or(0.0, BarPart::end);
-        let (x, end) = scale.edges(&mapping.keys, before);
-        if x - before > 0.01 {
-            parts.push(BarPart::gap(before, x));
-        }
-        parts.push(BarPart {
-            x,
-            width: end - x,
+/// Keys at a place of the bar. A map can have a million of them, so this has no text of its own.
+struct PlacedKeys<'a> {
+    x: f64,
+    width: f64,
+    /// `None`: the keys belong to no shard.
+    mapping: Option<&'a Mapping>,
+    moving: Option<&'a KeySet>,
+}
+
+impl PlacedKeys<'_> {
+    fn end(&self) -> f64 {
+        self.x + self.width
+    }
+
+    fn part(&self, scale: &BarScale<'_>, palette: &Palette) -> BarPart {
+        let Some(mapping) = self.mapping else {
+            return BarPart::gap(self.x, self.end());
+        };
+        BarPart {
+            x: self.x,
+            width: self.width,
             colour: Some(palette.colour(&mapping.shard)),
             shard: mapping.shard.to_string(),
             keys: keys_text(&mapping.keys),
-            moving: moving.map_or_else(Vec::new, |keys| scale.spans(keys, x)),
-            moving_keys: moving.map(keys_text),
-        });
+            moving: self
+                .moving
+                .map_or_else(Vec::new, |keys| scale.spans(keys, self.x)),
+            moving_keys: self.moving.map(keys_text),
+        }
     }
-    let end = parts.last().map_or(0.0, BarPart::end);
-    if end < 99.99 {
-        parts.push(BarPart::gap(end, 100.0));
+}
+
+/// Returns the parts of a bar: one for each mapping, with its moving keys, and one for each gap. If there are more than
+/// [`MAX_PARTS`], returns this many equal slots.
+fn parts(mappings: &[(&Mapping, Option<&KeySet>)], palette: &Palette) -> Vec<BarPart> {
+    let scale = BarScale::of(mappings);
+    let placed = scale.place(mappings);
+    if placed.len() <= usize::try_from(MAX_PARTS).unwrap_or(usize::MAX) {
+        return placed
+            .iter()
+            .map(|keys| keys.part(&scale, palette))
+            .collect();
     }
-    parts
+    slots(&placed, |keys| keys.part(&scale, palette))
 }
 
 /// Returns keys as text; for keys of a list only their number.
@@ -208,21 +219,19 @@ pub(super) fn key_count_text(keys: usize) -> String {
     format!("{number} key{}", if keys == 1 { "" } else { "s" })
 }
 
-/// If there are more parts than [`MAX_PARTS`], returns this many equal slots. Each slot shows the part at its middle.
-fn limit_parts(parts: Vec<BarPart>) -> Vec<BarPart> {
-    if parts.len() <= usize::try_from(MAX_PARTS).unwrap_or(usize::MAX) {
-        return parts;
-    }
+/// Returns [`MAX_PARTS`] equal slots. Each slot shows the keys at its middle.
+fn slots<'a>(
+    placed: &[PlacedKeys<'a>],
+    part_of: impl Fn(&PlacedKeys<'a>) -> BarPart,
+) -> Vec<BarPart> {
     let width = 100.0 / f64::from(MAX_PARTS);
     let mut slots: Vec<BarPart> = Vec::new();
-    let mut remaining = parts.iter().peekable();
     for slot in 0..MAX_PARTS {
         let x = f64::from(slot) * width;
-        while remaining
-            .next_if(|part| part.end() < x + width / 2.0)
-            .is_some()
-        {}
-        let Some(part) = remaining.peek() else { break };
+        let first = placed.partition_point(|keys| keys.end() < x + width / 2.0);
+        let Some(part) = placed.get(first).map(&part_of) else {
+            break;
+        };
         let middle = x + width / 2.0;
         let mut spans = part.moving.iter();
         let is_moving = spans.any(|span| span.x <= middle && middle < span.x + span.width);
@@ -239,7 +248,7 @@ fn limit_parts(parts: Vec<BarPart>) -> Vec<BarPart> {
                     .then_some(BarSpan { x, width })
                     .into_iter()
                     .collect(),
-                ..(*part).clone()
+                ..part
             }),
         }
     }
@@ -247,22 +256,22 @@ fn limit_parts(parts: Vec<BarPart>) -> Vec<BarPart> {
 }
 
 /// Converts keys to percent. Ranges with two bounds are drawn between the two ranges with an open end.
-struct BarScale {
+struct BarScale<'a> {
     /// Every bound, in key order. Bounds that are not numbers are drawn at equal distances.
-    bounds: Vec<Key>,
+    bounds: Vec<&'a Key>,
     /// The number of keys in a list map.
     keys: f64,
 }
 
-impl BarScale {
-    fn of(mappings: &[(&Mapping, Option<&KeySet>)]) -> Self {
+impl<'a> BarScale<'a> {
+    fn of(mappings: &[(&'a Mapping, Option<&'a KeySet>)]) -> Self {
         let mut bounds = Vec::new();
         let mut keys = 0;
         for (mapping, moving) in mappings {
             for set in [&mapping.keys].into_iter().chain(*moving) {
                 if let KeySet::Range(ranges) = set {
                     let ends = ranges.iter().flat_map(|range| [&range.from, &range.to]);
-                    bounds.extend(ends.flatten().cloned());
+                    bounds.extend(ends.flatten());
                 }
             }
             if let KeySet::List(listed) = &mapping.keys {
@@ -275,6 +284,39 @@ impl BarScale {
             bounds,
             keys: keys.max(1) as f64,
         }
+    }
+
+    /// Returns the mappings and the gaps between them, each at its place. An exception of a hash map is too small to be
+    /// drawn.
+    fn place(&self, mappings: &[(&'a Mapping, Option<&'a KeySet>)]) -> Vec<PlacedKeys<'a>> {
+        let gap = |x: f64, end: f64| PlacedKeys {
+            x,
+            width: end - x,
+            mapping: None,
+            moving: None,
+        };
+        let mut placed: Vec<PlacedKeys<'a>> = Vec::with_capacity(mappings.len());
+        let drawn = mappings
+            .iter()
+            .filter(|(mapping, _)| mapping.keys.exception().is_none());
+        for (mapping, moving) in drawn {
+            let before = placed.last().map_or(0.0, PlacedKeys::end);
+            let (x, end) = self.edges(&mapping.keys, before);
+            if x - before > 0.01 {
+                placed.push(gap(before, x));
+            }
+            placed.push(PlacedKeys {
+                x,
+                width: end - x,
+                mapping: Some(mapping),
+                moving: *moving,
+            });
+        }
+        let end = placed.last().map_or(0.0, PlacedKeys::end);
+        if end < 99.99 {
+            placed.push(gap(end, 100.0));
+        }
+        placed
     }
 
     /// Returns the left and the right edge of `keys`. Keys of a list begin at `before`.
@@ -337,123 +379,11 @@ impl BarScale {
             Key::Int(value) | Key::Timestamp(value) => *value as f64,
             Key::Date(days) => f64::from(*days),
             Key::Text(_) | Key::Uuid(_) | Key::Bytes(_) | Key::Row(_) => {
-                self.bounds.partition_point(|bound| bound < key) as f64
+                self.bounds.partition_point(|bound| *bound < key) as f64
             }
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use plans::id::ShardName;
-    use plans::shard_map::MappingState;
-
-    fn mapping(keys: KeySet, shard: &str) -> Mapping {
-        Mapping {
-            keys,
-            shard: ShardName::from(shard),
-            state: MappingState::Active,
-        }
-    }
-
-    fn range(from: Option<i64>, to: Option<i64>, shard: &str) -> Mapping {
-        mapping(KeySet::range(from.map(Key::Int), to.map(Key::Int)), shard)
-    }
-
-    fn part_widths(mappings: &[Mapping]) -> Vec<(String, i64)> {
-        let parts = parts(&without_moving_keys(mappings), &Palette::default()).into_iter();
-        parts
-            .map(|part| (part.shard.clone(), part.width.round() as i64))
-            .collect()
-    }
-
-    #[test]
-    fn a_map_of_one_shard_is_one_part() {
-        assert_eq!(
-            part_widths(&[range(None, None, "a")]),
-            [("a".to_owned(), 100)]
-        );
-    }
-
-    #[test]
-    fn parts_fill_the_bar_and_gaps_are_shown() {
-        let widths = part_widths(&[range(None, Some(10), "a"), range(Some(20), None, "b")]);
-        let names: Vec<&str> = widths.iter().map(|(name, _)| name.as_str()).collect();
-        assert_eq!(names, ["a", "no shard", "b"]);
-        assert_eq!(widths.iter().map(|(_, width)| width).sum::<i64>(), 100);
-    }
-
-    #[test]
-    fn a_single_bound_is_in_the_middle() {
-        let widths = part_widths(&[range(None, Some(501), "a"), range(Some(501), None, "b")]);
-        assert_eq!(widths, [("a".to_owned(), 50), ("b".to_owned(), 50)]);
-    }
-
-    #[test]
-    fn bounds_that_are_not_numbers_are_at_equal_distances() {
-        let text = |from: Option<&str>, to: Option<&str>| {
-            KeySet::range(from.map(Key::from), to.map(Key::from))
-        };
-        let widths = part_widths(&[
-            mapping(text(None, Some("b")), "a"),
-            mapping(text(Some("b"), Some("c")), "b"),
-            mapping(text(Some("c"), Some("z")), "a"),
-            mapping(text(Some("z"), None), "b"),
-        ]);
-        let widths: Vec<i64> = widths.iter().map(|(_, width)| *width).collect();
-        assert_eq!(widths, [12, 38, 38, 12]);
-    }
-
-    #[test]
-    fn virtual_shards_and_listed_keys_have_proportional_widths() {
-        let buckets = |from, to| KeySet::buckets(8, from, to);
-        let widths = part_widths(&[mapping(buckets(0, 2), "a"), mapping(buckets(2, 8), "b")]);
-        assert_eq!(widths, [("a".to_owned(), 25), ("b".to_owned(), 75)]);
-        let keys = |keys: &[&str]| KeySet::list(keys.iter().map(|key| Key::from(*key)));
-        let widths = part_widths(&[
-            mapping(keys(&["x"]), "a"),
-            mapping(keys(&["y", "z", "ä"]), "b"),
-        ]);
-        assert_eq!(widths, [("a".to_owned(), 25), ("b".to_owned(), 75)]);
-    }
-
-    #[test]
-    fn only_the_moving_keys_of_a_part_are_marked() {
-        let text = |from: Option<&str>, to: Option<&str>| {
-            KeySet::range(from.map(Key::from), to.map(Key::from))
-        };
-        let (owned, kept) = (
-            mapping(text(None, Some("f")), "s1"),
-            mapping(text(Some("f"), None), "s2"),
-        );
-        let moving = text(Some("echo"), Some("f"));
-        let parts = parts(
-            &[(&owned, Some(&moving)), (&kept, None)],
-            &Palette::default(),
-        );
-        let [part, rest] = parts.as_slice() else {
-            panic!("{parts:?}");
-        };
-        let [span] = part.moving.as_slice() else {
-            panic!("{part:?}");
-        };
-        assert!(span.x > part.x && span.width < part.width, "{part:?}");
-        assert!((span.x + span.width - part.end()).abs() < 0.01, "{part:?}");
-        assert_eq!(part.title(), "(-∞, \"f\"): s1, [\"echo\", \"f\") moving");
-        assert!(rest.moving.is_empty());
-    }
-
-    #[test]
-    fn a_bar_with_too_many_parts_gets_equal_slots_that_fill_it() {
-        let bucket = |at: u32| {
-            let shard = if at.is_multiple_of(2) { "a" } else { "b" };
-            mapping(KeySet::buckets(4096, at, at + 1), shard)
-        };
-        let all: Vec<Mapping> = (0..4096).map(bucket).collect();
-        let slots = limit_parts(parts(&without_moving_keys(&all), &Palette::default()));
-        assert!(slots.len() <= 160, "{}", slots.len());
-        let width: f64 = slots.iter().map(|part| part.width).sum();
-        assert!((width - 100.0).abs() < 0.01, "{width}");
-    }
-}
+mod tests;

@@ -40,7 +40,6 @@ pub(super) use query::MapQuery;
 use query::MapSight;
 use settings::MapSettingsView;
 use shards::MapShardsView;
-use std::sync::Arc;
 use versions::MapVersionsView;
 
 /// Shows the page.
@@ -90,7 +89,7 @@ impl MapPageInput {
             .filter(|version| *version != marked.bare().version);
         if let Some(version) = sight.version {
             let map = controller.map_at(name, version).await?;
-            marked = MarkedMap::new(Arc::new(map), &[]);
+            marked = MarkedMap::new(map, &[]);
         }
         let fleet = controller.store().shards().await?;
         let names: Vec<ShardName> = fleet.iter().map(|shard| shard.name.clone()).collect();

@@ -12,7 +12,7 @@ use axum::Extension;
 use axum::extract::State;
 use plans::id::ShardName;
 use plans::shard_map::ShardMap;
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// The maximum number of listed maps.
@@ -75,7 +75,7 @@ pub(super) async fn fragments(
 }
 
 fn row(map: Arc<ShardMap>, unfinished: &[Arc<Snapshot>], palette: &Palette) -> MapsListRow {
-    let shards: BTreeSet<&ShardName> = map.mappings.iter().map(|m| &m.shard).collect();
+    let shards: HashSet<&ShardName> = map.mappings.iter().map(|m| &m.shard).collect();
     let shards = shards.len();
     let mut keys = KeyTotal::default();
     map.mappings

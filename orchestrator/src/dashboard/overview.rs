@@ -6,13 +6,14 @@ mod flows;
 mod leader;
 mod operations;
 mod steps;
+mod trend;
 
 use super::agents::is_connected;
 use super::open::OpenMigration;
 use super::page::{DashboardPage, Fragment, LEADER, PageError};
-use super::shards::{FleetMeasure, ShardState};
+use super::shards::ShardState;
 use crate::access::{Caller, RouteAccess};
-use crate::controller::{ControlError, Controller};
+use crate::controller::{ControlError, Controller, FleetMeasure};
 use attention::{FleetNeeds, OverviewAttention};
 use axum::Extension;
 use axum::extract::{Query, State};
@@ -22,6 +23,7 @@ use leader::OverviewLeader;
 use operations::OverviewOperations;
 use serde::Deserialize;
 use steps::FirstSteps;
+use trend::ImbalanceTrend;
 
 /// The maximum number of operations that are read: the newest ones.
 const MAX_OPERATIONS: i64 = 100;
@@ -77,10 +79,12 @@ pub(super) async fn fragments(
     let may_plan = caller.may(RouteAccess::Operate);
     let steps = FirstSteps::new(!agents.is_empty(), &records, has_map, may_plan);
     let steps = steps.hidden_if(!operations.is_empty());
-    let picture = FleetPicture::new(&FleetParts {
+    let measure = FleetMeasure::parse(&query.by);
+    let picture = FleetPicture::new(FleetParts {
         shards: &shards,
         unfinished: &views,
-        measure: FleetMeasure::parse(&query.by),
+        measure,
+        trend: ImbalanceTrend::new(&controller.imbalance_history().await?, measure, now),
         connected_agents: connected.count(),
     });
     let list = OverviewOperations::new(&operations, &views, may_plan);

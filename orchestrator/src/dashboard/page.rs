@@ -128,6 +128,10 @@ impl DashboardPage {
         assets::address("fleet.css")
     }
 
+    fn trend_style(&self) -> String {
+        assets::address("trend.css")
+    }
+
     fn map_style(&self) -> String {
         assets::address("map.css")
     }

@@ -10,17 +10,17 @@ use super::page::{DashboardPage, Fragment, PageError};
 use super::palette::Palette;
 use super::reachability::ShardReachability;
 use crate::access::{Caller, RouteAccess};
-use crate::controller::{ControlError, Controller};
+use crate::controller::{ControlError, Controller, FleetMeasure};
 use crate::view::figures::count;
 use askama::Template;
 use axum::Extension;
 use axum::extract::{Query, State};
 pub(super) use keys::KeyTotal;
 use keys::keys_by_shard;
-pub(super) use measure::{FleetMeasure, imbalance, rate_text};
+pub(super) use measure::measure_text;
 use plans::id::ShardName;
 use serde::Deserialize;
-pub(super) use state::ShardState;
+pub(super) use state::{ShardState, imbalance};
 use std::collections::BTreeMap;
 
 /// The number of rows in a page.
@@ -185,7 +185,7 @@ pub(super) async fn fragments(
         shards.iter().filter(|shard| query.matches(shard)).collect();
     if !query.by.is_empty() {
         let measure = FleetMeasure::parse(&query.by);
-        let value = |shard: &ShardState<'_>| measure.of(shard).unwrap_or(-1.0);
+        let value = |shard: &ShardState<'_>| shard.value(measure).unwrap_or(-1.0);
         matching.sort_by(|a, b| value(b).total_cmp(&value(a)));
     }
     let after = query.after().min(matching.len());
@@ -224,11 +224,16 @@ async fn rows(
         *moves.entry(&moving.source).or_default() += 1;
         *moves.entry(&moving.target).or_default() += 1;
     }
-    let sizes = page.iter().filter_map(|shard| FleetMeasure::Size.of(shard));
+    let sizes = page
+        .iter()
+        .filter_map(|shard| shard.value(FleetMeasure::Size));
     let largest = sizes.fold(0.0, f64::max);
     let row = |shard: &&ShardState<'_>| {
-        let text = |measure: FleetMeasure| measure.of(shard).map(|value| measure.text(value));
-        let size = FleetMeasure::Size.of(shard);
+        let text = |measure: FleetMeasure| {
+            let value = shard.value(measure)?;
+            Some(measure_text(measure, value))
+        };
+        let size = shard.value(FleetMeasure::Size);
         let name = &shard.record.name;
         ShardListRow {
             name: name.to_string(),

@@ -8,6 +8,7 @@ mod agents;
 mod commands;
 mod fleet;
 mod hooks;
+mod imbalance;
 mod leader;
 mod listing;
 mod migrations;

@@ -3,7 +3,7 @@
 //! - Every change of a migration is one compare-and-set on the migration's revision. The same transaction writes the
 //!   events of the change.
 //! - Every transaction that writes proves that the process leads (`leader`). Followers only read.
-//! - The trait [`Store`] consists of eight traits, one for each role. Code that needs one role depends on its trait.
+//! - The trait [`Store`] consists of nine traits, one for each role. Code that needs one role depends on its trait.
 //! - Two implementations fulfil this contract: PostgreSQL (`pg`), and an implementation in memory for tests. One test
 //!   suite tests both.
 //! - The store decides nothing. It refuses only what would violate an invariant of docs/protocol.md.
@@ -11,6 +11,7 @@
 mod access;
 mod agents;
 mod fleet;
+mod imbalance;
 mod keyed_command;
 mod leader;
 pub mod memory;
@@ -27,6 +28,7 @@ pub use agents::{AgentProcess, AgentRecord, AgentStore, Registered};
 pub use fleet::{
     MapStore, MapVersionRecord, NewShard, SettingsRecord, ShardRecord, ShardStore, ShardUpdate,
 };
+pub use imbalance::{IMBALANCE_INTERVAL, IMBALANCE_KEPT, ImbalanceSample, ImbalanceStore};
 pub use keyed_command::{CommandStore, EarlierCommand, KeyedCommand, StoredResponse};
 pub use leader::{Leader, LeaderCandidate, LeaderStore, RemoteChange, Term};
 pub use migrations::{HookStore, MigrationStore, SealedMigration};
@@ -172,6 +174,7 @@ pub trait Store:
     LeaderStore
     + ShardStore
     + MapStore
+    + ImbalanceStore
     + MigrationStore
     + HookStore
     + AgentStore

@@ -23,44 +23,34 @@ use plans::shard_map::{MapSettings, Mapping, MappingState, Sequences, ShardMap, 
 use plans::step::{FORWARD, OFFLINE, StepKind};
 use reqwest::redirect::Policy;
 use reqwest::{Client, RequestBuilder, Response};
+use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinHandle;
 
-/// A dashboard whose controller decides nothing by itself, so that every state stays.
-pub(crate) struct Dashboard {
+/// A server over some store, whose controller decides nothing by itself, so that every state stays.
+pub(crate) struct Served {
     pub(crate) url: String,
-    pub(crate) store: Arc<MemoryStore>,
     pub(crate) controller: Controller,
     pub(crate) http: Client,
     task: JoinHandle<()>,
 }
 
-impl Drop for Dashboard {
+impl Drop for Served {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
-impl Dashboard {
-    /// Nothing is registered.
-    pub(crate) async fn empty() -> Self {
-        Self::waiting_for_agents(Duration::from_millis(20)).await
-    }
-
-    /// Nothing is registered, and what agents are asked for is awaited.
-    pub(crate) async fn patient() -> Self {
-        Self::waiting_for_agents(Duration::from_secs(60)).await
-    }
-
-    async fn waiting_for_agents(inspection_wait: Duration) -> Self {
-        let store = Arc::new(MemoryStore::new());
+impl Served {
+    /// Its controller leads, and waits so long for agents.
+    pub(crate) async fn over(store: Arc<dyn Store>, inspection_wait: Duration) -> Self {
         let settings = ControllerSettings {
             inspection_wait,
             leader_lease: Duration::from_secs(3600),
             ..ControllerSettings::default()
         };
-        let controller = Controller::new(store.clone(), settings);
+        let controller = Controller::new(store, settings);
         controller.advertise("http://this");
         controller.campaign().await.unwrap();
         let listener = api::listen("127.0.0.1:0".parse().unwrap(), AccessRule::Open)
@@ -77,10 +67,48 @@ impl Dashboard {
         let task = tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
         Self {
             url: format!("http://{address}"),
-            store,
             controller,
             http: controller_client::client(Policy::none(), None).unwrap(),
             task,
+        }
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Response {
+        let url = format!("{}{path}", self.url);
+        self.http.get(url).send().await.unwrap()
+    }
+}
+
+/// A dashboard over the store in memory.
+pub(crate) struct Dashboard {
+    served: Served,
+    pub(crate) store: Arc<MemoryStore>,
+}
+
+impl std::ops::Deref for Dashboard {
+    type Target = Served;
+
+    fn deref(&self) -> &Served {
+        &self.served
+    }
+}
+
+impl Dashboard {
+    /// Nothing is registered.
+    pub(crate) async fn empty() -> Self {
+        Self::waiting_for_agents(Duration::from_millis(20)).await
+    }
+
+    /// Nothing is registered, and what agents are asked for is awaited.
+    pub(crate) async fn patient() -> Self {
+        Self::waiting_for_agents(Duration::from_secs(60)).await
+    }
+
+    async fn waiting_for_agents(inspection_wait: Duration) -> Self {
+        let store = Arc::new(MemoryStore::new());
+        Self {
+            served: Served::over(store.clone(), inspection_wait).await,
+            store,
         }
     }
 
@@ -172,23 +200,12 @@ impl Dashboard {
         events: Vec<NewEvent>,
         edit: impl FnOnce(&mut Snapshot),
     ) {
-        let mut snapshot = self.load(id).await;
-        let from_revision = snapshot.migration.revision;
-        edit(&mut snapshot);
-        let change = MigrationChange {
-            plan_changed: false,
-            from_revision,
-            migration: snapshot.migration,
-            steps: snapshot.steps,
-            lease_until: snapshot.lease_until,
-            events,
-        };
-        assert!(self.store.commit(&change).await.unwrap());
+        change(&*self.store, id, events, edit).await;
     }
 
-    pub(crate) async fn get(&self, path: &str) -> Response {
-        let url = format!("{}{path}", self.url);
-        self.http.get(url).send().await.unwrap()
+    /// The API's answer, which must be there.
+    pub(crate) async fn json(&self, path: &str) -> Value {
+        serde_json::from_str(&self.page(path).await).unwrap()
     }
 
     /// The page's HTML, which must be there.
@@ -222,6 +239,27 @@ impl Dashboard {
         let id = MigrationId::from(id);
         self.store.load(&id).await.unwrap().unwrap()
     }
+}
+
+/// Puts a migration into another state, with these lines of its journal.
+pub(crate) async fn change(
+    store: &dyn Store,
+    id: &str,
+    events: Vec<NewEvent>,
+    edit: impl FnOnce(&mut Snapshot),
+) {
+    let mut snapshot = store.load(&MigrationId::from(id)).await.unwrap().unwrap();
+    let from_revision = snapshot.migration.revision;
+    edit(&mut snapshot);
+    let change = MigrationChange {
+        plan_changed: false,
+        from_revision,
+        migration: snapshot.migration,
+        steps: snapshot.steps,
+        lease_until: snapshot.lease_until,
+        events,
+    };
+    assert!(store.commit(&change).await.unwrap());
 }
 
 fn encoded(text: &str) -> String {
@@ -297,7 +335,7 @@ fn graph(kinds: &[StepKind]) -> StepGraph {
 }
 
 /// Moves some keys from `a` to `b`.
-fn planned(id: &str, from: Option<i64>, to: Option<i64>) -> PlannedMove {
+pub(crate) fn planned(id: &str, from: Option<i64>, to: Option<i64>) -> PlannedMove {
     PlannedMove {
         id: id.to_owned(),
         after: Vec::new(),

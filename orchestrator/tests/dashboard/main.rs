@@ -5,6 +5,7 @@
 
 mod fixture;
 mod fleet;
+mod large;
 mod maps;
 mod marks;
 mod measured;

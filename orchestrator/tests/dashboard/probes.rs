@@ -6,8 +6,8 @@ use plans::failure::{Failure, RetryClass};
 use plans::id::{AgentName, InstanceId};
 use plans::identity::DatabaseIdentity;
 use plans::inspection::inventory::{
-    ActiveSlot, ActiveStandby, CLOSED, DatabaseFigures, Inventory, MeasuredTable, Object,
-    ObjectKind, ObjectOwner, ObservedMove, ServerActivity,
+    ActiveSlot, ActiveStandby, ActivityPart, CLOSED, DatabaseFigures, Inventory, MeasuredTable,
+    Object, ObjectKind, ObjectOwner, ObservedMove, ServerActivity, UnreadablePart,
 };
 use plans::inspection::{Inspected, Inspection, InspectionTask};
 use plans::wire::{Claim, NEWEST_PROTOCOL, OLDEST_PROTOCOL, Report, WireSecret, Work};
@@ -43,6 +43,21 @@ pub(crate) fn inventory(shard: &str, gib: u64, probe: u64) -> Inventory {
     }
 }
 
+/// The same, read by a role that sees neither the lag of standbys nor slots.
+pub(crate) fn hidden_inventory(shard: &str, gib: u64, probe: u64) -> Inventory {
+    let mut found = inventory(shard, gib, probe);
+    let activity = found.activity.as_mut().unwrap();
+    for standby in &mut activity.standbys {
+        (standby.state, standby.lag_bytes, standby.lag_ms) = (None, None, None);
+    }
+    activity.slots.clear();
+    activity.unreadable = vec![UnreadablePart {
+        part: ActivityPart::Slots,
+        reason: "permission denied for view pg_replication_slots".to_owned(),
+    }];
+    found
+}
+
 fn observed_move() -> ObservedMove {
     ObservedMove {
         migration: "m1".into(),
@@ -68,12 +83,15 @@ fn activity(gib: u64, probe: u64) -> ServerActivity {
         connections: u32::try_from(12 + 3 * gib).unwrap(),
         max_connections: 200,
         written_rows: 3_570 * gib * probe,
+        read_rows: Some(81_000 * gib * probe),
+        row_count: Some(11_400_000 * gib),
         commits: 900 * gib * probe,
         standbys: vec![ActiveStandby {
             name: "standby-1".to_owned(),
             state: Some("streaming".to_owned()),
             synchronous: true,
             lag_bytes: Some(81_920),
+            lag_ms: Some(140),
         }],
         slots: vec![
             ActiveSlot {
@@ -102,6 +120,7 @@ fn activity(gib: u64, probe: u64) -> ServerActivity {
                 rows: None,
             },
         ],
+        unreadable: Vec::new(),
     }
 }
 

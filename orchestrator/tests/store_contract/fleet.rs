@@ -2,7 +2,9 @@
 
 use super::{at, register, seeded};
 use crate::fixture::{keys, mapping};
-use orchestrator::store::{AuditLine, AuditRecord, NewShard, ShardUpdate, Store, StoreError};
+use orchestrator::store::{
+    AuditLine, AuditRecord, ImbalanceSample, NewShard, ShardUpdate, Store, StoreError,
+};
 use plans::fleet::StandbySlot;
 use plans::id::{MapName, MapVersion};
 use plans::identity::DatabaseIdentity;
@@ -18,6 +20,7 @@ contract!(
     a_shard_of_an_unfinished_migration_stays,
     a_removed_shard_stays_in_old_versions,
     a_server_is_remembered_as_it_was_seen_last,
+    the_imbalance_is_kept_for_a_day,
     the_audit_trail_is_read_newest_first,
 );
 
@@ -48,6 +51,40 @@ async fn a_server_is_remembered_as_it_was_seen_last(store: &dyn Store) {
         assert_eq!(shard.identity.as_ref(), Some(&seen.server));
         assert_eq!(shard.is_standby(), standby);
     }
+}
+
+/// A sample of one measure.
+pub(super) fn imbalance(second: i64, measure: &str, factor: f64) -> ImbalanceSample {
+    ImbalanceSample {
+        at: at(second),
+        factors: [(measure.to_owned(), factor)].into(),
+    }
+}
+
+async fn the_imbalance_is_kept_for_a_day(store: &dyn Store) {
+    let (day, first) = (86_400, imbalance(0, "size", 1.5));
+    store.add_imbalance(&first).await.unwrap();
+    let last = imbalance(day, "size", 1.25);
+    store.add_imbalance(&last).await.unwrap();
+    let read = store.imbalance(at(0)).await.unwrap();
+    assert_eq!(read, [first, last.clone()]);
+    assert_eq!(store.imbalance(at(1)).await.unwrap(), [last]);
+
+    // Another controller took over within the interval, and has measured the writes first.
+    let (writes, size) = (
+        imbalance(day + 1, "writes", 2.0),
+        imbalance(day + 1, "size", 1.0),
+    );
+    store.add_imbalance(&writes).await.unwrap();
+    store.add_imbalance(&size).await.unwrap();
+    let read = store.imbalance(at(0)).await.unwrap();
+    let seconds: Vec<i64> = read
+        .iter()
+        .map(|sample| (sample.at - at(0)).num_seconds())
+        .collect();
+    assert_eq!(seconds, [day, day + 1]);
+    let measures: Vec<&str> = read[1].factors.keys().map(String::as_str).collect();
+    assert_eq!(measures, ["size", "writes"]);
 }
 
 async fn slots_of_standbys_are_recorded_once(store: &dyn Store) {

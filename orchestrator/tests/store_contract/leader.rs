@@ -2,6 +2,7 @@
 
 use super::access::{session, token};
 use super::answers::{order, response};
+use super::fleet::imbalance;
 use super::{at, change, register, seeded, submit};
 use crate::fixture::{Database, candidate, fleeting, keys, lead, map, mapping, until};
 use orchestrator::store::memory::MemoryStore;
@@ -51,15 +52,17 @@ const OTHERS: &[&str] = &[
     "agents",
     "audit",
     "servers",
+    "imbalance",
     "tokens",
     "session",
 ];
 
 /// The files that define the roles of the store.
-const ROLES: [&str; 7] = [
+const ROLES: [&str; 8] = [
     include_str!("../../src/store/mod.rs"),
     include_str!("../../src/store/leader.rs"),
     include_str!("../../src/store/fleet.rs"),
+    include_str!("../../src/store/imbalance.rs"),
     include_str!("../../src/store/migrations.rs"),
     include_str!("../../src/store/agents.rs"),
     include_str!("../../src/store/access.rs"),
@@ -192,6 +195,7 @@ async fn write_fleet(store: &dyn Store, method: &str) -> Result<(), StoreError> 
             };
             store.put_server(&seen).await
         }
+        "add_imbalance" => store.add_imbalance(&imbalance(0, "size", 1.5)).await,
         "put_settings" => {
             let new = SettingsRecord {
                 map: map.name,

@@ -6,7 +6,10 @@
 
 mod activity;
 
-pub use activity::{ActiveSlot, ActiveStandby, MAX_MEASURED_TABLES, MeasuredTable, ServerActivity};
+pub use activity::{
+    ActiveSlot, ActiveStandby, ActivityPart, MAX_MEASURED_TABLES, MeasuredTable, ServerActivity,
+    UnreadablePart,
+};
 
 use crate::fleet::ShardRef;
 use crate::id::{MapName, MigrationId, ShardName};

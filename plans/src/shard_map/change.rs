@@ -5,6 +5,7 @@ use crate::id::{MigrationId, ShardName};
 use crate::key_set::{BucketRange, Buckets, KeySet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl ShardMap {
@@ -177,24 +178,77 @@ pub struct Difference {
     pub to: Option<ShardName>,
 }
 
+/// The owners of keys, and all keys that they own.
+struct OwnedKeys<'a> {
+    owners: Vec<(&'a ShardName, KeySet)>,
+    all: KeySet,
+}
+
+impl<'a> OwnedKeys<'a> {
+    fn of(mappings: &[&'a Mapping], empty: &KeySet) -> Self {
+        let mut owned: BTreeMap<&ShardName, Vec<&KeySet>> = BTreeMap::new();
+        for mapping in mappings {
+            owned.entry(&mapping.shard).or_default().push(&mapping.keys);
+        }
+        let owners = owned.into_iter();
+        Self {
+            owners: owners
+                .map(|(shard, keys)| (shard, empty.clone().union_all(keys.into_iter())))
+                .collect(),
+            all: empty
+                .clone()
+                .union_all(mappings.iter().map(|mapping| &mapping.keys)),
+        }
+    }
+}
+
+/// Returns the mappings of both maps without those that both have. Both maps are in key order; in another order, more
+/// mappings are returned.
+fn changed_mappings<'a>(
+    before: &'a ShardMap,
+    after: &'a ShardMap,
+) -> (Vec<&'a Mapping>, Vec<&'a Mapping>) {
+    // An exception takes its key from a mapping that both versions can have.
+    let has_exceptions = |map: &ShardMap| map.exceptions().next().is_some();
+    if has_exceptions(before) || has_exceptions(after) {
+        return (
+            before.mappings.iter().collect(),
+            after.mappings.iter().collect(),
+        );
+    }
+    let (mut removed, mut added) = (Vec::new(), Vec::new());
+    let mut old = before.mappings.iter().peekable();
+    let mut new = after.mappings.iter().peekable();
+    while let (Some(from), Some(to)) = (old.peek(), new.peek()) {
+        match from.keys.cmp(&to.keys) {
+            Ordering::Less => removed.extend(old.next()),
+            Ordering::Greater => added.extend(new.next()),
+            Ordering::Equal => {
+                if from.shard != to.shard {
+                    removed.push(*from);
+                    added.push(*to);
+                }
+                (old.next(), new.next());
+            }
+        }
+    }
+    removed.extend(old);
+    added.extend(new);
+    (removed, added)
+}
+
 /// Returns the changes from `before` to `after`, by old and new owner.
 ///
-/// It compares the keys of each shard with those of each other shard: `O(shards²)` set operations.
+/// It compares the keys of each shard whose mappings have changed with those of each other such shard: `O(mappings)`
+/// comparisons, and `O(shards²)` set operations for the changed shards.
 #[must_use]
 pub fn difference(before: &ShardMap, after: &ShardMap) -> Vec<Difference> {
-    let owners = |map: &ShardMap| -> Vec<(ShardName, KeySet)> {
-        let shards = map.shards().into_iter();
-        shards
-            .map(|shard| (shard.clone(), map.owned_by(&shard)))
-            .collect()
-    };
-    let (old, new) = (owners(before), owners(after));
-    let owned_keys = |owners: &[(ShardName, KeySet)]| {
-        owners
-            .iter()
-            .fold(before.empty_key_set(), |all, (_, keys)| all.union(keys))
-    };
-    let (mapped_before, mapped_after) = (owned_keys(&old), owned_keys(&new));
+    let (removed, added) = changed_mappings(before, after);
+    let empty = before.empty_key_set();
+    let (old, new) = (
+        OwnedKeys::of(&removed, &empty),
+        OwnedKeys::of(&added, &empty),
+    );
     let mut found = Vec::new();
     let mut add = |keys: KeySet, from: Option<&ShardName>, to: Option<&ShardName>| {
         if !keys.is_empty() && from != to {
@@ -205,14 +259,14 @@ pub fn difference(before: &ShardMap, after: &ShardMap) -> Vec<Difference> {
             });
         }
     };
-    for (from, keys) in &old {
-        for (to, new_keys) in &new {
+    for (from, keys) in &old.owners {
+        for (to, new_keys) in &new.owners {
             add(keys.intersection(new_keys), Some(from), Some(to));
         }
-        add(keys.minus(&mapped_after), Some(from), None);
+        add(keys.minus(&new.all), Some(from), None);
     }
-    for (to, keys) in &new {
-        add(keys.minus(&mapped_before), None, Some(to));
+    for (to, keys) in &new.owners {
+        add(keys.minus(&old.all), None, Some(to));
     }
     found
 }

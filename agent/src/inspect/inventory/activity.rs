@@ -4,28 +4,62 @@
 
 use connect::Connected;
 use plans::inspection::inventory::{
-    ActiveSlot, ActiveStandby, MAX_MEASURED_TABLES, MeasuredTable, ServerActivity,
+    ActiveSlot, ActiveStandby, ActivityPart, MAX_MEASURED_TABLES, MeasuredTable, ServerActivity,
+    UnreadablePart,
 };
 use tokio_postgres::{Error, Row};
 
 pub(super) async fn read(client: &Connected) -> Result<ServerActivity, Error> {
     let mut activity = counters(client).await?;
-    activity.standbys = standbys(client).await?;
-    activity.slots = slots(client).await?;
-    activity.tables = largest_tables(client).await?;
+    let mut unreadable = Vec::new();
+    activity.standbys = readable(
+        ActivityPart::Standbys,
+        standbys(client).await,
+        &mut unreadable,
+    )?;
+    activity.slots = readable(ActivityPart::Slots, slots(client).await, &mut unreadable)?;
+    activity.tables = readable(
+        ActivityPart::Tables,
+        largest_tables(client).await,
+        &mut unreadable,
+    )?;
+    activity.unreadable = unreadable;
     Ok(activity)
+}
+
+/// Returns what was read. If the server refused to let the role read it, notes that, and returns an empty list.
+fn readable<T>(
+    part: ActivityPart,
+    read: Result<Vec<T>, Error>,
+    unreadable: &mut Vec<UnreadablePart>,
+) -> Result<Vec<T>, Error> {
+    let error = match read {
+        Ok(read) => return Ok(read),
+        Err(error) => error,
+    };
+    let Some(refusal) = error.as_db_error() else {
+        return Err(error);
+    };
+    unreadable.push(UnreadablePart {
+        part,
+        reason: refusal.message().to_owned(),
+    });
+    Ok(Vec::new())
 }
 
 async fn counters(client: &Connected) -> Result<ServerActivity, Error> {
     let sql = "select (extract(epoch from pg_catalog.clock_timestamp()) * 1000)::bigint,
                       (select coalesce(sum(numbackends), 0)::bigint from pg_catalog.pg_stat_database),
                       pg_catalog.current_setting('max_connections')::bigint,
-                      d.tup_inserted + d.tup_updated + d.tup_deleted, d.xact_commit,
-                      (select count(*) from pg_catalog.pg_class c
-                       join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-                       where c.relkind in ('r', 'p', 'm') and not c.relispartition
-                         and n.nspname not in ('information_schema', 'shardwright') and n.nspname !~ '^pg_')
-               from pg_catalog.pg_stat_database d where d.datname = pg_catalog.current_database()";
+                      d.tup_inserted + d.tup_updated + d.tup_deleted, d.xact_commit, d.tup_returned,
+                      t.tables, case when t.tables = 0 then 0 else t.rows end
+               from pg_catalog.pg_stat_database d,
+                    (select count(*) filter (where not c.relispartition) as tables,
+                            (sum(c.reltuples::float8) filter (where c.relkind <> 'p' and c.reltuples >= 0))::bigint as rows
+                     from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+                     where c.relkind in ('r', 'p', 'm')
+                       and n.nspname not in ('information_schema', 'shardwright') and n.nspname !~ '^pg_') t
+               where d.datname = pg_catalog.current_database()";
     let row = client.query_one(sql, &[]).await?;
     Ok(ServerActivity {
         at_ms: row.get(0),
@@ -33,16 +67,19 @@ async fn counters(client: &Connected) -> Result<ServerActivity, Error> {
         max_connections: u32::try_from(row.get::<_, i64>(2)).unwrap_or(u32::MAX),
         written_rows: unsigned(&row, 3).unwrap_or_default(),
         commits: unsigned(&row, 4).unwrap_or_default(),
-        table_count: unsigned(&row, 5).unwrap_or_default(),
+        read_rows: unsigned(&row, 5),
+        table_count: unsigned(&row, 6).unwrap_or_default(),
+        row_count: unsigned(&row, 7),
         ..ServerActivity::default()
     })
 }
 
-/// Returns the physical standbys. A role that may not read statistics of others gets their names only.
+/// Returns the physical standbys. A role without `pg_read_all_stats` gets their names only.
 async fn standbys(client: &Connected) -> Result<Vec<ActiveStandby>, Error> {
     let sql = "select coalesce(r.application_name, ''), r.state, coalesce(r.sync_state, '') in ('sync', 'quorum'),
                       case when not pg_catalog.pg_is_in_recovery()
-                           then (pg_catalog.pg_current_wal_lsn() - r.replay_lsn)::bigint end
+                           then (pg_catalog.pg_current_wal_lsn() - r.replay_lsn)::bigint end,
+                      (extract(epoch from r.replay_lag) * 1000)::bigint
                from pg_catalog.pg_stat_replication r
                where not exists (select from pg_catalog.pg_replication_slots s
                                  where s.active_pid = r.pid and s.slot_type = 'logical')
@@ -54,6 +91,7 @@ async fn standbys(client: &Connected) -> Result<Vec<ActiveStandby>, Error> {
         state: row.get(1),
         synchronous: row.get(2),
         lag_bytes: unsigned(row, 3),
+        lag_ms: unsigned(row, 4),
     };
     Ok(rows.iter().map(standby).collect())
 }

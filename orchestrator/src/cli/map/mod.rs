@@ -13,11 +13,12 @@ pub(super) use create::tables;
 pub(super) use import::new_mapping;
 
 use super::client::Client;
-use super::consent::{Consent, DryRun};
+use super::consent::DryRun;
 use super::error::CliError;
 use super::keys::KeyShape;
 use super::output::Output;
 use super::preview;
+use super::removal::{Removal, RemovedObject};
 use crate::api::LocatedKey;
 use crate::cli::out::report;
 use crate::controller::{MapEdit, NewMapping};
@@ -51,11 +52,8 @@ pub(super) enum Map {
     Remove {
         /// The map.
         name: String,
-        /// The reason, for the audit trail.
-        #[arg(long, value_name = "TEXT")]
-        reason: Option<String>,
         #[command(flatten)]
-        consent: Consent,
+        removal: Removal,
     },
     /// List every version.
     History {
@@ -142,24 +140,20 @@ impl Map {
                     .await?;
                 output.print(&map, text::map)
             }
-            Self::Remove {
-                name,
-                reason,
-                consent,
-            } => {
+            Self::Remove { name, removal } => {
                 let map = fetch(client, &name).await?;
                 let what = format!(
                     "Removes map {name}, version {}; the rows of its keys stay on the shards, and applications that read it keep this version.",
                     map.version
                 );
-                if consent.dry().is_dry() {
+                if removal.is_dry() {
                     preview::map_removal(client, &map.name).await?;
                 }
-                if consent.is_confirmed(&what, &name)? {
-                    let path = format!("/api/v1/maps/{name}");
-                    client.delete(&path, reason.as_deref()).await?;
-                }
-                Ok(0)
+                let object = RemovedObject {
+                    kind: "map",
+                    name: &name,
+                };
+                removal.run(client, object, &what).await
             }
             Self::Buckets(buckets) => buckets.run(client).await,
             Self::Assign(assign) => assign.run(client).await,

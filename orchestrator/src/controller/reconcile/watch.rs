@@ -4,7 +4,7 @@
 
 use super::super::ControlError;
 use super::probed::{ProbedShard, ShardActivity};
-use crate::store::ShardRecord;
+use crate::store::{ImbalanceSample, ShardRecord};
 use chrono::{DateTime, TimeDelta, Utc};
 use plans::id::{MigrationId, ShardName};
 use plans::inspection::inventory::{DatabaseFigures, Inventory};
@@ -39,6 +39,17 @@ pub struct ShardProbe {
     /// The version and the size of the database, as of the last probe that succeeded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub figures: Option<DatabaseFigures>,
+}
+
+impl ShardProbe {
+    pub(super) fn new(shard: &ShardName, probed: &ProbedShard) -> Self {
+        Self {
+            shard: shard.clone(),
+            observed_at: probed.observed_at,
+            failure: probed.failure.clone(),
+            figures: probed.figures.clone(),
+        }
+    }
 }
 
 /// The state of the probes of one shard.
@@ -90,6 +101,8 @@ pub(in crate::controller) struct FleetWatch {
     pub(super) last_read: Mutex<Option<MigrationsAtLastRead>>,
     /// Ended migrations that possibly have cleanup records that are not marked as done yet.
     pub(super) unmarked: Mutex<BTreeSet<MigrationId>>,
+    /// The last sample of the imbalance that this process has stored.
+    last_sample: Mutex<Option<ImbalanceSample>>,
 }
 
 /// What a probe has changed.
@@ -113,6 +126,21 @@ impl FleetWatch {
             .last_read
             .lock()
             .unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// Returns whether a sample has something that the last stored one lacks: another time, or another measure.
+    pub(super) fn is_new_sample(&self, sample: &ImbalanceSample) -> bool {
+        let last = self.last_sample.lock();
+        let last = last.unwrap_or_else(PoisonError::into_inner);
+        let known = last.as_ref().filter(|last| last.at == sample.at);
+        let is_known = |measure| known.is_some_and(|last| last.factors.contains_key(measure));
+        !sample.factors.keys().all(is_known)
+    }
+
+    /// Keeps the last sample that was stored.
+    pub(super) fn note_sample(&self, sample: ImbalanceSample) {
+        let last = self.last_sample.lock();
+        *last.unwrap_or_else(PoisonError::into_inner) = Some(sample);
     }
 
     /// Returns the shards whose probe is due. Forgets shards that are no longer registered.
@@ -261,15 +289,8 @@ impl FleetWatch {
 
     pub(super) fn report(&self) -> FleetReport {
         let all = self.probe_states();
-        let probe = |(shard, state): (&ShardName, &ProbeState)| ShardProbe {
-            shard: shard.clone(),
-            observed_at: state.observed_at,
-            failure: state.failure.clone(),
-            figures: state
-                .inventory
-                .as_ref()
-                .and_then(|found| found.figures.clone()),
-        };
+        let probe =
+            |(shard, state): (&ShardName, &ProbeState)| ShardProbe::new(shard, &state.probed());
         FleetReport {
             shards: all.iter().map(probe).collect(),
             findings: all

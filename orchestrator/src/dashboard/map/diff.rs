@@ -48,7 +48,7 @@ pub(in crate::dashboard) async fn compare(
     Query(query): Query<MapDiffQuery>,
 ) -> Result<DashboardPage, PageError> {
     let name = MapName(name);
-    let current = controller.map(&name).await?.version;
+    let current = controller.bare_map(&name).await?.version;
     let to = parse_version(query.to.as_deref(), current)?;
     let from = parse_version(query.from.as_deref(), MapVersion((to.0 - 1).max(1)))?;
     let before = controller.map_at(&name, from).await?;

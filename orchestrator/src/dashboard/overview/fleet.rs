@@ -7,9 +7,12 @@ use super::super::marks::StateMark;
 use super::super::open::OpenMigration;
 use super::super::palette::Palette;
 use super::super::reachability::ShardReachability;
-use super::super::shards::{FleetMeasure, ShardState, imbalance, rate_text};
+use super::super::shards::{ShardState, imbalance, measure_text};
 use super::flows::{FleetFlows, RowPlaces};
+use super::trend::ImbalanceTrend;
+use crate::controller::FleetMeasure;
 use crate::view::figures::{count, file_size};
+use crate::view::server::rate_text;
 use askama::Template;
 use plans::id::ShardName;
 use std::collections::BTreeSet;
@@ -27,6 +30,7 @@ pub(super) struct FleetPicture {
     total: String,
     /// How many times its fair share the most loaded shard has, as text.
     imbalance: Option<String>,
+    trend: Option<ImbalanceTrend>,
     measures: Vec<FleetMeasureChoice>,
     flows: FleetFlows,
     connected_agents: usize,
@@ -59,18 +63,21 @@ pub(super) struct FleetParts<'a> {
     pub(super) shards: &'a [ShardState<'a>],
     pub(super) unfinished: &'a [OpenMigration],
     pub(super) measure: FleetMeasure,
+    /// The imbalance of the last day by the measure.
+    pub(super) trend: Option<ImbalanceTrend>,
     pub(super) connected_agents: usize,
 }
 
 impl FleetPicture {
     /// Draws the fleet.
-    pub(super) fn new(parts: &FleetParts<'_>) -> Self {
+    pub(super) fn new(parts: FleetParts<'_>) -> Self {
         let FleetParts {
             shards,
             unfinished,
             measure,
+            trend,
             connected_agents,
-        } = *parts;
+        } = parts;
         let palette = Palette::of(shards.iter().map(|shard| shard.record.name.clone()));
         let drawn = select_shards(shards, unfinished, measure);
         let scale = scale(&drawn, measure);
@@ -89,6 +96,7 @@ impl FleetPicture {
             hidden: shards.len() - drawn.len(),
             total: count(i64::try_from(shards.len()).unwrap_or(i64::MAX)),
             imbalance: factor.map(|factor| format!("{factor:.2}")),
+            trend,
             measures: FleetMeasure::ALL
                 .map(|each| FleetMeasureChoice {
                     name: each.name(),
@@ -126,7 +134,7 @@ fn select_shards<'a>(
                 ShardReachability::Unreachable => 1,
                 ShardReachability::Reachable | ShardReachability::NotProbed => 0,
             };
-            (class, measure.of(shard).unwrap_or_default(), shard)
+            (class, shard.value(measure).unwrap_or_default(), shard)
         })
         .collect();
     by_weight.sort_by(|a, b| b.0.cmp(&a.0).then(b.1.total_cmp(&a.1)));
@@ -141,7 +149,7 @@ fn select_shards<'a>(
 fn scale(shards: &[&ShardState<'_>], measure: FleetMeasure) -> f64 {
     let values = shards
         .iter()
-        .flat_map(|shard| [measure.of(shard), measure.limit(shard)]);
+        .flat_map(|shard| [shard.value(measure), shard.limit(measure)]);
     values.flatten().fold(0.0, f64::max)
 }
 
@@ -153,8 +161,9 @@ fn row(shard: &ShardState<'_>, measure: FleetMeasure, scale: f64, palette: &Pale
             0.0
         }
     };
-    let value = measure.of(shard);
-    let limit = measure.limit(shard);
+    let value = shard.value(measure);
+    let limit = shard.limit(measure);
+    let text = |value| measure_text(measure, value);
     let reachability = shard.reachability();
     let is_reachable = reachability == ShardReachability::Reachable;
     FleetRow {
@@ -164,9 +173,9 @@ fn row(shard: &ShardState<'_>, measure: FleetMeasure, scale: f64, palette: &Pale
         limit: limit.map(percent),
         value: match (value, limit) {
             (Some(value), Some(limit)) => {
-                format!("{} of {}", measure.text(value), measure.text(limit))
+                format!("{} of {}", text(value), text(limit))
             }
-            (Some(value), None) => measure.text(value),
+            (Some(value), None) => text(value),
             (None, _) => "not measured".to_owned(),
         },
         facts: facts(shard, measure),

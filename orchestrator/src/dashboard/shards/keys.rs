@@ -5,7 +5,7 @@ use crate::view::figures::count;
 use plans::id::ShardName;
 use plans::key_set::KeySet;
 use plans::shard_map::ShardMap;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// The number of ranges, virtual shards and single keys of some mappings of one map.
@@ -60,16 +60,18 @@ pub(super) fn keys_by_shard<'a>(
     maps: &[Arc<ShardMap>],
     shards: impl Iterator<Item = &'a ShardName>,
 ) -> BTreeMap<ShardName, Vec<(String, String)>> {
-    let shards: BTreeSet<&ShardName> = shards.collect();
+    let totals: HashMap<&ShardName, KeyTotal> =
+        shards.map(|shard| (shard, KeyTotal::default())).collect();
     let mut owned: BTreeMap<ShardName, Vec<(String, String)>> = BTreeMap::new();
     for map in maps {
-        let mut totals: BTreeMap<&ShardName, KeyTotal> = BTreeMap::new();
+        let mut totals = totals.clone();
         for mapping in &map.mappings {
-            if shards.contains(&mapping.shard) {
-                totals.entry(&mapping.shard).or_default().add(&mapping.keys);
+            if let Some(total) = totals.get_mut(&mapping.shard) {
+                total.add(&mapping.keys);
             }
         }
-        for (shard, total) in totals {
+        let owners = totals.into_iter();
+        for (shard, total) in owners.filter(|(_, total)| *total != KeyTotal::default()) {
             let entry = owned.entry(shard.clone()).or_default();
             entry.push((map.name.to_string(), total.text()));
         }

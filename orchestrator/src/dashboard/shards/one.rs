@@ -4,22 +4,23 @@
 
 mod objects;
 
+use super::ShardState;
 use super::keys::keys_by_shard;
-use super::{FleetMeasure, ShardState, rate_text};
 use crate::access::{Caller, RouteAccess};
-use crate::controller::{ControlError, Controller, ShardActivity};
+use crate::controller::{ControlError, Controller};
 use crate::dashboard::marks::StateMark;
 use crate::dashboard::open::{MigrationListRow, OpenMigration};
 use crate::dashboard::page::{DashboardPage, Fragment, PageError};
 use crate::dashboard::palette::Palette;
 use crate::view::figures::{ago, count, file_size};
+use crate::view::server::{ServerFigures, ServerValue, SlotTexts, StandbyTexts};
 use askama::Template;
 use axum::Extension;
 use axum::extract::{Path, State};
 use chrono::Utc;
 use objects::ShardObjects;
 use plans::id::ShardName;
-use plans::inspection::inventory::{ActiveSlot, ActiveStandby, MeasuredTable};
+use plans::inspection::inventory::{ActivityPart, MeasuredTable};
 
 /// The title, and the figures of the server.
 #[derive(Template)]
@@ -33,8 +34,7 @@ struct ShardHead {
     failure: Option<String>,
     /// When a probe last reached the shard, as HTML.
     reached: Option<String>,
-    /// Names and values; a value that was not measured is missing.
-    figures: Vec<(&'static str, Option<String>)>,
+    figures: Vec<(&'static str, ServerValue)>,
     server: Vec<(&'static str, Option<String>)>,
     dsn: String,
     labels: Vec<String>,
@@ -55,16 +55,17 @@ struct ShardWork {
 #[derive(Template)]
 #[template(path = "shards/replication.html")]
 struct ShardReplication {
-    is_measured: bool,
-    standbys: Vec<(ActiveStandby, Option<String>)>,
-    slots: Vec<(ActiveSlot, Option<String>)>,
+    /// `Err`: why they are not known.
+    standbys: Result<Vec<StandbyTexts>, String>,
+    slots: Result<Vec<SlotTexts>, String>,
 }
 
 /// The largest tables.
 #[derive(Template)]
 #[template(path = "shards/tables.html")]
 struct ShardTables {
-    is_measured: bool,
+    /// Why the tables are not known.
+    unknown: Option<String>,
     rows: Vec<ShardTableRow>,
     /// The number of tables that are not listed.
     hidden: u64,
@@ -114,13 +115,12 @@ pub(in crate::dashboard) async fn fragments(
         keys: keys.unwrap_or_default(),
         moves: moves(controller, name).await?,
     };
-    let activity = state.probed.activity.as_deref();
     let objects = ShardObjects::new(controller.last_inventory(name));
     Ok(vec![
         Fragment::new("head", &head(&state, &palette, caller)),
         Fragment::new("work", &work),
-        Fragment::new("replication", &replication(activity)),
-        Fragment::new("tables", &tables(activity, palette.class(name))),
+        Fragment::new("replication", &replication(state.server())),
+        Fragment::new("tables", &tables(state.server(), palette.class(name))),
         Fragment::new("objects", &objects),
     ])
 }
@@ -135,7 +135,7 @@ fn head(state: &ShardState<'_>, palette: &Palette, caller: &Caller) -> ShardHead
         is_standby: record.is_standby(),
         failure: state.probed.failure.clone(),
         reached: state.reached(),
-        figures: figures(state),
+        figures: state.server().totals(),
         server: server(state),
         dsn: record.dsn.clone(),
         labels: labels
@@ -144,31 +144,6 @@ fn head(state: &ShardState<'_>, palette: &Palette, caller: &Caller) -> ShardHead
         added: ago(record.created_at),
         may_administer: caller.may(RouteAccess::Administer),
     }
-}
-
-fn figures(state: &ShardState<'_>) -> Vec<(&'static str, Option<String>)> {
-    let activity = state.probed.activity.as_deref();
-    let with_limit = |measure: FleetMeasure| {
-        let text = measure.text(measure.of(state)?);
-        Some(match measure.limit(state) {
-            Some(limit) => format!("{text} of {}", measure.text(limit)),
-            None => text,
-        })
-    };
-    let commits = activity.and_then(|activity| activity.commits_per_second);
-    vec![
-        ("Size on disk", with_limit(FleetMeasure::Size)),
-        ("Rows written", with_limit(FleetMeasure::Writes)),
-        (
-            "Transactions",
-            commits.map(|rate| rate_text(rate, "commit")),
-        ),
-        ("Connections", with_limit(FleetMeasure::Connections)),
-        (
-            "Tables",
-            activity.map(|activity| whole(activity.now.table_count)),
-        ),
-    ]
 }
 
 fn server(state: &ShardState<'_>) -> Vec<(&'static str, Option<String>)> {
@@ -211,33 +186,20 @@ async fn moves(
     Ok(rows.collect())
 }
 
-fn replication(activity: Option<&ShardActivity>) -> ShardReplication {
-    let server = activity.map(|activity| activity.now.clone());
-    let is_measured = server.is_some();
-    let server = server.unwrap_or_default();
-    let standbys = server.standbys.into_iter();
-    let slots = server.slots.into_iter();
+fn replication(server: ServerFigures<'_>) -> ShardReplication {
     ShardReplication {
-        is_measured,
-        standbys: standbys
-            .map(|standby| {
-                let lag = standby.lag_bytes.map(file_size);
-                (standby, lag)
-            })
-            .collect(),
-        slots: slots
-            .map(|slot| {
-                let retained = slot.retained_bytes.map(file_size);
-                (slot, retained)
-            })
-            .collect(),
+        standbys: server.standbys(),
+        slots: server.slots(),
     }
 }
 
-fn tables(activity: Option<&ShardActivity>, colour: String) -> ShardTables {
-    let measured = activity.map_or_else(Vec::new, |activity| activity.now.tables.clone());
+fn tables(server: ServerFigures<'_>, colour: String) -> ShardTables {
+    let (unknown, now) = match server.read_part(ActivityPart::Tables) {
+        Ok(activity) => (None, Some(&activity.now)),
+        Err(why) => (Some(why), None),
+    };
+    let measured = now.map_or_else(Vec::new, |now| now.tables.clone());
     let largest = measured.iter().map(|table| table.bytes).max().unwrap_or(0);
-    let all = activity.map_or(0, |activity| activity.now.table_count);
     let listed = u64::try_from(measured.len()).unwrap_or(u64::MAX);
     let row = |table: MeasuredTable| ShardTableRow {
         bar: (table.bytes as f64 * 1000.0 / largest.max(1) as f64).round() / 10.0,
@@ -246,9 +208,9 @@ fn tables(activity: Option<&ShardActivity>, colour: String) -> ShardTables {
         name: table.name,
     };
     ShardTables {
-        is_measured: activity.is_some(),
+        unknown,
         rows: measured.into_iter().map(row).collect(),
-        hidden: all.saturating_sub(listed),
+        hidden: now.map_or(0, |now| now.table_count.saturating_sub(listed)),
         colour,
     }
 }

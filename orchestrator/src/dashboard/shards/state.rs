@@ -2,11 +2,20 @@
 
 use super::super::marks::{self, StateMark};
 use super::super::reachability::ShardReachability;
-use crate::controller::{Controller, ProbedShard};
+use crate::controller::{Controller, FleetMeasure, ProbedShard};
 use crate::store::ShardRecord;
 use crate::view::figures::ago;
+use crate::view::server::ServerFigures;
 use plans::id::ShardName;
 use std::collections::BTreeMap;
+
+/// Returns how many times its fair share the most loaded shard has, if it was measured.
+pub(in crate::dashboard) fn imbalance(
+    measure: FleetMeasure,
+    shards: &[ShardState<'_>],
+) -> Option<f64> {
+    measure.imbalance(shards.iter().map(|shard| (shard.record, &shard.probed)))
+}
 
 /// A registered shard and its last probe.
 pub(in crate::dashboard) struct ShardState<'a> {
@@ -26,6 +35,25 @@ impl<'a> ShardState<'a> {
             record,
         };
         shards.iter().map(state).collect()
+    }
+
+    /// Returns the measured value of a shard; `None` if it was not measured.
+    pub(in crate::dashboard) fn value(&self, measure: FleetMeasure) -> Option<f64> {
+        measure.of(&self.probed)
+    }
+
+    /// Returns the value at which the shard is full, if it is known.
+    pub(in crate::dashboard) fn limit(&self, measure: FleetMeasure) -> Option<f64> {
+        measure.limit(self.record, &self.probed)
+    }
+
+    /// Returns what the last probe read of the server.
+    pub(in crate::dashboard) fn server(&self) -> ServerFigures<'_> {
+        ServerFigures {
+            shard: self.record,
+            database: self.probed.figures.as_ref(),
+            activity: self.probed.activity.as_deref(),
+        }
     }
 
     /// Returns whether the last probe reached the shard.
@@ -49,11 +77,10 @@ impl<'a> ShardState<'a> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::*;
-    use plans::inspection::inventory::DatabaseFigures;
 
-    pub(in super::super) fn record(name: &str) -> ShardRecord {
+    fn record(name: &str) -> ShardRecord {
         ShardRecord {
             name: ShardName::from(name),
             number: 1,
@@ -66,22 +93,14 @@ pub(super) mod tests {
         }
     }
 
-    pub(in super::super) fn sized(record: &ShardRecord, bytes: Option<u64>) -> ShardState<'_> {
-        let figures = bytes.map(|bytes| DatabaseFigures {
-            version: "17.2".to_owned(),
-            bytes,
-        });
-        let probed = ProbedShard {
-            figures,
-            ..ProbedShard::default()
-        };
-        ShardState { record, probed }
-    }
-
     #[test]
     fn a_shard_whose_last_probe_failed_is_unreachable_although_an_earlier_one_reached_it() {
         let record = record("a");
-        let mut state = sized(&record, None);
+        let probed = ProbedShard::default();
+        let mut state = ShardState {
+            record: &record,
+            probed,
+        };
         assert_eq!(state.reachability(), ShardReachability::NotProbed);
         state.probed.observed_at = Some(chrono::DateTime::UNIX_EPOCH);
         assert_eq!(state.reachability(), ShardReachability::Reachable);

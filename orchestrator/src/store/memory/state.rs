@@ -37,6 +37,8 @@ pub(super) struct MemoryState {
     pub(super) servers: BTreeMap<i32, ObservedServer>,
     /// The recorded slots of standbys, oldest first.
     pub(super) standby_slots: Vec<StandbySlot>,
+    /// For each time of a sample, the imbalance by each measure.
+    pub(super) imbalance: BTreeMap<DateTime<Utc>, BTreeMap<String, f64>>,
     /// For each hook and migration: the number of the last event of which the hook was notified, and the revision.
     pub(super) hooks: BTreeMap<String, BTreeMap<MigrationId, (i64, i64)>>,
     /// Sealed migrations with their maps, which are locked too.

@@ -9,6 +9,7 @@ mod access;
 mod agents;
 mod dsn;
 mod hooks;
+mod imbalance;
 mod keyed_commands;
 mod leader;
 mod map_cache;

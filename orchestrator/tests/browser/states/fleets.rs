@@ -3,12 +3,13 @@
 
 use super::Shown;
 use super::migrations::put;
-use crate::fixture::probes::inventory;
+use crate::fixture::probes::{hidden_inventory, inventory};
 use crate::fixture::{Dashboard, list_map};
 use chrono::TimeDelta;
 use orchestrator::access::{Role, Secret};
 use orchestrator::store::{
-    AccessStore, AgentProcess, AgentStore, AuditRecord, NewShard, ShardStore, TokenRecord,
+    AccessStore, AgentProcess, AgentStore, AuditRecord, ImbalanceSample, ImbalanceStore, NewShard,
+    ShardStore, TokenRecord,
 };
 use plans::state::migration::MigrationState;
 use serde_json::json;
@@ -63,7 +64,10 @@ pub(super) async fn all() -> Vec<Shown> {
 /// Fleets that an agent has probed: measured, with moves, with a shard out of reach, and a large one.
 async fn probed_fleets() -> Vec<Shown> {
     let measured = probed(&["a", "b", "c"]).await;
-    let pages = &["/", "/?by=connections", "/shards", "/shards/a"];
+    add_imbalance(&measured).await;
+    let hidden = Dashboard::patient().await.having(|map| map).await;
+    let hidden = hidden.probed(|name, probe| Some(hidden_inventory(name, 10, probe)));
+    let pages = &["/", "/?by=rows", "/shards", "/shards/a"];
     let moving = probed(&["a", "b", "c"]).await.having_operation().await;
     moving
         .edit("m1x1", |snapshot| put(snapshot, MigrationState::Running))
@@ -78,6 +82,8 @@ async fn probed_fleets() -> Vec<Shown> {
     }
     vec![
         Shown::new("fleet: measured", measured, pages).says(&["GiB"]),
+        Shown::new("fleet: not readable", hidden.await, &["/", "/shards/a"])
+            .says(&["not readable: needs pg_read_all_stats"]),
         Shown::new("fleet: moving", moving, &["/", "/shards", "/shards/a"]).says(&["GiB"]),
         Shown::new("fleet: unreachable", unreachable, lost).says(&["unreachable"]),
         Shown::new("fleet: large", large, &["/", "/shards"]).says(&["not measured"]),
@@ -100,6 +106,19 @@ async fn probed_fleets() -> Vec<Shown> {
             .says(&["There is no map, and no shard"]),
         Shown::new("maps: some", Dashboard::with(list_map).await, &["/maps"]).says(&["151 keys"]),
     ]
+}
+
+/// A day of imbalance in which nothing was measured for two hours.
+async fn add_imbalance(dashboard: &Dashboard) {
+    let now = ImbalanceSample::interval_of(chrono::Utc::now());
+    for ago in (0..280).rev().filter(|ago| !(60..84).contains(ago)) {
+        let wave = f64::from(ago) / 30.0;
+        let sample = ImbalanceSample {
+            at: now - TimeDelta::minutes(5 * i64::from(ago)),
+            factors: [("size".to_owned(), 1.35 + 0.25 * wave.sin())].into(),
+        };
+        dashboard.store.add_imbalance(&sample).await.unwrap();
+    }
 }
 
 /// Shards `a` to `c`, of which `reached` are measured.

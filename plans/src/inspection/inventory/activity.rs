@@ -1,4 +1,6 @@
 //! What a shard's server does at the moment of a probe: connections, counters of work, standbys, slots, large tables.
+//!
+//! A value that was not read is missing or is named in `unreadable`, and is never 0.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,16 +20,58 @@ pub struct ServerActivity {
     pub max_connections: u32,
     /// The rows that were inserted, updated and deleted in the database since its statistics were reset.
     pub written_rows: u64,
+    /// The rows that queries read in the database since its statistics were reset, including rows of system catalogs. An
+    /// agent of an earlier version does not report it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_rows: Option<u64>,
     /// The transactions that were committed in the database since its statistics were reset.
     pub commits: u64,
     /// The servers that stream from this one physically.
     pub standbys: Vec<ActiveStandby>,
     /// The replication slots of the server.
     pub slots: Vec<ActiveSlot>,
+    /// The estimated number of rows of all analyzed tables, without those of the system and of Shardwright; missing if
+    /// no table was analyzed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub row_count: Option<u64>,
     /// The number of tables in the database, without those of the system and of Shardwright.
     pub table_count: u64,
     /// The largest tables, at most [`MAX_MEASURED_TABLES`].
     pub tables: Vec<MeasuredTable>,
+    /// The parts that could not be read. Their lists above are empty.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<UnreadablePart>,
+}
+
+impl ServerActivity {
+    /// Returns why a part could not be read; `None` if it was read.
+    #[must_use]
+    pub fn reason_unreadable(&self, part: ActivityPart) -> Option<&str> {
+        let mut parts = self.unreadable.iter();
+        let unreadable = parts.find(|unreadable| unreadable.part == part)?;
+        Some(&unreadable.reason)
+    }
+}
+
+/// A part of a server's activity that is read by a query of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ActivityPart {
+    /// The standbys.
+    Standbys,
+    /// The replication slots.
+    Slots,
+    /// The largest tables.
+    Tables,
+}
+
+/// A part of a server's activity that could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct UnreadablePart {
+    /// The part.
+    pub part: ActivityPart,
+    /// The error of the server.
+    pub reason: String,
 }
 
 /// A standby that streams from a server.
@@ -35,7 +79,8 @@ pub struct ServerActivity {
 pub struct ActiveStandby {
     /// Its `application_name`.
     pub name: String,
-    /// The state of the stream, as in `streaming`.
+    /// The state of the stream, as in `streaming`. Missing if the agent's role lacks `pg_read_all_stats`, which
+    /// `pg_monitor` includes; then the server also hides the lag, and whether commits wait for the standby.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
     /// True if commits wait for it.
@@ -43,6 +88,18 @@ pub struct ActiveStandby {
     /// How many bytes of the log it has not replayed yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lag_bytes: Option<u64>,
+    /// How long ago the server wrote the log that the standby replayed last, in milliseconds. Missing while nothing is
+    /// written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lag_ms: Option<u64>,
+}
+
+impl ActiveStandby {
+    /// Returns true if the agent's role may read the state and the lag of standbys.
+    #[must_use]
+    pub fn is_readable(&self) -> bool {
+        self.state.is_some()
+    }
 }
 
 /// A replication slot of a server.
