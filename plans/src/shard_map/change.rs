@@ -193,7 +193,7 @@ impl<'a> OwnedKeys<'a> {
         let owners = owned.into_iter();
         Self {
             owners: owners
-                .map(|(shard, keys)| (shard, empty.clone().union_all(keys.into_iter())))
+                .map(|(shard, keys)| (shard, empty.clone().union_all(keys)))
                 .collect(),
             all: empty
                 .clone()
@@ -228,7 +228,8 @@ fn changed_mappings<'a>(
                     removed.push(*from);
                     added.push(*to);
                 }
-                (old.next(), new.next());
+                old.next();
+                new.next();
             }
         }
     }
