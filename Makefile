@@ -48,6 +48,8 @@ operations: ## run every operation on every kind of map, and every kill and fail
 	cargo build --workspace --locked --bins
 	@scripts/in-memory cargo test --workspace --locked --test operations --test e2e -- --include-ignored
 	@scripts/in-memory cargo test --locked -p agent --lib -- --ignored streams_that_are_killed
+	@scripts/test applications
+	@scripts/in-memory cargo test --workspace --locked --test fleet -- --ignored adapters
 
 screenshots: ## make the pictures of the documentation again, of a real migration
 	@scripts/setup ui

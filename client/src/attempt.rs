@@ -9,6 +9,7 @@ use crate::stats::increment;
 use crate::transaction::Transaction;
 use futures::future::BoxFuture;
 use plans::id::ShardName;
+use tokio_postgres::error::SqlState;
 
 /// The SQLSTATE of a statement in a transaction in which an earlier statement has failed.
 const IN_FAILED_TRANSACTION: &str = "25P02";
@@ -51,7 +52,13 @@ impl Map {
         let object = match pool.get().await {
             Ok(object) => object,
             Err(PoolError::Backend(error)) => {
-                return Err(fault(remedy_of_connect(&error), error.into(), shard));
+                let (remedy, source) = (remedy_of_connect(&error), error.into());
+                return Err(match remedy {
+                    Remedy::None => Fault::Final(ClientError::Connect { shard, source }),
+                    Remedy::Again | Remedy::RefreshNotOwner | Remedy::RefreshNotOpen => {
+                        Fault::Retry { remedy, source }
+                    }
+                });
             }
             Err(error) => {
                 let source = error.into();
@@ -64,6 +71,7 @@ impl Map {
     }
 
     async fn commit(&self, transaction: Transaction, shard: ShardName) -> Result<(), Fault> {
+        check_before_end(&transaction)?;
         let Err(error) = transaction.commit().await else {
             return Ok(());
         };
@@ -72,14 +80,31 @@ impl Map {
             let source = error.into();
             return Err(Fault::Final(ClientError::CommitUnknown { shard, source }));
         }
-        if error
-            .code()
-            .is_some_and(|code| code.code() == IN_FAILED_TRANSACTION)
-        {
-            return Err(Fault::Final(ClientError::FailedStatementIgnored { shard }));
-        }
-        Err(fault(remedy_of(&error), error.into(), shard))
+        Err(fault_at_end(error, shard))
     }
+}
+
+/// Returns a fault if a commit would not commit the work. A commit that is not sent has no unknown outcome.
+pub(crate) fn check_before_end(transaction: &Transaction) -> Result<(), Fault> {
+    if transaction.has_ended() {
+        let shard = transaction.shard().clone();
+        return Err(Fault::Final(ClientError::TransactionEnded { shard }));
+    }
+    if transaction.is_lost() {
+        let source = "the connection was lost before the commit was sent".into();
+        let remedy = Remedy::Again;
+        return Err(Fault::Retry { remedy, source });
+    }
+    Ok(())
+}
+
+/// Decides what an error of the server at the end of a transaction means for the attempt.
+pub(crate) fn fault_at_end(error: tokio_postgres::Error, shard: ShardName) -> Fault {
+    let code = error.code().map(SqlState::code);
+    if code == Some(IN_FAILED_TRANSACTION) {
+        return Fault::Final(ClientError::FailedStatementIgnored { shard });
+    }
+    fault(remedy_of(&error), error.into(), shard)
 }
 
 /// Decides what an error before the commit means for the attempt.

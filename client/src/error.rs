@@ -71,7 +71,7 @@ pub enum ClientError {
         /// The shard.
         shard: ShardName,
     },
-    /// The connection string cannot be used. No statement was executed.
+    /// A connection cannot be opened, and a retry does not help. No statement was executed.
     #[error("cannot connect to shard {shard}")]
     Connect {
         /// The shard.
@@ -105,6 +105,12 @@ pub enum ClientError {
         "the closure ignored a failed statement; the transaction on shard {shard} was rolled back"
     )]
     FailedStatementIgnored {
+        /// The shard.
+        shard: ShardName,
+    },
+    /// The closure ended the transaction itself, which only the library may do.
+    #[error("the closure ended its transaction on shard {shard}")]
+    TransactionEnded {
         /// The shard.
         shard: ShardName,
     },
@@ -161,6 +167,9 @@ impl ClientError {
             ),
             Self::FailedStatementIgnored { .. } => {
                 Some("return the error from the closure, or roll back to a savepoint")
+            }
+            Self::TransactionEnded { .. } => {
+                Some("remove commit and rollback from the closure; return an error to roll back")
             }
             Self::Connect { .. }
             | Self::Fetch { .. }

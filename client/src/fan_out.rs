@@ -5,7 +5,7 @@
 //! the condition of [`Part::predicate`] the query reads each row on one shard only. PostgreSQL has no common snapshot
 //! of several shards. Writes are not possible.
 
-use crate::attempt::{Fault, fault};
+use crate::attempt::{Fault, check_before_end, fault, fault_at_end};
 use crate::error::{BoxError, ClientError, RouteError};
 use crate::map::Map;
 use crate::retry::{Pauses, remedy};
@@ -181,12 +181,19 @@ impl Map {
         F: for<'t> Fn(&'t Part, &'t Transaction) -> BoxFuture<'t, Result<T, E>>,
     {
         let transaction = self.begin(part.shard.clone(), READ_ONLY).await?;
-        let answer = work(part, &transaction).await;
-        // The transaction wrote nothing, so there is nothing to commit.
-        transaction.rollback().await;
-        answer.map_err(|error| {
-            let source: BoxError = error.into();
-            fault(remedy(&source), source, part.shard.clone())
-        })
+        match work(part, &transaction).await {
+            Ok(answer) => {
+                check_before_end(&transaction)?;
+                // The transaction wrote nothing, so there is nothing to commit.
+                let ended = transaction.end_query().await;
+                ended.map_err(|error| fault_at_end(error, part.shard.clone()))?;
+                Ok(answer)
+            }
+            Err(error) => {
+                let source: BoxError = error.into();
+                transaction.rollback().await;
+                Err(fault(remedy(&source), source, part.shard.clone()))
+            }
+        }
     }
 }

@@ -4,6 +4,7 @@
 //! the map and opens the feed again; if a controller has failed, it uses the next one. The cache answers during all of
 //! this. A version is only replaced by a higher one.
 
+use crate::answer::{READ_TIMEOUT, accepted, read_map};
 use crate::controllers::Controllers;
 use crate::error::{BoxError, ClientError};
 use crate::retry::Pauses;
@@ -11,7 +12,7 @@ use crate::routes::Routes;
 use crate::sse::Parser;
 use crate::stats::{Stats, increment};
 use controller_client::ControllerClient;
-use futures::{Stream, StreamExt};
+use futures::StreamExt;
 use plans::id::{MapName, MapVersion};
 use plans::shard_map::ShardMap;
 use reqwest::Method;
@@ -23,8 +24,6 @@ use tokio::task::JoinHandle;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
-/// The longest time until a controller answers, and between two pieces of its answer: a large map takes long as a whole.
-const READ_TIMEOUT: Duration = Duration::from_secs(5);
 /// If the feed is silent for longer than this, it counts as broken. The controller sends comments more often.
 const MAX_SILENCE: Duration = Duration::from_secs(45);
 /// The least time between two reads in addition to the feed.
@@ -178,7 +177,7 @@ impl FeedState {
         let request = self.client.request(Method::GET, format!("{url}/changes"));
         let sent = self.client.send(request);
         let response = tokio::time::timeout(READ_TIMEOUT, sent).await??;
-        let response = response.error_for_status()?;
+        let response = accepted(response).await?;
         // This read finds a version that was created between the last read and the start of the feed.
         self.read().await?;
         let mut stream = response.bytes_stream();
@@ -226,7 +225,7 @@ async fn read(client: &ControllerClient, controllers: &Controllers) -> Result<Ro
     let mut attempts = 1;
     loop {
         let controller = controllers.current();
-        match read_at(client, controller.url).await {
+        match read_map(client, controller.url).await {
             Ok(routes) => return Ok(routes),
             Err(error) => {
                 controllers.switch_after_failure(&controller);
@@ -236,48 +235,5 @@ async fn read(client: &ControllerClient, controllers: &Controllers) -> Result<Ro
             }
         }
         attempts += 1;
-    }
-}
-
-async fn read_at(client: &ControllerClient, url: &str) -> Result<Routes, BoxError> {
-    let sent = client.send(client.request(Method::GET, url));
-    let response = tokio::time::timeout(READ_TIMEOUT, sent).await??;
-    let body = read_body(response.error_for_status()?.bytes_stream()).await?;
-    let map: ShardMap = serde_json::from_slice(&body)?;
-    Ok(Routes::new(map)?)
-}
-
-/// Reads a body whose pieces arrive within [`READ_TIMEOUT`] of each other.
-async fn read_body<P, E>(pieces: impl Stream<Item = Result<P, E>>) -> Result<Vec<u8>, BoxError>
-where
-    P: AsRef<[u8]>,
-    BoxError: From<E>,
-{
-    let mut pieces = std::pin::pin!(pieces);
-    let mut body = Vec::new();
-    while let Some(piece) = tokio::time::timeout(READ_TIMEOUT, pieces.next()).await? {
-        body.extend_from_slice(piece?.as_ref());
-    }
-    Ok(body)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Returns a body in three pieces, each this long after the one before.
-    fn slow_body(pause: Duration) -> impl Stream<Item = Result<Vec<u8>, std::io::Error>> {
-        futures::stream::iter(1..=3).then(move |number: u8| async move {
-            tokio::time::sleep(pause).await;
-            Ok(vec![number])
-        })
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_map_may_take_long_as_long_as_it_arrives() {
-        let body = read_body(slow_body(READ_TIMEOUT / 5 * 4)).await;
-        assert_eq!(body.expect("read"), [1, 2, 3]);
-        let stalled = read_body(slow_body(READ_TIMEOUT * 2)).await;
-        assert!(stalled.is_err());
     }
 }

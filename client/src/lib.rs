@@ -14,6 +14,7 @@
 //! The library does not write the map, is no proxy, and has no transactions over several shards.
 
 mod access;
+mod answer;
 mod attempt;
 mod controllers;
 mod error;

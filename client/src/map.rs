@@ -15,11 +15,11 @@ use crate::stats::{Counters, Stats, increment};
 use crate::transaction::Transaction;
 use controller_client::ControllerClient;
 use futures::future::BoxFuture;
-use plans::id::{MapName, ShardName};
+use plans::id::{MapName, MapVersion, ShardName};
 use plans::key::Key;
 use plans::shard_map::ShardMap;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A cached shard map, and the task that follows its changes. Clones share the cache and the task.
 ///
@@ -161,6 +161,11 @@ impl Map {
         self.inner.feed.current()
     }
 
+    /// Waits until the cache has a version above `known`, but for at most `pause`. Then it reads the map itself.
+    pub async fn wait_for_newer(&self, known: MapVersion, pause: Duration) {
+        self.inner.feed.wait_for_newer(known, pause).await;
+    }
+
     /// Returns the shard that owns `key`, according to the cached map.
     ///
     /// ```no_run
@@ -239,7 +244,7 @@ impl Map {
     ///
     /// # Errors
     /// [`ClientError::CommitUnknown`] if the connection is lost during the commit. Every other error means that
-    /// nothing was committed.
+    /// nothing was committed. If the future is dropped during the commit, the outcome is unknown too.
     pub async fn with_shard<T, E, F>(
         &self,
         key: impl IntoKey,
@@ -280,10 +285,7 @@ impl Map {
                 Remedy::Again | Remedy::None => {}
             }
             // A newer map ends the pause early, regardless of the reason for the pause.
-            self.inner
-                .feed
-                .wait_for_newer(routes.map().version, pause)
-                .await;
+            self.wait_for_newer(routes.map().version, pause).await;
         }
     }
 }

@@ -57,6 +57,17 @@ pub(crate) fn refused_at_commit(error: &tokio_postgres::Error) -> bool {
         .is_some_and(|db| db.parsed_severity() == Some(Severity::Error))
 }
 
+/// Returns true if the session does not exist any more after an error.
+pub(crate) fn ends_session(error: &tokio_postgres::Error) -> bool {
+    match error.as_db_error() {
+        Some(db) => matches!(
+            db.parsed_severity(),
+            Some(Severity::Fatal | Severity::Panic)
+        ),
+        None => error.is_closed() || caused_by_io(error),
+    }
+}
+
 fn postgres_error<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e tokio_postgres::Error> {
     let mut next = Some(error);
     while let Some(error) = next {

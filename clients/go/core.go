@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"time"
 
 	"shardwright/internal/key"
@@ -175,6 +176,9 @@ func checkBeforeCommit(shard string, status Status) error {
 		return nil
 	case Idle:
 		return errorf(ErrTransactionEnded, "the function ended its transaction on shard %s", shard)
+	case Closed:
+		// The function has ignored it, or not seen it. A commit that is not sent has no unknown outcome.
+		return fmt.Errorf("the connection to shard %s was lost before the commit was sent: %w", shard, net.ErrClosed)
 	case Busy:
 		return errorf(ErrRowsOpen,
 			"the function left a query open; the transaction on shard %s was rolled back", shard)

@@ -145,7 +145,7 @@ func TestACommitIsRepeatedOnlyIfItWasRefusedOrNotSent(t *testing.T) {
 
 func TestWhatCannotBeCommittedIsAnError(t *testing.T) {
 	for status, kind := range map[Status]*Kind{
-		Failed: ErrFailedStatementIgnored, Closed: ErrFailedStatementIgnored, Idle: ErrTransactionEnded, Busy: ErrRowsOpen,
+		Failed: ErrFailedStatementIgnored, Closed: ErrGaveUp, Idle: ErrTransactionEnded, Busy: ErrRowsOpen,
 	} {
 		shard := &fakeShard{}
 		connected, _ := connectFake(t, shard)

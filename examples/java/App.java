@@ -28,19 +28,21 @@ import shardwright.client.Stats;
  * java App --controller http://127.0.0.1:7432 --map tenants --shard a=jdbc:postgresql://10.0.0.1/shop?user=app
  * </pre>
  *
- * <p>Each acknowledged order is a line on stdout, {@code tenant id}, so that another program can search for every one.
- * The shards need a table {@code orders (tenant_id bigint, id bigint, note text)}.
+ * <p>With {@code --pool hikari} the connections are those of HikariCP. Each acknowledged order is a line on stdout,
+ * {@code tenant id}, so that another program can search for every one. The shards need a table {@code orders (tenant_id
+ * bigint, id bigint, note text)}.
  */
 public final class App {
     private static final int TENANTS = 1000;
     private static final int THREADS = 4;
 
     private final AtomicBoolean stop = new AtomicBoolean();
-    private final AtomicLong numbers = new AtomicLong(4_000_000);
+    private final AtomicLong numbers = new AtomicLong();
     private final Shardwright map;
 
-    private App(Shardwright map) {
+    private App(Shardwright map, long firstNumber) {
         this.map = map;
+        numbers.set(firstNumber);
     }
 
     private void placeOrder(long tenant, long number) throws SQLException {
@@ -135,10 +137,11 @@ public final class App {
         if (named.containsKey("--token-file")) {
             options.tokenFile(Path.of(named.get("--token-file")));
         }
-        ShardAccess access = ShardAccess.urls(shards);
+        boolean usesHikari = "hikari".equals(named.get("--pool"));
+        ShardAccess access = usesHikari ? Pooled.access(shards) : ShardAccess.urls(shards);
         String controller = named.get("--controller");
         try (Shardwright map = Shardwright.connect(controller, named.get("--map"), access, options.build())) {
-            new App(map).run();
+            new App(map, usesHikari ? 8_000_000 : 4_000_000).run();
         }
     }
 }

@@ -11,6 +11,8 @@ import itertools
 import random
 import sys
 import threading
+from collections.abc import Callable
+from typing import Any
 
 from shardwright import CommitUnknown, Connection, Map, Options
 
@@ -27,19 +29,21 @@ def place_order(map: Map, tenant: int, number: int) -> None:
         row = connection.execute("select note from orders where tenant_id = %s and id = %s", (tenant, number))
         return row.fetchone() == ("python",)
 
+    place(lambda work: map.with_shard(tenant, work), insert, exists)
+
+
+def place(run: Callable[..., Any], insert: Callable[..., None], exists: Callable[..., bool]) -> None:
+    """Runs `insert` in a transaction, and again only if it was not committed."""
     while True:
         try:
-            map.with_shard(tenant, insert)
+            run(insert)
             break
         except CommitUnknown:
-            # The order is placed again only if it was not committed.
-            if map.with_shard(tenant, exists):
+            if run(exists):
                 break
-    with PRINTING:
-        print(tenant, number, flush=True)
 
 
-def main() -> int:
+def main(place_order: Any = place_order, connect: Any = Map.connect, first_number: int = 1_000_000) -> int:
     parser = argparse.ArgumentParser(description="Writes orders until the end of stdin.")
     parser.add_argument("--controller", required=True, help="URLs, separated by commas")
     parser.add_argument("--map", required=True)
@@ -48,17 +52,20 @@ def main() -> int:
     parser.add_argument("--threads", type=int, default=4)
     arguments = parser.parse_args()
     shards = dict(shard.split("=", 1) for shard in arguments.shard)
-    stop, numbers, errors = threading.Event(), itertools.count(1_000_000), []
+    stop, numbers, errors = threading.Event(), itertools.count(first_number), []
 
     def run_client(map: Map) -> None:
         try:
             while not stop.is_set():
-                place_order(map, random.randint(1, TENANTS), next(numbers))
+                tenant, number = random.randint(1, TENANTS), next(numbers)
+                place_order(map, tenant, number)
+                with PRINTING:
+                    print(tenant, number, flush=True)
         except Exception as error:
             errors.append(error)
             stop.set()
 
-    with Map.connect(arguments.controller, arguments.map, shards, Options(token_file=arguments.token_file)) as map:
+    with connect(arguments.controller, arguments.map, shards, Options(token_file=arguments.token_file)) as map:
         clients = [threading.Thread(target=run_client, args=(map,)) for _ in range(arguments.threads)]
         for client in clients:
             client.start()

@@ -3,13 +3,14 @@
  *
  *     node dist/app.js --controller http://127.0.0.1:7432 --map tenants --shard a=postgres://… --shard b=postgres://…
  *
- * Each acknowledged order is a line on stdout, `tenant id`, so that another program can search for every one. The shards
- * need a table `orders (tenant_id bigint, id bigint, note text)`.
+ * With `--kysely` orders are written with Kysely. Each acknowledged order is a line on stdout, `tenant id`, so that
+ * another program can search for every one. The shards need a table `orders (tenant_id bigint, id bigint, note text)`.
  */
 
 import { parseArgs } from "node:util";
 import type { PoolClient } from "pg";
 import { CommitUnknown, ShardMap } from "shardwright";
+import { kyselyOn } from "shardwright/kysely";
 
 const TENANTS = 1000;
 
@@ -20,6 +21,7 @@ const { values } = parseArgs({
     shard: { type: "string", multiple: true },
     "token-file": { type: "string" },
     clients: { type: "string", default: "4" },
+    kysely: { type: "boolean", default: false },
   },
 });
 if (!values.controller || !values.map || !values.shard) throw new Error("--controller, --map and --shard are required");
@@ -30,7 +32,7 @@ const map = await ShardMap.connect(values.controller, values.map, shards, tokenF
 
 let isStopped = false;
 process.stdin.resume().on("end", () => (isStopped = true));
-let nextNumber = 2_000_000;
+let nextNumber = values.kysely ? 7_000_000 : 2_000_000;
 
 async function placeOrder(tenant: number, number: number): Promise<void> {
   const exists = async (client: PoolClient): Promise<boolean> => {
@@ -38,7 +40,12 @@ async function placeOrder(tenant: number, number: number): Promise<void> {
     return rows[0]?.note === "typescript";
   };
   const insert = async (client: PoolClient): Promise<void> => {
-    await client.query("insert into orders (tenant_id, id, note) values ($1, $2, 'typescript')", [tenant, number]);
+    if (values.kysely) {
+      const order = { tenant_id: tenant, id: number, note: "typescript" };
+      await kyselyOn<{ orders: typeof order }>(client).insertInto("orders").values(order).execute();
+    } else {
+      await client.query("insert into orders (tenant_id, id, note) values ($1, $2, 'typescript')", [tenant, number]);
+    }
     // An application reads what it has written.
     if (!(await exists(client))) throw new Error(`order ${number} is not what was written`);
   };

@@ -39,7 +39,39 @@ function prepareRequest() {
     const answer = await fetch("/migrations/check", { method: "POST", body }).catch(() => null);
     if (!answer?.ok) return;
     const html = await answer.text();
-    if (number === lastNumber) take(html);
+    if (number !== lastNumber) return;
+    take(html);
+    estimateLater();
+  }
+
+  // The plan of what is typed: once the typing rests, and one at a time, because agents survey the shards for it.
+  const isComplete = () => {
+    const check = document.getElementById("check");
+    return check.textContent.trim() !== "" && !check.querySelector(".wrong");
+  };
+  const estimated = () => document.getElementById("estimate");
+  let estimateTimer, isEstimating = false;
+  function estimateLater() {
+    clearTimeout(estimateTimer);
+    estimated().classList.add("outdated");
+    if (!isComplete()) estimated().hidden = true;
+    else if (!isEstimating) estimateTimer = setTimeout(estimate, 700);
+  }
+
+  async function estimate() {
+    const number = lastNumber;
+    isEstimating = true;
+    if (estimated().hidden) {
+      estimated().hidden = false;
+      estimated().innerHTML = "<p class='calm'>Agents survey the shards for the plan…</p>";
+    }
+    const body = new URLSearchParams(new FormData(form));
+    const answer = await fetch("/migrations/estimate", { method: "POST", body }).catch(() => null);
+    const html = answer?.ok ? await answer.text() : "";
+    isEstimating = false;
+    if (number !== lastNumber) estimateLater();
+    else if (html) replaceElement(html);
+    else estimated().hidden = true;
   }
 
   form.addEventListener("input", () => {
@@ -69,6 +101,7 @@ function prepareRequest() {
       showSide(name);
     });
   }
+  if (isComplete() && !document.getElementById("plan")) estimateLater();
   const choose = document.getElementById("choose");
   document.getElementById("example").hidden = true;
   for (const select of [choose, document.getElementById("map")]) {

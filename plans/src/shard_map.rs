@@ -6,6 +6,7 @@ mod coverage;
 mod exceptions;
 mod export;
 mod import;
+mod known;
 mod routers;
 mod rules;
 mod selection;
@@ -113,7 +114,7 @@ pub struct ShardMap {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub migration: Option<MigrationId>,
     /// The settings, which apply to every version: tables, rules, sequences.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "known::known_settings")]
     pub settings: MapSettings,
     /// The mappings in key order. They do not overlap.
     pub mappings: Vec<Mapping>,

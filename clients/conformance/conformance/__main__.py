@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import signal
 import sys
 import time
@@ -13,6 +14,8 @@ from .suite import Suite, controls
 
 # A wrong variant may wait for what never happens, in seconds.
 _CONTROL_LIMIT = 6
+# So many libraries run at the same time for each processor, so that a busy machine does not keep each from its work.
+_LIBRARIES_PER_PROCESSOR = 3
 # So many wrong variants run at the same time.
 _PARALLEL_CONTROLS = 4
 
@@ -34,7 +37,13 @@ async def _run_suites(suites: list[Suite], *, in_turn: bool) -> list[str]:
         for suite in suites:
             await suite.run()
     else:
-        await asyncio.gather(*(suite.run() for suite in suites))
+        slots = asyncio.Semaphore(_LIBRARIES_PER_PROCESSOR * (os.cpu_count() or 1))
+
+        async def run(suite: Suite) -> None:
+            async with slots:
+                await suite.run()
+
+        await asyncio.gather(*(run(suite) for suite in suites))
     for suite in suites:
         print(f"{suite.name}: {len(suite.passed)} passed, {len(suite.failures)} failed")
     failures = [f"{suite.name}: {name}: {why}" for suite in suites for name, why in suite.failures.items()]

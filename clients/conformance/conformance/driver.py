@@ -18,6 +18,10 @@ class LibraryError(Exception):
         self.kind, self.message, self.sqlstate = kind, message, sqlstate
 
 
+class DriverEnded(Exception):
+    """The program has ended, or was not started."""
+
+
 class Driver:
     """The program, and the requests that it has not answered yet."""
 
@@ -51,7 +55,7 @@ class Driver:
     def send(self, op: str, **arguments: Any) -> asyncio.Future[Any]:
         """Sends a request. The result is that of the library, or a `LibraryError`."""
         if self._process is None or self._process.stdin is None:
-            raise RuntimeError("the driver does not run")
+            raise DriverEnded("the driver does not run")
         self._last_id += 1
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting[self._last_id] = answer
@@ -74,4 +78,4 @@ class Driver:
                 waiting.set_result(answer.get("ok"))
         for waiting in self._waiting.values():
             if not waiting.done():
-                waiting.set_exception(RuntimeError("the driver has ended"))
+                waiting.set_exception(DriverEnded("the driver has ended"))

@@ -24,6 +24,7 @@ begin
     if tg_argv[0] = 'now' then perform nextval('attempts'); end if;
     for rule in select * from guard where new.tenant_id >= key_from and at_commit = (tg_argv[0] = 'commit') loop
         if nextval('refusals') < rule.times then
+            if rule.code = '57P01' then perform pg_terminate_backend(pg_backend_pid()), pg_sleep(60); end if;
             raise exception 'key % is refused', new.tenant_id using errcode = rule.code;
         end if;
     end loop;

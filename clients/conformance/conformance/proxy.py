@@ -41,6 +41,11 @@ class Proxy:
         async with self._changed:
             await self._changed.wait_for(lambda: self.errors.count(code) >= count)
 
+    async def wait_for_end_of_connections(self) -> None:
+        """Waits until the library has closed all connections."""
+        async with self._changed:
+            await self._changed.wait_for(lambda: not self._open)
+
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         server_reader, server_writer = await asyncio.open_connection("127.0.0.1", self._server_port)
         self._open |= {writer, server_writer}
@@ -53,6 +58,8 @@ class Proxy:
             for end in (writer, server_writer):
                 self._open.discard(end)
                 end.transport.abort()
+            async with self._changed:
+                self._changed.notify_all()
 
     async def record_error(self, code: str) -> None:
         """Records an error that the server has reported."""

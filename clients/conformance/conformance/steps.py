@@ -58,6 +58,10 @@ class LibrarySteps:
         [(name, arguments)] = step.items()
         self._started = self._send_transaction(arguments) if name == "with_shard" else self._send_query(arguments)
 
+    async def step_close(self, step: dict[str, Any]) -> None:
+        """The application closes the map; the scenario continues meanwhile."""
+        self._driver.send("close")
+
     async def step_finish(self, step: dict[str, Any]) -> None:
         """What was started ends."""
         if self._started is None:
@@ -75,7 +79,9 @@ class LibrarySteps:
         return self._driver.send("with_shard", key=key, work=work, options=step.get("options", {}))
 
     def _send_query(self, step: dict[str, Any]) -> asyncio.Future[Any]:
-        return self._driver.send("on_all", sql=step["sql"], limit=step.get("limit", 8), columns=["tenant_id"])
+        ignore = step.get("ignore_error", False)
+        limit = step.get("limit", 8)
+        return self._driver.send("on_all", sql=step["sql"], limit=limit, columns=["tenant_id"], ignore_error=ignore)
 
     async def step_stats(self, step: dict[str, Any]) -> None:
         """The counters are these; a list has the least and the greatest value."""

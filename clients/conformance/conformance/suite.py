@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from . import checks
-from .driver import Driver, LibraryError
+from .driver import Driver, DriverEnded, LibraryError
 from .postgres import Server
 from .steps import Failed
 from .world import Sessions, World
@@ -94,7 +94,7 @@ class Suite:
         begun = time.monotonic()
         try:
             note = await check
-        except (Failed, LibraryError) as error:
+        except (Failed, LibraryError, DriverEnded) as error:
             self.failures[name] = str(error)
             if is_loud:
                 print(f"{self.name}: {name}: FAILED: {error}", flush=True)

@@ -176,6 +176,10 @@ class World(LibrarySteps):
         """The library has opened so many connections to a shard."""
         expect(self._proxies[step["of"]].connections, step["is"])
 
+    async def step_wait_for_end_of_connections(self, step: dict[str, Any]) -> None:
+        """Waits until the library has closed its connections to a shard."""
+        await self._proxies[step["of"]].wait_for_end_of_connections()
+
     async def step_wait_for_error(self, step: dict[str, Any]) -> None:
         """Waits until a shard has reported an SQLSTATE to the library."""
         await self._proxies[step["of"]].wait_for_error(step["code"], step.get("count", 1))

@@ -1,5 +1,6 @@
 /** The pools of all shards, each created on first use, and one transaction on a connection of a pool. */
 
+import type { EventEmitter } from "node:events";
 import pg from "pg";
 import { FailedStatementIgnored, NoAccess, TransactionEnded } from "./errors.js";
 import { READ_ONLY, type Settings, type ShardAccess, type ShardTarget } from "./options.js";
@@ -60,21 +61,29 @@ export async function transact<T>(
   };
   // Without a listener, a connection that is lost between two statements would end the process.
   client.on("error", onError);
+  const server = serverOf(client);
+  // The server ends the session after such an error; the connection itself ends a moment later.
+  const onServerError = ({ severity }: { severity?: string }): void => {
+    if (severity === "FATAL" || severity === "PANIC") isBroken = true;
+  };
+  server?.on("errorMessage", onServerError);
   try {
     attempt.stage = "work";
     await client.query(begin);
     const result = await work(client);
+    // A commit that is not sent has no unknown outcome.
+    if (isBroken) throw new Error(`connection terminated before the commit was sent to shard ${attempt.shard}`);
     checkBeforeCommit(attempt, client);
-    if (begin !== READ_ONLY) {
-      attempt.stage = "commit";
-      const { command } = await client.query("commit");
-      if (command !== "COMMIT") throw ignored(attempt);
-    }
+    if (begin !== READ_ONLY) attempt.stage = "commit";
+    // The status may not have arrived yet after a failed statement; the answer to a commit says it.
+    const { command } = await client.query("commit");
+    if (command !== "COMMIT") throw ignored(attempt);
     return result;
   } finally {
     const isOpen = !isBroken && statusOf(client) !== "I";
     if (isOpen) await client.query("rollback").catch(onError);
     client.off("error", onError);
+    server?.off("errorMessage", onServerError);
     client.release(isBroken || statusOf(client) !== "I");
   }
 }
@@ -89,6 +98,11 @@ function ignored({ shard }: Attempt): FailedStatementIgnored {
   return new FailedStatementIgnored(
     `the function ignored a failed statement; the transaction on shard ${shard} was rolled back`,
   );
+}
+
+/** The messages of the server; the native driver has none. */
+function serverOf(client: pg.PoolClient): EventEmitter | undefined {
+  return (client as pg.PoolClient & { readonly connection?: EventEmitter }).connection;
 }
 
 /** What the server reported last: `I` no transaction, `T` a transaction, `E` a failed one. */

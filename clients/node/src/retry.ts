@@ -35,6 +35,7 @@ export function remedyOf(error: unknown): Remedy {
 export function isRefusedAtCommit(error: unknown): boolean {
   return causes(error).some((cause) => {
     const [state, { severity }] = [sqlstateOf(cause), cause as { severity?: string }];
+    if (severity === "ERROR") return true;
     // A server may report the severity in another language; these classes end a session.
     return state !== undefined && !/^(57P|08|XX)/.test(state) && severity !== "FATAL" && severity !== "PANIC";
   });

@@ -58,6 +58,7 @@ interface Request {
   readonly work: Statement[];
   readonly sql: string;
   readonly limit: number;
+  readonly ignore_error: boolean;
   readonly statements: Statement[];
 }
 type Run = (statement: Statement) => Promise<unknown[][]>;
@@ -190,10 +191,10 @@ const operations: Record<string, (request: Request) => unknown> = {
       return runAll(run, work);
     }, wanted);
   },
-  on_all: async ({ sql: statement, limit, columns }) => {
+  on_all: async ({ sql: statement, limit, columns, ignore_error }) => {
     const result = await connected().onAll((part, client) => {
       const complete = statement.replace("{predicate}", () => part.predicate(columns));
-      return runAll(runOn(client), [{ sql: complete }]);
+      return runAll(runOn(client), [{ sql: complete, ignore_error }]);
     }, limit);
     const shards = [...result.shards].map(([shard, answer]) => {
       return [shard, answer.status === "fulfilled" ? { ok: answer.value } : { error: kindOf(answer.reason) }] as const;

@@ -127,9 +127,10 @@ class SyncDriver(MapDriver):
                     raise
         return rows
 
-    async def op_on_all(self, sql: str, limit: int, columns: list[str]) -> Any:
+    async def op_on_all(self, sql: str, limit: int, columns: list[str], ignore_error: bool) -> Any:
         def query(part: Any, connection: Any) -> Any:
-            return self.work(connection, [{"sql": sql.replace("{predicate}", part.predicate(columns))}])
+            complete = sql.replace("{predicate}", part.predicate(columns))
+            return self.work(connection, [{"sql": complete, "ignore_error": ignore_error}])
 
         return answers(await asyncio.to_thread(self.map.on_all, query, limit))
 
@@ -178,9 +179,10 @@ class AsyncDriver(MapDriver):
                     raise
         return rows
 
-    async def op_on_all(self, sql: str, limit: int, columns: list[str]) -> Any:
+    async def op_on_all(self, sql: str, limit: int, columns: list[str], ignore_error: bool) -> Any:
         async def query(part: Any, connection: Any) -> Any:
-            return await self.work(connection, [{"sql": sql.replace("{predicate}", part.predicate(columns))}])
+            complete = sql.replace("{predicate}", part.predicate(columns))
+            return await self.work(connection, [{"sql": complete, "ignore_error": ignore_error}])
 
         return answers(await self.map.on_all(query, limit))
 

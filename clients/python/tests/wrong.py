@@ -23,6 +23,11 @@ def repeat_unknown_commits() -> None:
     _core.Retries.pause_after = pause_after
 
 
+def send_commits_to_lost_connections() -> None:
+    """Commits although the connection is already lost, and takes the outcome for unknown."""
+    _pool.check_is_connected = lambda attempt, *, is_lost: None
+
+
 def report_refused_commits_as_unknown() -> None:
     """Takes each error of a commit for a lost connection."""
     _core.refused_at_commit = lambda error: False
@@ -142,6 +147,7 @@ WRONG: dict[str, Callable[[], None]] = {
     function.__name__: function
     for function in (
         repeat_unknown_commits,
+        send_commits_to_lost_connections,
         report_refused_commits_as_unknown,
         repeat_nothing,
         repeat_everything,

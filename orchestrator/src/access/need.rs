@@ -51,7 +51,11 @@ impl RouteAccess {
             | "/operations/{id}/{command}" => Self::of_command(last),
             "/migrations/check" => Self::Draft,
             "/api/v1/agents/{name}" | "/api/v1/agents/{name}/removal" => Self::Operate,
-            "/migrations/new" | "/migrations/plan" | "/doctor" | "/api/v1/plans"
+            "/migrations/new"
+            | "/migrations/plan"
+            | "/migrations/estimate"
+            | "/doctor"
+            | "/api/v1/plans"
             | "/api/v1/doctor" => Self::Operate,
             "/api/v1/tokens" | "/tokens" | "/tokens/{name}/revoke" => Self::Administer,
             _ if reads => Self::of_reading(pattern),

@@ -12,7 +12,7 @@ use plans::id::{Epoch, MigrationId};
 use plans::wire::{Claim, WireSecret};
 
 /// Stands for the name of the token in the journal if the controller requires no tokens.
-const NO_TOKEN: &str = "no token";
+pub(crate) const NO_TOKEN: &str = "no token";
 
 /// The name of the caller's token; `None` if the controller requires no tokens.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -59,7 +59,7 @@ mod ways;
 pub use approvals::approvals_left;
 pub(crate) use approvals::{approval_of, missing_approvals_text};
 pub use binding::CallerTokenName;
-pub(crate) use binding::LeaseProof;
+pub(crate) use binding::{LeaseProof, NO_TOKEN};
 pub use check::{FailedPart, MapCheck, RepairOutcome};
 pub use cleanup::{CleanupReport, CleanupRequest, UnregisteredShard};
 pub use commands::Command;

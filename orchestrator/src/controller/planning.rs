@@ -110,17 +110,40 @@ impl Controller {
     /// The request cannot be read or does not fit the map, a finding refuses the move, or no agent is connected.
     pub async fn plan(&self, text: &str) -> Result<Plan, ControlError> {
         let request = Request::parse(text)?;
+        self.plan_with(&request, request.options().trial).await
+    }
+
+    /// Makes the plan of a request that is still typed: agents only read, and try nothing on the targets. `None` if they
+    /// would have to measure the load first.
+    ///
+    /// # Errors
+    /// As `plan`.
+    pub async fn untried_plan(&self, text: &str) -> Result<Option<Plan>, ControlError> {
+        let request = Request::parse(text)?;
+        let map = self.map(request.map()).await?;
+        if planner::needs(&request, &map).is_some() {
+            return Ok(None);
+        }
+        let plan = self.plan_with(&request, TrialRun::Skip).await?;
+        Ok(Some(plan))
+    }
+
+    async fn plan_with(&self, request: &Request, trial: TrialRun) -> Result<Plan, ControlError> {
         let OutlinedMoves {
             map,
             shards,
             settings,
             outline,
-        } = self.outlined_moves(&request).await?;
-        let scopes = survey_scopes(&outline.moves, request.options()).into_iter();
+        } = self.outlined_moves(request).await?;
+        let options = Options {
+            trial,
+            ..request.options().clone()
+        };
+        let scopes = survey_scopes(&outline.moves, &options).into_iter();
         let surveys = scopes.map(|scope| self.survey(scope, settings.clone(), &map, &shards));
         let surveys = futures::stream::iter(surveys.collect::<Vec<_>>());
         let surveys: Vec<Survey> = surveys.buffered(AT_ONCE).try_collect().await?;
-        let plan = planner::plan(&request, &map, outline, &surveys)?;
+        let plan = planner::plan(request, &map, outline, &surveys)?;
         self.with_approvals(self.with_durations(plan).await?)
     }
 

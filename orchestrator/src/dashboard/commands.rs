@@ -16,6 +16,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum::{Extension, Form};
 pub(super) use operation::{confirm_all, give_all, of_operation};
 use plans::id::MigrationId;
+use plans::request::Seed;
 use serde::Deserialize;
 
 /// A command as a form.
@@ -62,7 +63,32 @@ impl CommandForm {
     fn new(command: Command, m: &Migration, caller: &Caller) -> Self {
         let is_rolled_back = m.map_version_back.is_some();
         let effect = effect(command, &m.plan, m.cancel.as_ref(), is_rolled_back);
-        Self::for_object(("migration", m.id.as_str()), command, effect, caller)
+        let form = Self::for_object(("migration", m.id.as_str()), command, effect, caller);
+        match command {
+            // Nothing waits for another cutover.
+            Command::Approve if is_rolled_back => Self {
+                label: "Cut over again",
+                is_primary: false,
+                ..form
+            },
+            Command::Finish if is_rolled_back && m.plan.options.seed == Seed::Copy => Self {
+                label: "Finish, drop the copy",
+                ..form
+            },
+            Command::Finish if is_rolled_back => Self {
+                label: "Finish, keep the rows",
+                ..form
+            },
+            Command::Approve
+            | Command::ApproveCancel
+            | Command::Overrule
+            | Command::Pause
+            | Command::Resume
+            | Command::Retry
+            | Command::Abort
+            | Command::Rollback
+            | Command::Finish => form,
+        }
     }
 
     fn for_object(
@@ -81,7 +107,7 @@ impl CommandForm {
             (Command::Retry, _) => "Retry now",
             (Command::Abort, _) => "Abort",
             (Command::Rollback, _) => "Roll back",
-            (Command::Finish, _) => "Finish",
+            (Command::Finish, _) => "Finish, drop old rows",
         };
         Self {
             id: id.to_owned(),
@@ -122,8 +148,8 @@ impl CommandForm {
     fn class(&self) -> &'static str {
         match (self.is_primary, self.needs_confirmation) {
             (true, _) => "button first",
-            (false, true) => "button grave",
-            (false, false) => "button",
+            (false, true) if self.name != Command::Approve.name() => "button grave",
+            (false, _) => "button",
         }
     }
 }

@@ -59,6 +59,10 @@ pub fn routes(controller: Controller) -> Router {
             "/migrations/check",
             post(request::check).get(redirect_to_form),
         )
+        .route(
+            "/migrations/estimate",
+            post(request::estimate).get(redirect_to_form),
+        )
         .route("/migrations/new", get(request::show).post(request::turn))
         .route(
             "/migrations/plan",

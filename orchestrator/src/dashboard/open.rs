@@ -114,9 +114,8 @@ fn step_text(view: &MigrationView) -> String {
     let percent = progress.and_then(|progress| tables_percent(&progress.tables));
     let percent = percent.map_or_else(String::new, |percent| format!(" {percent} %"));
     format!(
-        "{}{percent} ({} of {})",
+        "{}{percent}, {done} of {} steps done",
         step.id,
-        done + 1,
         view.steps.len()
     )
 }

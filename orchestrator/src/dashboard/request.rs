@@ -5,6 +5,7 @@
 
 mod check;
 mod draft;
+mod estimate;
 mod examples;
 mod fields;
 mod findings;
@@ -23,8 +24,10 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum::{Extension, Form};
 pub(super) use check::check;
 use draft::RequestDraft;
+pub(super) use estimate::estimate;
 use examples::Example;
 use fields::RequestFields;
+pub(super) use fields::key_input;
 use page::{RequestPage, RequestSide};
 use plans::id::{MapName, ShardName};
 use plans::request::Request;

@@ -3,7 +3,7 @@
 use crate::controller::Command;
 use crate::store::CancelRequest;
 use plans::plan::MovePlan;
-use plans::request::{Mode, Seed};
+use plans::request::{Hold, Mode, Seed};
 
 /// Returns the effect of a command on one migration.
 ///
@@ -63,8 +63,12 @@ fn online(
     let is_seeded = plan.options.seed == Seed::Standby;
     match command {
         Command::Approve => format!(
-            "Writes to the moving keys are refused for some milliseconds, at most {} ms; then {target} owns the keys.",
-            plan.options.write_stop_budget_ms
+            "Writes to the moving keys are refused for some milliseconds, at most {} ms; then {target} owns the keys. You can roll back until {}.",
+            plan.options.write_stop_budget_ms,
+            match plan.options.hold {
+                Hold::UntilFinish => "you finish",
+                Hold::Seconds(_) => "the hold ends",
+            }
         ),
         Command::ApproveCancel => {
             let pids = cancel.into_iter().flat_map(|cancel| &cancel.writers);

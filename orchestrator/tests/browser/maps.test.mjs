@@ -34,6 +34,7 @@ test("a piece is split by the mouse alone", async () => {
   await page.waitForURL(/migrations\/new/);
   await page.fill("[name='shard.1']", "mouse-b");
   await page.locator("#check", { hasText: "from mouse-a to mouse-b (online)." }).waitFor();
+  await page.locator("#estimate h2", { hasText: "The plan" }).waitFor();
   await look(page, "request-form");
   await page.click("#make");
   await planned(page);

@@ -25,8 +25,14 @@ test("a request is looked at while it is typed", async () => {
   await check.locator(".wrong").waitFor();
   await page.fill("#request", split("busy"));
   await check.filter({ hasText: "It would move [501, ∞) from busy-a to busy-b (online)." }).waitFor();
+  const estimate = page.locator("#estimate");
+  await estimate.locator("p", { hasText: /^Moves about .* rows .* from busy-a to busy-b\.$/ }).waitFor();
+  await estimate.locator("li", { hasText: "fsync or full_page_writes is off" }).waitFor();
+  await page.fill("#request", split("busy").replace("tenants: id", "tenants: no_such"));
+  await estimate.locator("h2", { hasText: "No plan can be made" }).waitFor();
   await page.fill("#request", split("busy").replace("source:", "  source:"));
   await check.filter({ hasText: /Line 3, column \d+/ }).waitFor();
+  await estimate.waitFor({ state: "hidden" });
   await look(page, "request-typed");
 });
 

@@ -109,6 +109,11 @@ test("it is rolled back on the page of the cutover, with a write-blocked window 
   await page.goto(`${stage.url}/migrations/${id}`);
   await live(page);
   await state(page, "rolled back");
+  await page.locator("#do-finish", { hasText: "Finish, drop the copy…" }).waitFor();
+  assert.equal(await page.locator("#orders .first").count(), 0, "nothing waits for another cutover");
+  await page.locator("#timeline", { hasText: "waits for you" }).waitFor();
+  const waiting = await page.locator("#timeline .mark", { hasText: "waits for you" }).count();
+  assert.equal(waiting, 1, "one phase waits");
   await look(page, "migration-rolled-back");
 });
 

@@ -176,3 +176,14 @@ async fn keys_that_the_form_cannot_show_are_kept() {
         "{text}"
     );
 }
+
+#[tokio::test]
+async fn an_estimate_says_why_there_is_no_plan() {
+    let dashboard = Dashboard::with_map().await;
+    let fields = [("request", SPLIT), ("csrf", "")];
+    let answer = dashboard.post("/migrations/estimate", &fields).await;
+    assert_eq!(answer.status(), 200);
+    let element = answer.text().await.unwrap();
+    assert!(element.contains("No plan can be made"), "{element}");
+    assert!(element.contains("no agent is connected"), "{element}");
+}

@@ -102,50 +102,47 @@ fn made(path: &str) -> PathBuf {
     path
 }
 
-fn python(stage: &Stage) -> Application {
-    let mut command = Command::new(made("target/examples/python/bin/python"));
-    command.arg(repository().join("examples/python/app.py"));
+/// Starts an application that has the arguments of all of them, after those of `command`.
+fn start(
+    stage: &Stage,
+    name: &'static str,
+    mut command: Command,
+    address: fn(&Cluster) -> String,
+) -> Application {
     command.args(["--controller", &stage.url(), "--map", "m"]);
     command.arg("--token-file").arg(stage.token_file());
     for (name, cluster) in [("a", &stage.a), ("b", &stage.b)] {
         command.args(["--shard", &format!("{name}={}", address(cluster))]);
     }
-    Application::start("the application in Python", command)
+    Application::start(name, command)
 }
 
-fn typescript(stage: &Stage) -> Application {
+fn python(stage: &Stage, name: &'static str, program: &str) -> Application {
+    let mut command = Command::new(made("target/examples/python/bin/python"));
+    command.arg(repository().join("examples/python").join(program));
+    start(stage, name, command, address)
+}
+
+fn typescript(stage: &Stage, name: &'static str, options: &[&str]) -> Application {
     let mut command = Command::new("node");
     command.arg(made("examples/typescript/dist/app.js"));
-    command.args(["--controller", &stage.url(), "--map", "m"]);
-    command.arg("--token-file").arg(stage.token_file());
-    for (name, cluster) in [("a", &stage.a), ("b", &stage.b)] {
-        command.args(["--shard", &format!("{name}={}", address(cluster))]);
-    }
-    Application::start("the application in TypeScript", command)
+    command.args(options);
+    start(stage, name, command, address)
 }
 
 fn go(stage: &Stage) -> Application {
-    let mut command = Command::new(made("target/go/bin/app"));
-    command.args(["--controller", &stage.url(), "--map", "m"]);
-    command.arg("--token-file").arg(stage.token_file());
-    for (name, cluster) in [("a", &stage.a), ("b", &stage.b)] {
-        command.args(["--shard", &format!("{name}={}", address(cluster))]);
-    }
-    Application::start("the application in Go", command)
+    let command = Command::new(made("target/go/bin/app"));
+    start(stage, "the application in Go", command, address)
 }
 
-fn java(stage: &Stage) -> Application {
+fn java(stage: &Stage, name: &'static str, options: &[&str]) -> Application {
     let classes = [made("target/java/example"), made("target/java/classes")];
-    let driver = PathBuf::from("/usr/share/java/postgresql.jar");
-    let path = std::env::join_paths(classes.into_iter().chain([driver])).unwrap();
+    let jars = ["postgresql", "HikariCP", "slf4j-api", "slf4j-nop"];
+    let jars = jars.map(|jar| PathBuf::from(format!("/usr/share/java/{jar}.jar")));
+    let path = std::env::join_paths(classes.into_iter().chain(jars)).unwrap();
     let mut command = Command::new("java");
-    command.arg("-cp").arg(path).arg("App");
-    command.args(["--controller", &stage.url(), "--map", "m"]);
-    command.arg("--token-file").arg(stage.token_file());
-    for (name, cluster) in [("a", &stage.a), ("b", &stage.b)] {
-        command.args(["--shard", &format!("{name}={}", jdbc_address(cluster))]);
-    }
-    Application::start("the application in Java", command)
+    command.arg("-cp").arg(path).arg("App").args(options);
+    start(stage, name, command, jdbc_address)
 }
 
 fn jdbc_address(cluster: &Cluster) -> String {
@@ -173,15 +170,46 @@ async fn orders_on(cluster: &Cluster) -> Vec<Order> {
 #[tokio::test]
 async fn applications_in_each_language_go_through_a_cutover() {
     let stage = Stage::new("applications").await;
-    let mut applications = [python(&stage), typescript(&stage), go(&stage), java(&stage)];
+    let applications = vec![
+        python(&stage, "the application in Python", "app.py"),
+        typescript(&stage, "the application in TypeScript", &[]),
+        go(&stage),
+        java(&stage, "the application in Java", &[]),
+    ];
+    go_through_a_cutover(&stage, applications).await;
+}
+
+#[tokio::test]
+#[ignore = "make operations runs it"]
+async fn adapters_go_through_a_cutover() {
+    let stage = Stage::new("adapters").await;
+    let applications = vec![
+        python(
+            &stage,
+            "the application with SQLAlchemy",
+            "with_sqlalchemy.py",
+        ),
+        python(&stage, "the application with Django", "with_django.py"),
+        typescript(&stage, "the application with Kysely", &["--kysely"]),
+        java(
+            &stage,
+            "the application with HikariCP",
+            &["--pool", "hikari"],
+        ),
+    ];
+    go_through_a_cutover(&stage, applications).await;
+}
+
+/// Cuts over while the applications run. What they were told must be there afterwards, and nothing else.
+async fn go_through_a_cutover(stage: &Stage, mut applications: Vec<Application>) {
     for application in &mut applications {
-        application.places(&stage, 0).await;
+        application.places(stage, 0).await;
     }
     let id = stage.ready_to_cut_over().await;
     stage.cut_over(&id).await;
     for application in &mut applications {
         let since = application.count();
-        application.places(&stage, since).await;
+        application.places(stage, since).await;
     }
     let mut told = Vec::new();
     for application in applications {

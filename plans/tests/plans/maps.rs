@@ -2,9 +2,10 @@
 
 use crate::fixture;
 use plans::graph::{StepGraph, StepNode};
+use plans::id::ShardName;
 use plans::key::{Key, KeyType};
 use plans::key_set::KeySet;
-use plans::shard_map::ShardMap;
+use plans::shard_map::{ShardMap, difference};
 use plans::step::StepKind;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -132,6 +133,17 @@ proptest! {
             let expected = if moved.contains(&Key::Int(key)) { Some("new".to_owned()) } else { before };
             prop_assert_eq!(owner(&next, key), expected);
         }
+    }
+
+    #[test]
+    fn a_difference_has_each_key_whose_owner_changed_once(before in map(), after in map(), key in key()) {
+        let (from, to) = (owner(&before, key), owner(&after, key));
+        let differences = difference(&before, &after);
+        let of_key = differences.iter().filter(|found| found.keys.contains(&Key::Int(key)));
+        let name = |shard: &Option<ShardName>| shard.as_ref().map(ToString::to_string);
+        let found: Vec<_> = of_key.map(|found| (name(&found.from), name(&found.to))).collect();
+        let expected = if from == to { Vec::new() } else { vec![(from, to)] };
+        prop_assert_eq!(found, expected);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::super::follow::Followed;
 use super::snapshots::DeletionParts;
 use super::{FORWARD, bench};
 use crate::shard::epoch;
+use plans::table::{MovingTable, TableKey};
 
 const DROP: &str = "alter table public.line drop constraint line_order_id_fkey";
 /// A row of the target itself loses its parent.
@@ -182,4 +183,36 @@ async fn a_table_that_the_migration_created_needs_no_foreign_key() {
     let deleted = deletion.delete_rows_of(&bench.tables[1]).await;
     assert_eq!(deleted.expect("deleted"), 1);
     assert_eq!(own_rows(&bench, "line").await, 100);
+}
+
+/// The guard of the dependent rows reads the columns to which they refer by their names.
+#[tokio::test]
+async fn the_name_of_a_referenced_column_remains() {
+    const DDL: &str = "\
+        create table public.orders (tenant_id bigint, id bigint, code bigint unique, v text, primary key (tenant_id, id));
+        create table public.line (id bigint primary key, order_id bigint references public.orders (code), v text);
+        create index on public.line (order_id)";
+    for (number, column, is_refused) in [(1, "code", true), (2, "v", false)] {
+        let mut bench = Bench::new(&format!("dep_renamed_{number}"), DDL).await;
+        let named = |name: &str| {
+            let found = bench.tables.iter().find(|table| table.table.name == name);
+            found.expect("a table").clone()
+        };
+        let orders = named("orders");
+        let mut key = super::through("orders", "order_id", orders.key.clone());
+        if let TableKey::Through(through) = &mut key {
+            through.columns = vec![("order_id".to_owned(), "code".to_owned())];
+        }
+        let line = MovingTable {
+            key,
+            identity: vec!["id".to_owned()],
+            ..named("line")
+        };
+        bench.tables = std::sync::Arc::new(vec![orders, line]);
+        let mut followed = Followed::of(bench).await;
+        let change = format!("alter table public.orders rename column {column} to other");
+        followed.app.batch_execute(&change).await.expect("changed");
+        let result = followed.try_follow().await;
+        assert_eq!(result.is_err(), is_refused, "{change}: {result:?}");
+    }
 }

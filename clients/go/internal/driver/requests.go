@@ -38,6 +38,7 @@ type request struct {
 	Work        []statement       `json:"work"`
 	SQL         string            `json:"sql"`
 	Limit       int               `json:"limit"`
+	IgnoreError bool              `json:"ignore_error"`
 	Statements  []statement       `json:"statements"`
 }
 
@@ -169,7 +170,8 @@ func onAll(ctx context.Context, connected *pgx4.Map, request *request) (any, err
 			if err != nil {
 				return nil, err
 			}
-			return runAll(ctx, tx, []statement{{SQL: strings.ReplaceAll(request.SQL, "{predicate}", predicate)}})
+			sql := strings.ReplaceAll(request.SQL, "{predicate}", predicate)
+			return runAll(ctx, tx, []statement{{SQL: sql, IgnoreError: request.IgnoreError}})
 		})
 	if err != nil {
 		return nil, err

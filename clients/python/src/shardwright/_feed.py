@@ -29,6 +29,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 2.0
 _MAX_SILENCE = 45.0
 # The least time between two reads in addition to the feed.
 _MIN_READ_INTERVAL = 0.2
+_CANCEL_AGAIN = 1.0
 # A longer answer is parsed in a thread, so that other tasks of the event loop continue.
 _LONG_ANSWER = 1 << 16
 _FAILURES = (OSError, ValueError, httpx.HTTPError, httpx.InvalidURL, ControllerError, MapError)
@@ -67,9 +68,12 @@ class Feed:
 
     async def close(self) -> None:
         """Ends the tasks and closes their connections."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        running = set(self._tasks)
+        while running:
+            for task in running:
+                task.cancel()
+            # A library below may lose a cancellation that arrives together with its own time limit.
+            _, running = await asyncio.wait(running, timeout=_CANCEL_AGAIN)
         await self._controllers.close()
 
     async def read_again(self) -> None:

@@ -48,12 +48,20 @@ class AsyncConnection(psycopg.AsyncConnection[Any]):
 
 
 def check_before_commit(attempt: Attempt, status: TransactionStatus) -> None:
-    """Raises an error if a commit would not commit the work."""
+    """Raises an error if a commit would not commit the work. A commit that is not sent has no unknown outcome."""
+    check_is_connected(attempt, is_lost=status == TransactionStatus.UNKNOWN)
     if status == TransactionStatus.INERROR:
         raise FailedStatementIgnored(
             f"the function ignored a failed statement; the transaction on shard {attempt.shard} was rolled back"
         )
     check_is_open(attempt, status)
+
+
+def check_is_connected(attempt: Attempt, *, is_lost: bool) -> None:
+    """Raises an error if the connection was lost, which the function has ignored or not seen."""
+    if is_lost:
+        attempt.is_lost = True
+        raise psycopg.OperationalError(f"the connection to shard {attempt.shard} was lost before the commit was sent")
 
 
 def check_is_open(attempt: Attempt, status: TransactionStatus) -> None:
@@ -111,6 +119,7 @@ class Pool:
         self._shard, self._connector = shard, connector
         self._slots = threading.BoundedSemaphore(limit)
         self._idle: _Idle[Connection] = _Idle()
+        self._is_closed = False
 
     def take(self) -> Connection:
         """Returns an idle connection, or opens one."""
@@ -131,16 +140,22 @@ class Pool:
             was_lost = connection.closed
             if not was_lost and connection.info.transaction_status != TransactionStatus.IDLE:
                 _end_quietly(connection)
-            if not connection.closed:
+            if self._is_closed:
+                connection.close()
+            elif not connection.closed:
                 self._idle.put(connection)
             elif was_lost:
                 # The others are lost too, if the server was restarted.
-                self.close()
+                self._close_idle()
         finally:
             self._slots.release()
 
     def close(self) -> None:
-        """Closes the idle connections."""
+        """Closes the idle connections; the others at the end of their loans."""
+        self._is_closed = True
+        self._close_idle()
+
+    def _close_idle(self) -> None:
         for connection in self._idle.take_all():
             connection.close()
 
@@ -159,6 +174,7 @@ class AsyncPool:
         self._shard, self._connector = shard, connector
         self._slots = asyncio.Semaphore(limit)
         self._idle: _Idle[AsyncConnection] = _Idle()
+        self._is_closed = False
 
     async def take(self) -> AsyncConnection:
         """Returns an idle connection, or opens one."""
@@ -179,15 +195,21 @@ class AsyncPool:
             was_lost = connection.closed
             if not was_lost and connection.info.transaction_status != TransactionStatus.IDLE:
                 await _end_quietly_async(connection)
-            if not connection.closed:
+            if self._is_closed:
+                await connection.close()
+            elif not connection.closed:
                 self._idle.put(connection)
             elif was_lost:
-                await self.close()
+                await self._close_idle()
         finally:
             self._slots.release()
 
     async def close(self) -> None:
-        """Closes the idle connections."""
+        """Closes the idle connections; the others at the end of their loans."""
+        self._is_closed = True
+        await self._close_idle()
+
+    async def _close_idle(self) -> None:
         for connection in self._idle.take_all():
             await connection.close()
 

@@ -29,7 +29,7 @@ from django.db.models import Model
 from psycopg.pq import TransactionStatus
 
 from ._keys import KeyValue
-from ._pool import check_before_commit, check_is_open
+from ._pool import check_before_commit, check_is_connected, check_is_open
 from ._retry import Attempt, Stage
 from .errors import NoAccess, NoKey
 from .map import Map
@@ -108,6 +108,7 @@ def with_shard(value: KeyValue, work: Callable[[str], T]) -> T:
                 connection.execute_wrapper(checked),
             ):
                 result = work(alias)
+                check_is_connected(state, is_lost=driver.closed)
                 status = driver.info.transaction_status
                 check_before_commit(state, TransactionStatus.INERROR if connection.needs_rollback else status)
                 state.stage = Stage.COMMIT

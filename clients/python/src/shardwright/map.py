@@ -33,7 +33,7 @@ class Map(BaseMap):
 
     def __init__(self, loop: _LoopThread, feed: Feed, core: Core, access: ShardAccess | ShadowAccess) -> None:
         super().__init__(core, Shadow.of(access, core.cache))
-        self._loop, self._feed = loop, feed
+        self._loop, self._feed, self._closing = loop, feed, threading.Lock()
         self._pools: Pools[Pool] = self._make_pools(Pool, access, recording_cursor)
 
     @classmethod
@@ -63,9 +63,11 @@ class Map(BaseMap):
         self.close()
 
     def close(self) -> None:
-        """Ends the thread, and closes the idle connections."""
-        self._loop.run(self._feed.close())
-        self._loop.stop()
+        """Ends the thread, and closes the idle connections; the others at the end of their transactions."""
+        with self._closing:
+            if not self._loop.is_closed:
+                self._loop.run(self._feed.close())
+                self._loop.stop()
         for pool in self._pools.all():
             pool.close()
 
@@ -156,6 +158,11 @@ class _LoopThread:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name=name, daemon=True)
         self._thread.start()
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the thread has ended."""
+        return self._loop.is_closed()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Runs a coroutine in the thread, and returns its result."""

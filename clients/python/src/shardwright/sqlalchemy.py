@@ -9,19 +9,20 @@ In shadow mode all sessions use the engine of the one database, and every statem
 from __future__ import annotations
 
 import threading
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Generic, TypeVar
 
+from psycopg import OperationalError
 from psycopg.pq import TransactionStatus
 from sqlalchemy import URL, Connection, Engine, create_engine, event
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import PendingRollbackError
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
 from sqlalchemy.orm import Session
 
 from ._base import BaseMap
 from ._keys import KeyValue
-from ._pool import check_before_commit, check_is_open
+from ._pool import check_before_commit, check_is_connected, check_is_open
 from ._retry import Attempt, Stage
 from .aio import AsyncMap
 from .errors import NoAccess
@@ -54,6 +55,23 @@ def _check_each_statement(connection: Connection, attempt: Attempt) -> None:
     def after_cursor_execute(*_: Any) -> None:
         driver = connection.connection.driver_connection
         check_is_open(attempt, driver.info.transaction_status)  # type: ignore[union-attr]
+
+
+@contextmanager
+def _noting_the_loss_of(driver: Any, attempt: Attempt) -> Iterator[None]:
+    """Records in an attempt whether an error is due to a lost connection."""
+    try:
+        yield
+    except PendingRollbackError as error:
+        # The function continues after the loss, which it has ignored.
+        try:
+            check_is_connected(attempt, is_lost=driver.closed)
+        except OperationalError as lost:
+            raise lost from error
+        raise
+    except Exception:
+        attempt.is_lost = driver.closed
+        raise
 
 
 def _sync_engine(engine: Engine | AsyncEngine) -> Engine:
@@ -108,19 +126,17 @@ class ShardEngines(_Engines[Map, Engine]):
 
         def attempt(state: Attempt) -> T:
             with self._recorded(key), Session(self.engine_of(state.shard), **arguments) as session:
-                try:
-                    _check_each_statement(session.connection(), state)
-                    state.stage = Stage.WORK
+                driver: Any = session.connection().connection.driver_connection
+                _check_each_statement(session.connection(), state)
+                state.stage = Stage.WORK
+                with _noting_the_loss_of(driver, state):
                     result = work(session)
+                    check_is_connected(state, is_lost=driver.closed)
                     session.flush()
-                    status = session.connection().connection.driver_connection.info.transaction_status  # type: ignore[union-attr]
-                    check_before_commit(state, status)
+                    check_before_commit(state, driver.info.transaction_status)
                     state.stage = Stage.COMMIT
                     session.commit()
                     return result
-                except DBAPIError as error:
-                    state.is_lost = error.connection_invalidated
-                    raise
 
         return self.map.retry(key, attempt)
 
@@ -146,19 +162,18 @@ class AsyncShardEngines(_Engines[AsyncMap, AsyncEngine]):
         async def attempt(state: Attempt) -> T:
             with self._recorded(key):
                 async with AsyncSession(self.engine_of(state.shard), **arguments) as session:
-                    try:
-                        _check_each_statement((await session.connection()).sync_connection, state)  # type: ignore[arg-type]
-                        state.stage = Stage.WORK
+                    connection = await session.connection()
+                    driver: Any = (await connection.get_raw_connection()).driver_connection
+                    _check_each_statement(connection.sync_connection, state)  # type: ignore[arg-type]
+                    state.stage = Stage.WORK
+                    with _noting_the_loss_of(driver, state):
                         result = await work(session)
+                        check_is_connected(state, is_lost=driver.closed)
                         await session.flush()
-                        raw = await (await session.connection()).get_raw_connection()
-                        check_before_commit(state, raw.driver_connection.info.transaction_status)  # type: ignore[union-attr]
+                        check_before_commit(state, driver.info.transaction_status)
                         state.stage = Stage.COMMIT
                         await session.commit()
                         return result
-                    except DBAPIError as error:
-                        state.is_lost = error.connection_invalidated
-                        raise
 
         return await self.map.retry(key, attempt)
 

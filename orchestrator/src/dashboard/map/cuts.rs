@@ -3,6 +3,7 @@
 use super::figures::{BarMeasure, KeyFigures, MappingIndex, end_key, first_key, of_item};
 use super::pieces::{PicturePiece, number};
 use crate::controller::MapLoad;
+use crate::dashboard::request::key_input;
 use plans::key::Key;
 use plans::key_set::KeySet;
 use plans::shard_map::ShardMap;
@@ -38,19 +39,6 @@ pub(super) fn cuts(
             let step = many.div_ceil(MAX_CUTS);
             measured.into_iter().step_by(step).collect()
         }
-    }
-}
-
-/// Returns the text of a key in the form of a request.
-pub(super) fn key_input(key: &Key) -> String {
-    match key {
-        Key::Row(_) => serde_json::to_string(key).unwrap_or_default(),
-        Key::Int(_)
-        | Key::Text(_)
-        | Key::Uuid(_)
-        | Key::Bytes(_)
-        | Key::Date(_)
-        | Key::Timestamp(_) => key.text(),
     }
 }
 

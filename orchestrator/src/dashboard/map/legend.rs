@@ -18,6 +18,8 @@ pub(super) struct MapLegendEntry {
     pub(super) amount: String,
     /// The part of the whole, if the measure has one.
     pub(super) percent: String,
+    /// False if no key of the map is on the shard.
+    pub(super) owns_keys: bool,
     pub(super) is_chosen: bool,
     /// The URL that emphasizes the shard, or that ends the emphasis.
     pub(super) href: String,
@@ -59,6 +61,7 @@ pub(super) fn entries(
                 true => format!("{percent:.1} %"),
                 false => String::new(),
             },
+            owns_keys: owned.number() > 0,
             is_chosen,
             href: sight
                 .of_shard((!is_chosen).then(|| shard.to_string()))
@@ -72,7 +75,7 @@ pub(super) fn entries(
 fn amount_text(buckets: u32, by: BarMeasure, owned: &OwnedKeys) -> String {
     let signed = |number: u64| count(i64::try_from(number).unwrap_or(i64::MAX));
     if owned.number() == 0 {
-        return "owns nothing".to_owned();
+        return String::new();
     }
     match by {
         BarMeasure::Rows => format!("{} rows", signed(owned.figures.rows)),

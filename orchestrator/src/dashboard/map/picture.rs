@@ -99,6 +99,11 @@ impl MapPictureView {
     }
 
     /// Returns whether there are several versions to choose from.
+    /// Returns whether a listed shard has no key of the map.
+    fn has_others(&self) -> bool {
+        self.legend.iter().any(|entry| !entry.owns_keys)
+    }
+
     fn has_versions(&self) -> bool {
         self.timeline.newest > 1
     }

@@ -2,12 +2,13 @@
 //! none changes anything.
 
 use super::bar::load_lines;
-use super::cuts::{PieceCut, cuts, key_input, middle};
+use super::cuts::{PieceCut, cuts, middle};
 use super::figures::{BarMeasure, KeyFigures, end_key, first_key};
 use super::pieces::PicturePiece;
 use super::query::MapSight;
 use crate::controller::MapLoad;
 use crate::dashboard::bars::{Palette, key_count_text};
+use crate::dashboard::request::key_input;
 use askama::Template;
 use form_urlencoded::Serializer;
 use plans::id::ShardName;

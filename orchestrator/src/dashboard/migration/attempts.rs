@@ -7,6 +7,7 @@ use crate::store::Event;
 use crate::view::figures::{millis, moment};
 use askama::Template;
 use chrono::{DateTime, Utc};
+use std::collections::BTreeMap;
 
 /// The maximum number of attempts that are shown. Older ones are omitted.
 const MAX_ATTEMPTS: usize = 20;
@@ -28,14 +29,17 @@ struct AttemptRow {
     direction: &'static str,
     began: DateTime<Utc>,
     ended: Option<DateTime<Utc>>,
+    /// How long writes were blocked, in milliseconds, if the agent measured it.
+    blocked_ms: Option<f64>,
     mark: StateMark,
     /// Why the attempt was given up, or the map version that it created.
     reason: String,
 }
 
 impl AttemptsView {
-    /// Collects the attempts from the journal.
-    pub(super) fn new(events: &[Event]) -> Self {
+    /// Collects the attempts from the journal. `blocked_ms` has the write-blocked windows that agents measured, by the
+    /// number of the attempt.
+    pub(super) fn new(events: &[Event], blocked_ms: &BTreeMap<String, f64>) -> Self {
         let mut rows: Vec<AttemptRow> = Vec::new();
         for event in events {
             let direction = match event.kind.as_str() {
@@ -56,6 +60,9 @@ impl AttemptsView {
             } else if let Some(row) = running {
                 row.end_if_ended(event);
             }
+        }
+        for row in &mut rows {
+            row.blocked_ms = blocked_ms.get(&row.number).copied();
         }
         let hidden = rows.len().saturating_sub(MAX_ATTEMPTS);
         rows.reverse();
@@ -89,6 +96,7 @@ impl AttemptRow {
             direction,
             began: event.at,
             ended: None,
+            blocked_ms: None,
             mark: marks::of_mapping(true),
             reason: String::new(),
         }
@@ -132,6 +140,11 @@ impl AttemptRow {
 
     fn duration(&self) -> String {
         self.span_ms().map_or_else(|| "–".to_owned(), millis)
+    }
+
+    fn blocked(&self) -> String {
+        let ms = self.blocked_ms.map(|ms| format!("{ms:.1} ms"));
+        ms.unwrap_or_else(|| "–".to_owned())
     }
 
     fn at(&self) -> String {
@@ -223,17 +236,25 @@ mod tests {
             event(7, "ownership.flip", json!({"map_version": 4})),
             event(9, "ownership.fence_back", json!({"attempt": 4})),
         ];
-        let rows: Vec<_> = AttemptsView::new(&events)
+        let rows: Vec<_> = AttemptsView::new(&events, &BTreeMap::from([("3".to_owned(), 12.34)]))
             .rows
             .iter()
-            .map(|row| (row.number.clone(), row.duration(), row.reason.clone()))
+            .map(|row| {
+                let (number, blocked) = (row.number.clone(), row.blocked());
+                [number, blocked, row.duration(), row.reason.clone()]
+            })
             .collect();
-        let row = |a: &str, b: &str, c: &str| (a.to_owned(), b.to_owned(), c.to_owned());
+        let row = |a: &str, b: &str, c: &str, d: &str| [a, b, c, d].map(str::to_owned);
         let expected = [
-            row("4", "–", ""),
-            row("3", "200 ms", "map version 4"),
-            row("2", "200 ms", "the agent stopped; another attempt followed"),
-            row("1", "100 ms", "over the budget"),
+            row("4", "–", "–", ""),
+            row("3", "12.3 ms", "200 ms", "map version 4"),
+            row(
+                "2",
+                "–",
+                "200 ms",
+                "the agent stopped; another attempt followed",
+            ),
+            row("1", "–", "100 ms", "over the budget"),
         ];
         assert_eq!(rows, expected);
     }
@@ -246,7 +267,7 @@ mod tests {
             event(3, "ownership.fence", json!({"attempt": 2})),
             event(5, "ownership.flip", json!({})),
         ];
-        let view = AttemptsView::new(&events);
+        let view = AttemptsView::new(&events, &BTreeMap::new());
         let widths: Vec<_> = view.rows.iter().map(|row| view.width(row)).collect();
         assert_eq!(widths, [Some(100.0), Some(50.0)]);
         let course = CutoverCourse::new(&events);

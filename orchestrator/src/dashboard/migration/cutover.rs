@@ -8,7 +8,7 @@ use super::super::palette::Palette;
 use super::attempts::{AttemptsView, CutoverCourse};
 use super::events;
 use super::ready::ReadyView;
-use super::window::WindowsView;
+use super::window::{WindowsView, blocked_ms};
 use crate::access::Caller;
 use crate::controller::{ControlError, Controller};
 use crate::view::MigrationView;
@@ -47,7 +47,7 @@ pub(in crate::dashboard) async fn fragments(
     let view = MigrationView::new(&snapshot, controller.figures(id).as_ref(), Utc::now());
     let shards = controller.store().shards().await?;
     let palette = Palette::of(shards.into_iter().map(|shard| shard.name));
-    let attempts = AttemptsView::new(&events);
+    let attempts = AttemptsView::new(&events, &blocked_ms(&view));
     Ok(vec![
         Fragment::new("switch", &CutoverHead::new(&view, &attempts, &palette)),
         Fragment::new("orders", &CommandsView::of_cutover(&snapshot, caller)),

@@ -1,6 +1,6 @@
 //! The journal as text, newest line first.
 
-use crate::controller::{ControlError, Controller};
+use crate::controller::{ControlError, Controller, NO_TOKEN};
 use crate::store::Event;
 use crate::view::StepView;
 use crate::view::figures::moment;
@@ -174,6 +174,8 @@ pub(super) fn details(data: &Value) -> String {
             let message = inner.get("message").or_else(|| inner.get("agent"))?;
             message.as_str().map(str::to_owned)
         }
+        // The name of a caller without a token describes itself.
+        Value::String(text) if name == "token" && text == NO_TOKEN => Some(text.clone()),
         Value::String(text) => Some(format!("{} {text}", name.replace('_', " "))),
         Value::Bool(_) | Value::Number(_) | Value::Array(_) => {
             Some(format!("{} {value}", name.replace('_', " ")))

@@ -32,6 +32,14 @@ pub(super) struct PhaseOfSteps<'a> {
     is_idle: bool,
 }
 
+impl PhaseOfSteps<'_> {
+    /// Returns whether each step is done or skipped.
+    fn has_ended(&self) -> bool {
+        let mut steps = self.steps.iter();
+        steps.all(|step| matches!(step.state, StepState::Done | StepState::Skipped))
+    }
+}
+
 /// Returns the mark of a phase in which the migration waits for a person or another migration; `None` if it continues
 /// without a command.
 pub(super) fn waiting_mark(view: &MigrationView) -> Option<StateMark> {
@@ -61,7 +69,7 @@ pub(super) fn phases(view: &MigrationView) -> Vec<PhaseOfSteps<'_>> {
         .into_iter()
         .filter_map(|name| phase(name, &view.steps))
         .collect();
-    let first_unfinished = phases.iter_mut().find(|phase| phase.mark.text != "done");
+    let first_unfinished = phases.iter_mut().find(|phase| !phase.has_ended());
     if let Some(phase) = first_unfinished.filter(|_| !ended) {
         phase.is_current = true;
         if phase.is_idle {

@@ -8,6 +8,7 @@ use plans::id::{AttemptNo, MapVersion};
 use plans::request::Mode;
 use plans::step::StepKind;
 use plans::step::cutover::{CutoverResult, WriteBlockTimes};
+use std::collections::BTreeMap;
 
 /// The write-blocked windows.
 #[derive(Template)]
@@ -67,16 +68,7 @@ impl WindowsView {
 
     /// Returns the write-blocked windows of the cutover and of the rollback, if they happened.
     pub(super) fn new(view: &MigrationView) -> Self {
-        let titles = [
-            (StepKind::Cutover, "Cutover"),
-            (StepKind::Rollback, "Rollback"),
-        ];
-        let results = titles.into_iter().filter_map(|(kind, title)| {
-            let step = view.steps.iter().find(|step| step.kind == kind)?;
-            let result: CutoverResult = serde_json::from_value(step.output.clone()?).ok()?;
-            Some((title, result))
-        });
-        let results: Vec<_> = results.collect();
+        let results = results(view);
         let longest = results.iter().map(|(_, result)| result.write_block.total);
         let axis = ValueAxis::new(ChartQuantity::Millis, longest.fold(0.0, f64::max));
         let budget = view.plan.options.write_stop_budget_ms;
@@ -96,6 +88,28 @@ impl WindowsView {
     fn is_hidden(&self) -> bool {
         self.is_optional && self.windows.is_empty() && !self.offline
     }
+}
+
+/// Returns how long writes were blocked, in milliseconds, by the number of the attempt.
+pub(super) fn blocked_ms(view: &MigrationView) -> BTreeMap<String, f64> {
+    let results = results(view).into_iter();
+    results
+        .map(|(_, result)| (result.attempt.to_string(), result.write_block.total))
+        .collect()
+}
+
+/// Returns the results of the cutover and of the rollback, if they happened, with their titles.
+fn results(view: &MigrationView) -> Vec<(&'static str, CutoverResult)> {
+    let titles = [
+        (StepKind::Cutover, "Cutover"),
+        (StepKind::Rollback, "Rollback"),
+    ];
+    let results = titles.into_iter().filter_map(|(kind, title)| {
+        let step = view.steps.iter().find(|step| step.kind == kind)?;
+        let result: CutoverResult = serde_json::from_value(step.output.clone()?).ok()?;
+        Some((title, result))
+    });
+    results.collect()
 }
 
 fn window(

@@ -67,7 +67,7 @@ impl OverviewAttention {
         let mut needs: Vec<MigrationNeed<'_>> = unfinished
             .filter_map(|migration| need(&migration.view))
             .collect();
-        needs.sort_by_key(|need| urgency(need.view.summary.state));
+        needs.sort_by_key(urgency);
         let mut items: Vec<AttentionItem> = fleet
             .findings
             .into_iter()
@@ -110,7 +110,9 @@ fn need(view: &MigrationView) -> Option<MigrationNeed<'_>> {
     let (mark, verb) = match m.state {
         MigrationState::Failed | MigrationState::Paused => (mark, "resume"),
         MigrationState::Waiting => (mark, "approve"),
-        MigrationState::Flipped if is_open_ended_hold(view) => (mark, "finish"),
+        MigrationState::Flipped | MigrationState::RolledBack if is_open_ended_hold(view) => {
+            (mark, "finish")
+        }
         MigrationState::Planned
         | MigrationState::Running
         | MigrationState::Unwinding
@@ -121,10 +123,11 @@ fn need(view: &MigrationView) -> Option<MigrationNeed<'_>> {
     Some(MigrationNeed { view, mark, verb })
 }
 
-/// Returns the rank of a state: what has failed comes first, and what can stay as it is comes last.
-fn urgency(state: MigrationState) -> u8 {
-    match state {
+/// Returns the rank of a need: what has failed comes first, and what can stay as it is comes last.
+fn urgency(need: &MigrationNeed<'_>) -> u8 {
+    match need.view.summary.state {
         MigrationState::Failed => 0,
+        MigrationState::RolledBack if need.verb == "finish" => 4,
         MigrationState::Planned
         | MigrationState::Running
         | MigrationState::Unwinding
@@ -151,10 +154,12 @@ fn failure(view: &MigrationView) -> Option<&plans::failure::Failure> {
 
 /// Returns the button of a command, if the caller may give it, and the one that leads to the object. The latter comes first
 /// if the command cannot be undone.
-fn buttons(verb: &'static str, path: &str, caller: &Caller) -> Vec<AttentionButton> {
+fn buttons(need: &MigrationNeed<'_>, path: &str, caller: &Caller) -> Vec<AttentionButton> {
+    let (verb, state) = (need.verb, need.view.summary.state);
     let label = match verb {
         "approve" => Some("Approve the cutover…"),
         "resume" => Some("Resume…"),
+        "finish" if state == MigrationState::RolledBack => Some("Finish, drop the copy…"),
         "finish" => Some("Finish, drop old rows…"),
         _ => None,
     };
@@ -187,7 +192,7 @@ fn item_of_one(need: &MigrationNeed<'_>, caller: &Caller) -> AttentionItem {
             |failure| failure.message.clone(),
         ),
         hint: failure.and_then(|failure| failure.hint.clone()),
-        buttons: buttons(need.verb, &href, caller),
+        buttons: buttons(need, &href, caller),
         href,
         command: format!("shardwright {} {}", need.verb, m.id),
     }
@@ -202,14 +207,16 @@ fn item_of_several(need: &MigrationNeed<'_>, count: usize, caller: &Caller) -> A
         MigrationState::Flipped => {
             "Their targets own the keys; the old rows are kept until you finish, which ends the way back, or roll back."
         }
+        MigrationState::RolledBack => {
+            "Their sources own the keys again; the copies are kept in step until you finish, or approve another cutover."
+        }
         MigrationState::Planned
         | MigrationState::Running
         | MigrationState::Paused
         | MigrationState::Failed
         | MigrationState::Unwinding
         | MigrationState::Unwound
-        | MigrationState::Completed
-        | MigrationState::RolledBack => "They were paused by an operator.",
+        | MigrationState::Completed => "They were paused by an operator.",
     };
     let href = format!("/operations/{}", m.operation_id);
     AttentionItem {
@@ -218,7 +225,7 @@ fn item_of_several(need: &MigrationNeed<'_>, count: usize, caller: &Caller) -> A
         since: None,
         text: text.to_owned(),
         hint: None,
-        buttons: buttons(need.verb, &href, caller),
+        buttons: buttons(need, &href, caller),
         href,
         command: format!("shardwright {} {}", need.verb, m.operation_id),
     }

@@ -59,6 +59,19 @@ pub(super) fn parse_number<T: std::str::FromStr>(name: &str, text: &str) -> Resu
     number.map_err(|_| format!("field {name}: {text:?} is not a whole number of its range"))
 }
 
+/// Returns the text of a key as a field of the form takes it; the inverse of `parse_key`.
+pub(in crate::dashboard) fn key_input(key: &Key) -> String {
+    match key {
+        Key::Row(_) => serde_json::to_string(key).unwrap_or_default(),
+        Key::Int(_)
+        | Key::Text(_)
+        | Key::Uuid(_)
+        | Key::Bytes(_)
+        | Key::Date(_)
+        | Key::Timestamp(_) => key.text(),
+    }
+}
+
 /// Returns a key that was typed. The planner checks whether it fits the map.
 pub(super) fn parse_key(text: &str, types: &[KeyType]) -> Key {
     if types.len() > 1

@@ -2,6 +2,7 @@
 //! the map to choose from.
 
 use super::RequestChoice;
+use super::fields::key_input;
 use super::options::{self, OptionField};
 use super::yaml;
 use askama::Template;
@@ -204,7 +205,7 @@ fn body(request: &Request, strategy: Strategy) -> RequestBody {
                 .collect(),
         },
         Request::Isolate(isolate) => RequestBody::Isolate {
-            key: key_text(&isolate.key),
+            key: key_input(&isolate.key),
             target: isolate.target.to_string(),
         },
         Request::Drain(drain) => RequestBody::Drain {
@@ -288,31 +289,18 @@ fn keys_input(keys: Option<&Selection>, strategy: Strategy) -> KeysInput {
             ..KeysInput::default()
         };
     }
-    let text = |key: &Option<Key>| key.as_ref().map_or_else(String::new, key_text);
+    let text = |key: &Option<Key>| key.as_ref().map_or_else(String::new, key_input);
     let buckets = keys.buckets.iter().flatten();
     let buckets: Vec<String> = buckets
         .map(|range| format!("{}-{}", range.from, range.to))
         .collect();
-    let values: Vec<String> = keys.values.iter().flatten().map(key_text).collect();
+    let values: Vec<String> = keys.values.iter().flatten().map(key_input).collect();
     KeysInput {
         from: text(&keys.from),
         to: text(&keys.to),
         buckets: buckets.join(", "),
         values: values.join(", "),
         kept: String::new(),
-    }
-}
-
-/// Returns a key as the form takes it.
-fn key_text(key: &Key) -> String {
-    match key {
-        Key::Row(_) => serde_json::to_string(key).unwrap_or_default(),
-        Key::Int(_)
-        | Key::Text(_)
-        | Key::Uuid(_)
-        | Key::Bytes(_)
-        | Key::Date(_)
-        | Key::Timestamp(_) => key.text(),
     }
 }
 
@@ -330,5 +318,5 @@ fn bounds(map: &ShardMap) -> Vec<String> {
         };
         keys
     });
-    keys.take(MAX_BOUNDS).map(key_text).collect()
+    keys.take(MAX_BOUNDS).map(key_input).collect()
 }

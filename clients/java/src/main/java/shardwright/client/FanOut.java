@@ -35,6 +35,13 @@ public record FanOut<T>(long version, OptionalLong newer, Map<String, Answer<T>>
         }
     }
 
+    /** A thread for the query to a shard, which does not keep the program alive. */
+    static Thread thread(Runnable task) {
+        Thread thread = new Thread(task, "shardwright query");
+        thread.setDaemon(true);
+        return thread;
+    }
+
     /** Returns the answers of all shards, ordered by the names of the shards. Throws the first error. */
     public List<T> all() throws SQLException {
         List<T> values = new ArrayList<>();

@@ -1,9 +1,7 @@
 package shardwright.client;
 
 import java.lang.reflect.InvocationHandler;
-import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
-import java.lang.reflect.Proxy;
 import java.sql.CallableStatement;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -30,7 +28,7 @@ final class GuardedConnection implements InvocationHandler {
     GuardedConnection(Loan loan, String shard) {
         this.loan = loan;
         this.shard = shard;
-        guarded = proxy(Connection.class, this);
+        guarded = Proxies.of(Connection.class, this);
     }
 
     Connection connection() {
@@ -62,28 +60,15 @@ final class GuardedConnection implements InvocationHandler {
         } else if (name.equals("equals")) {
             return proxy == arguments[0];
         }
-        Object result = call(loan.connection(), method, arguments);
+        Object result = Proxies.call(loan.connection(), method, arguments);
         if (result instanceof CallableStatement statement) {
-            return proxy(CallableStatement.class, new GuardedStatement(statement));
+            return Proxies.of(CallableStatement.class, new GuardedStatement(statement));
         } else if (result instanceof PreparedStatement statement) {
-            return proxy(PreparedStatement.class, new GuardedStatement(statement));
+            return Proxies.of(PreparedStatement.class, new GuardedStatement(statement));
         } else if (result instanceof Statement statement) {
-            return proxy(Statement.class, new GuardedStatement(statement));
+            return Proxies.of(Statement.class, new GuardedStatement(statement));
         }
         return result;
-    }
-
-    private static <T> T proxy(Class<T> type, InvocationHandler handler) {
-        ClassLoader loader = GuardedConnection.class.getClassLoader();
-        return type.cast(Proxy.newProxyInstance(loader, new Class<?>[] {type}, handler));
-    }
-
-    private static Object call(Object target, Method method, Object[] arguments) throws Throwable {
-        try {
-            return method.invoke(target, arguments);
-        } catch (InvocationTargetException error) {
-            throw error.getCause();
-        }
     }
 
     /** A statement, after which the transaction must still be open. */
@@ -101,7 +86,7 @@ final class GuardedConnection implements InvocationHandler {
             } else if (method.getName().equals("equals")) {
                 return proxy == arguments[0];
             }
-            Object result = call(statement, method, arguments);
+            Object result = Proxies.call(statement, method, arguments);
             if (method.getName().startsWith("execute") && loan.state() == TransactionState.IDLE) {
                 hasEnded = true;
                 throw new TransactionEndedException("the function ended its transaction on shard " + shard);

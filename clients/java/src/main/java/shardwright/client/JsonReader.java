@@ -15,22 +15,33 @@ import java.util.regex.Pattern;
  * all of their digits. Throws {@code MapException} if the text is no JSON.
  */
 final class JsonReader {
-    private static final int MAX_DEPTH = 64;
+    private static final int USUAL_DEPTH = 64;
     private static final char REPLACEMENT = '\ufffd';
     private static final int SHORT_DIGITS = 18;
     private static final Pattern INTEGER = Pattern.compile("-?(0|[1-9][0-9]*)");
     private static final Pattern NUMBER = Pattern.compile("-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)?");
     private final byte[] text;
+    private final int maxDepth;
     private int at;
     private int depth;
 
     JsonReader(byte[] text) {
+        this(text, USUAL_DEPTH);
+    }
+
+    private JsonReader(byte[] text, int maxDepth) {
         this.text = text;
+        this.maxDepth = maxDepth;
     }
 
     /** Reads a whole text. */
     static Object parse(byte[] text) {
-        JsonReader reader = new JsonReader(text);
+        return parse(text, USUAL_DEPTH);
+    }
+
+    /** Reads a whole text with so many levels at most. */
+    static Object parse(byte[] text, int maxDepth) {
+        JsonReader reader = new JsonReader(text, maxDepth);
         Object value = reader.value();
         reader.end();
         return value;
@@ -65,7 +76,7 @@ final class JsonReader {
             throw wrong("no " + first);
         }
         depth += 1;
-        if (depth > MAX_DEPTH) {
+        if (depth > maxDepth) {
             throw wrong("too many levels");
         }
         at += 1;

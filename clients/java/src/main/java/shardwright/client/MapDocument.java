@@ -57,6 +57,11 @@ final class MapDocument {
         return field(name, String.class);
     }
 
+    /** The settings of the map; empty if they are missing. */
+    Map<?, ?> settings() {
+        return Tree.of(fields.get("settings")).fields();
+    }
+
     long number(String name, long missing) {
         return fields.containsKey(name) ? field(name, Long.class) : missing;
     }

@@ -51,7 +51,7 @@ enum Remedy {
             if (message != null && message.getSQLState() != null) {
                 String severity = String.valueOf(message.getSeverity());
                 // A server may report the severity in another language; these classes end a session.
-                return !severity.equals("FATAL") && !severity.equals("PANIC")
+                return severity.equals("ERROR") || !severity.equals("FATAL") && !severity.equals("PANIC")
                         && !message.getSQLState().matches("(57P|08|XX).*");
             }
         }

@@ -21,6 +21,7 @@ public final class Routes {
     private final String strategy;
     private final List<KeyType> keyTypes;
     private final int buckets;
+    private final Map<?, ?> settings;
     private final List<String> shards;
     private final Index index;
     private final Map<Key, Integer> exceptions;
@@ -40,6 +41,7 @@ public final class Routes {
         long wantedBuckets = document.number("buckets", 0);
         checkForm(wantedBuckets);
         buckets = (int) wantedBuckets;
+        settings = document.settings();
         try {
             IndexBuilder builder = new IndexBuilder(this, document);
             shards = builder.shards();
@@ -151,6 +153,11 @@ public final class Routes {
             }
         });
         return new BucketSet(keyTypes, buckets, numbers, different);
+    }
+
+    /** The settings in the JSON of the map. */
+    Map<?, ?> settings() {
+        return settings;
     }
 
     /** Converts {@code key} to the key types of this map. Throws {@code NotAKeyException}. */

@@ -9,6 +9,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.ExecutionException;
@@ -35,6 +36,7 @@ public final class Shardwright implements AutoCloseable {
     private final Pools pools;
     private final Feed feed;
     private final LoadReports load;
+    private final Shadow shadow;
 
     private Shardwright(String controllers, String name, ShardAccess access, Options options) {
         this.options = options;
@@ -42,6 +44,7 @@ public final class Shardwright implements AutoCloseable {
         pools = new Pools(access, options);
         feed = Feed.open(controllers, name, options, counters, routes -> pools.keep(Set.copyOf(routes.shards())));
         load = options.reportLoad == null ? null : new LoadReports(feed.controllers(), routes(), options.reportLoad);
+        shadow = access instanceof ShadowAccess one ? new Shadow(this::routes, one) : null;
     }
 
     /** Reads the map {@code name} with the default options, and starts to follow its changes. */
@@ -94,6 +97,11 @@ public final class Shardwright implements AutoCloseable {
         return counters.stats(routes().version(), feed.cache().silence());
     }
 
+    /** Returns what shadow mode has found; nothing without a {@link ShadowAccess}. */
+    public Optional<Shadow> shadow() {
+        return Optional.ofNullable(shadow);
+    }
+
     /** As {@link #transactionResult(Object, Work)}, for work without a result. */
     public <E extends Exception> void transaction(Object key, VoidWork<E> work) throws SQLException, E {
         transaction(key, TransactionOptions.DEFAULT, work);
@@ -130,7 +138,8 @@ public final class Shardwright implements AutoCloseable {
         BiFunction<String, Throwable, ShardwrightException> giveUp = (note, cause) ->
                 new GaveUpException("key " + Keys.display(routes().keyTypes(), accepted) + ": " + note, cause);
         String begin = kind.firstStatements();
-        return repeat(() -> freshRoutes().shardOf(accepted), begin, work, giveUp);
+        Work<T, E> recorded = shadow == null ? work : shadow.recorded(accepted, work);
+        return repeat(() -> freshRoutes().shardOf(accepted), begin, recorded, giveUp);
     }
 
     /** As {@link #onAll(int, Query)}, on eight shards at the same time. */
@@ -150,10 +159,11 @@ public final class Shardwright implements AutoCloseable {
         List<Part> parts = used.shards().stream().map(shard -> new Part(shard, used.ownedBy(shard))).toList();
         Map<String, FanOut.Answer<T>> answers = new LinkedHashMap<>();
         int count = Math.max(1, Math.min(limit, parts.size()));
-        ExecutorService threads = Executors.newFixedThreadPool(count, Shardwright::daemon);
+        ExecutorService threads = Executors.newFixedThreadPool(count, FanOut::thread);
         try {
             List<Future<FanOut.Answer<T>>> running = new ArrayList<>();
-            parts.forEach(part -> running.add(threads.submit(() -> answerOf(part, query))));
+            Query<T> recorded = shadow == null ? query : shadow.recorded(query);
+            parts.forEach(part -> running.add(threads.submit(() -> answerOf(part, recorded))));
             for (int at = 0; at < parts.size(); at += 1) {
                 answers.put(parts.get(at).shard(), running.get(at).get());
             }
@@ -168,12 +178,6 @@ public final class Shardwright implements AutoCloseable {
         long version = routes().version();
         OptionalLong newer = version == used.version() ? OptionalLong.empty() : OptionalLong.of(version);
         return new FanOut<>(used.version(), newer, Collections.unmodifiableMap(answers));
-    }
-
-    private static Thread daemon(Runnable task) {
-        Thread thread = new Thread(task, "shardwright query");
-        thread.setDaemon(true);
-        return thread;
     }
 
     private <T> FanOut.Answer<T> answerOf(Part part, Query<T> query) {

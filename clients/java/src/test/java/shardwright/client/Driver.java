@@ -8,6 +8,7 @@ import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.sql.Connection;
+import java.sql.DriverManager;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -48,6 +49,7 @@ public final class Driver {
     private final boolean usesHikari;
     private HikariSources sources;
     private Shardwright map;
+    private String shadowUrl;
 
     private Driver(boolean usesHikari) {
         this.usesHikari = usesHikari;
@@ -106,6 +108,8 @@ public final class Driver {
             case "wait_version" -> waitVersion((Long) request.get("version"));
             case "with_shard" -> withShard(request);
             case "on_all" -> onAll(request);
+            case "execute" -> execute(KeyRequests.list(request, "statements"));
+            case "findings" -> findings();
             default -> throw new IllegalArgumentException("unknown request " + op);
         };
     }
@@ -114,7 +118,17 @@ public final class Driver {
         Map<String, String> urls = new HashMap<>();
         fields(request, "shards").forEach((shard, url) -> urls.put(shard, jdbcUrl((String) url)));
         sources = new HikariSources(urls);
+        if (request.get("shadow") instanceof String one) {
+            shadowUrl = jdbcUrl(one);
+            urls.replaceAll((shard, url) -> shadowUrl);
+        }
         ShardAccess access = usesHikari ? ShardAccess.dataSources(sources::sourceOf) : ShardAccess.urls(urls);
+        if (shadowUrl != null) {
+            ShadowAccess shadow = usesHikari
+                    ? ShadowAccess.dataSource(sources.sourceOf("a"), new LibPgQuery())
+                    : ShadowAccess.url(shadowUrl, new LibPgQuery());
+            access = shadow.reportingTo(finding -> {});
+        }
         String controllers = (String) request.get("controllers");
         map = Shardwright.connect(controllers, (String) request.get("map"), access, options(request));
         return null;
@@ -152,6 +166,7 @@ public final class Driver {
             sources.close();
         }
         map = null;
+        shadowUrl = null;
         return null;
     }
 
@@ -195,15 +210,21 @@ public final class Driver {
             if (statement.containsKey("fail")) {
                 throw new ApplicationException((String) statement.get("fail"));
             }
-            try {
-                rows = execute(connection, statement);
-            } catch (SQLException error) {
-                if (!Boolean.TRUE.equals(statement.get("ignore_error"))) {
-                    throw error;
-                }
-            }
+            rows = tryToExecute(connection, statement, rows);
         }
         return rows;
+    }
+
+    private static List<Object> tryToExecute(
+            Connection connection, Map<String, Object> statement, List<Object> otherwise) throws SQLException {
+        try {
+            return execute(connection, statement);
+        } catch (SQLException error) {
+            if (!Boolean.TRUE.equals(statement.get("ignore_error"))) {
+                throw error;
+            }
+            return otherwise;
+        }
     }
 
     private static List<Object> execute(Connection connection, Map<String, Object> statement) throws SQLException {
@@ -233,7 +254,8 @@ public final class Driver {
     private Object onAll(Map<String, Object> request) {
         FanOut<List<Object>> result = map.onAll(((Long) request.get("limit")).intValue(), (part, connection) -> {
             String predicate = part.predicate(KeyRequests.columns(request));
-            return execute(connection, Map.of("sql", ((String) request.get("sql")).replace("{predicate}", predicate)));
+            String sql = ((String) request.get("sql")).replace("{predicate}", predicate);
+            return tryToExecute(connection, Map.of("sql", sql, "ignore_error", request.get("ignore_error")), List.of());
         });
         Map<String, Object> shards = new LinkedHashMap<>();
         result.shards().forEach((shard, answer) -> {
@@ -243,6 +265,29 @@ public final class Driver {
         Map<String, Object> all = new HashMap<>(Map.of("version", result.version(), "shards", shards));
         all.put("newer", result.newer().isPresent() ? result.newer().getAsLong() : null);
         return all;
+    }
+
+    private Object execute(List<Object> statements) throws SQLException, ApplicationException {
+        try (Connection connection = DriverManager.getConnection(shadowUrl)) {
+            connection.setAutoCommit(false);
+            run(map.shadow().orElseThrow().record(connection), statements);
+            connection.rollback();
+        }
+        return null;
+    }
+
+    private Object findings() {
+        List<Object> found = new ArrayList<>();
+        for (Finding finding : map.shadow().orElseThrow().findings()) {
+            Map<String, Object> fields = new HashMap<>();
+            fields.put("kind", finding.kind().name().toLowerCase(Locale.ROOT));
+            fields.put("table", finding.table());
+            fields.put("shards", finding.shards());
+            fields.put("count", finding.count());
+            fields.put("place", finding.place());
+            found.add(fields);
+        }
+        return found;
     }
 
     /** The language-neutral name of an error. */
