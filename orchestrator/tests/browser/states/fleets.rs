@@ -82,7 +82,7 @@ async fn probed_fleets() -> Vec<Shown> {
     }
     vec![
         Shown::new("fleet: measured", measured, pages).says(&["GiB"]),
-        Shown::new("fleet: not readable", hidden.await, &["/", "/shards/a"])
+        Shown::new("fleet: not readable", hidden.await, &["/shards/a"])
             .says(&["not readable: needs pg_read_all_stats"]),
         Shown::new("fleet: moving", moving, &["/", "/shards", "/shards/a"]).says(&["GiB"]),
         Shown::new("fleet: unreachable", unreachable, lost).says(&["unreachable"]),
