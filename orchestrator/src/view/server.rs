@@ -60,6 +60,8 @@ pub(crate) struct StandbyTexts {
     lag_bytes: ServerValue,
     /// How long ago the log that it replayed last was written.
     lag_time: ServerValue,
+    /// Why the other values are hidden, if the agent's role may not read them.
+    pub(crate) hidden: Option<&'static str>,
 }
 
 impl StandbyTexts {
@@ -165,6 +167,7 @@ fn standby_texts(standby: &ActiveStandby) -> StandbyTexts {
         synchronous: of(Some(yes_or_no(standby.synchronous).to_owned())),
         lag_bytes: of(standby.lag_bytes.map(file_size)),
         lag_time: of(lag_time),
+        hidden: (!standby.is_readable()).then_some(NEEDS_ROLE),
     }
 }
 

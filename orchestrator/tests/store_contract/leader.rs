@@ -128,6 +128,7 @@ async fn write(store: &dyn Store, method: &str) -> Result<(), StoreError> {
             store.note_agent(&process, at(1), None).await.map(drop)
         }
         "remove_agent" => store.remove_agent(&"x".into(), at(2)).await,
+        "add_imbalance" => store.add_imbalance(&imbalance(0, "size", 1.5)).await,
         "add_audit" => store.add_audit(&audited("done")).await,
         "add_token" => store.add_token(&token("ada")).await,
         "revoke_token" => store.revoke_token("ada", "op", at(2)).await.map(drop),
@@ -195,7 +196,6 @@ async fn write_fleet(store: &dyn Store, method: &str) -> Result<(), StoreError> 
             };
             store.put_server(&seen).await
         }
-        "add_imbalance" => store.add_imbalance(&imbalance(0, "size", 1.5)).await,
         "put_settings" => {
             let new = SettingsRecord {
                 map: map.name,

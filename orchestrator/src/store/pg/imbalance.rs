@@ -6,6 +6,8 @@ use chrono::{DateTime, Utc};
 use sqlx::types::Json;
 use std::collections::BTreeMap;
 
+type StoredSample = (DateTime<Utc>, Json<BTreeMap<String, f64>>);
+
 impl PgStore {
     async fn upsert_imbalance(&self, sample: &ImbalanceSample) -> Result<(), StoreError> {
         let mut transaction = self.begin().await?;
@@ -28,7 +30,7 @@ impl PgStore {
         &self,
         since: DateTime<Utc>,
     ) -> Result<Vec<ImbalanceSample>, StoreError> {
-        let rows: Vec<(DateTime<Utc>, Json<BTreeMap<String, f64>>)> =
+        let rows: Vec<StoredSample> =
             sqlx::query_as("select at, factors from imbalance_sample where at >= $1 order by at")
                 .bind(since)
                 .fetch_all(&self.pool)
