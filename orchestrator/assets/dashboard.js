@@ -1,7 +1,8 @@
 // Updates a page, and asks for confirmation before dangerous commands. Every page also works without this script.
 //
 // A server-sent event contains an element with an id; it replaces the element with this id on the page.
-// A replacement keeps the focus and open details. While a dialog is open, its element is replaced only after it closes.
+// A replacement keeps the focus, open details and what was typed. While a dialog is open or a field has the focus, their
+// element is replaced only after that.
 "use strict";
 
 const badge = document.getElementById("live");
@@ -19,8 +20,51 @@ function keepDetailsOpen(old, fresh) {
   }
 }
 
-// What a person uses at this moment must not be replaced: an open dialog, a piece or a boundary of a map.
-const IN_USE = "dialog[open], .map-cut:focus, .map-piece:focus, .map-cut.dragged, .map-piece.dragged";
+// What a person uses at this moment must not be replaced: an open dialog, a field, a piece or a boundary of a map.
+const IN_USE = "dialog[open], input:focus, select:focus, textarea:focus, .map-cut:focus, .map-piece:focus, .map-cut.dragged, .map-piece.dragged";
+
+// A button that is replaced between the press and the release would not act.
+let held = null;
+const hold = (event) => { held = event.target; };
+const release = () => {
+  held = null;
+  setTimeout(replaceDelayed);
+};
+for (const type of ["pointerdown", "keydown"]) addEventListener(type, hold, true);
+for (const type of ["pointerup", "pointercancel", "keyup", "blur"]) addEventListener(type, release, type !== "blur");
+
+// Keeps what was typed or chosen and not sent yet.
+function keepInputs(old, fresh) {
+  for (const field of old.querySelectorAll("input[id], select[id], textarea[id]")) {
+    const next = fresh.querySelector("#" + CSS.escape(field.id));
+    if (!next) continue;
+    if (field.localName === "select") {
+      if ([...field.options].some((option) => option.selected !== option.defaultSelected)) next.value = field.value;
+    } else if (field.type === "checkbox") {
+      if (field.checked !== field.defaultChecked) next.checked = field.checked;
+    } else if (field.value !== field.defaultValue) {
+      next.value = field.value;
+    }
+  }
+}
+
+const FOCUSABLE = "a[href], button, summary, [tabindex]";
+const sameLabel = (one, other) => one.localName === other.localName
+  && one.getAttribute("href") === other.getAttribute("href") && one.textContent.trim() === other.textContent.trim();
+
+// Finds what took the place of the element that had the focus: the one with its id, or its label. If there is none, the
+// fragment itself has the focus, and the next stop is the first one in it.
+function successor(focused, old, fresh) {
+  if (focused.id && focused !== old) {
+    const same = document.getElementById(focused.id);
+    if (same) return same;
+  }
+  const alike = (root) => [...root.querySelectorAll(FOCUSABLE)].filter((each) => sameLabel(each, focused));
+  const after = alike(fresh);
+  const same = after[alike(old).indexOf(focused)] ?? after[0];
+  if (!same) fresh.tabIndex = -1;
+  return same ?? fresh;
+}
 
 function replaceElement(html) {
   const template = document.createElement("template");
@@ -29,17 +73,18 @@ function replaceElement(html) {
   const fresh = template.content.firstElementChild;
   const old = fresh && document.getElementById(fresh.id);
   if (!old) return;
-  if (old.querySelector(IN_USE)) {
+  if (old.querySelector(IN_USE) || old.contains(held)) {
     delayed.set(fresh.id, html);
     return;
   }
   keepDetailsOpen(old, fresh);
   if (old.isEqualNode(fresh)) return;
+  keepInputs(old, fresh);
   const focused = old.contains(document.activeElement) ? document.activeElement : null;
   const scrolled = [...old.querySelectorAll(".scroll")].map((box) => box.scrollLeft);
   old.replaceWith(fresh);
   fresh.querySelectorAll(".scroll").forEach((box, index) => { box.scrollLeft = scrolled[index] ?? 0; });
-  if (focused?.id) document.getElementById(focused.id)?.focus({ preventScroll: true });
+  if (focused) successor(focused, old, fresh).focus({ preventScroll: true });
 }
 
 function listen() {
@@ -75,6 +120,13 @@ document.addEventListener("click", (event) => {
   }
 });
 
+// Who has only a mouse cannot type the id that a dangerous command asks for.
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-fill]");
+  const field = button && document.getElementById(button.dataset.fill);
+  if (field) field.value = button.value;
+});
+
 function replaceDelayed() {
   const waiting = [...delayed.values()];
   delayed.clear();
@@ -85,7 +137,6 @@ document.addEventListener("close", (event) => {
   if (event.target instanceof HTMLDialogElement) replaceDelayed();
 }, true);
 document.addEventListener("focusout", () => setTimeout(replaceDelayed));
-document.addEventListener("pointerup", () => setTimeout(replaceDelayed));
 
 // A form can be sent only once. Its button then shows what the browser waits for.
 document.addEventListener("submit", (event) => {

@@ -91,6 +91,8 @@ function prepareRequest() {
   for (const [name, button] of Object.entries(sides)) {
     button.addEventListener("click", async (event) => {
       event.preventDefault();
+      // Enter in a field clicks the first button of the form; what it means is the plan.
+      if (event.detail === 0 && document.activeElement !== button) return form.requestSubmit(document.getElementById("make"));
       if (name === side) return;
       if (timer !== undefined) {
         clearTimeout(timer);
@@ -102,10 +104,22 @@ function prepareRequest() {
     });
   }
   if (isComplete() && !document.getElementById("plan")) estimateLater();
-  const choose = document.getElementById("choose");
-  document.getElementById("example").hidden = true;
-  for (const select of [choose, document.getElementById("map")]) {
-    select?.addEventListener("change", () => select.form.requestSubmit());
+  fillInAtOnce(document.getElementById("choose"), document.getElementById("map"));
+}
+
+// A choice by the mouse fills in the form at once. By the keyboard each key is a choice, so that the button or Enter ends
+// it.
+function fillInAtOnce(...selects) {
+  const button = document.getElementById("example");
+  button.hidden = true;
+  let byKey = false;
+  addEventListener("keydown", () => { byKey = true; }, true);
+  addEventListener("pointerdown", () => { byKey = false; }, true);
+  for (const select of selects) {
+    select?.addEventListener("change", () => {
+      if (byKey) button.hidden = false;
+      else select.form.requestSubmit();
+    });
   }
 }
 

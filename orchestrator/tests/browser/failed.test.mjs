@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { cutOver, live, look, send, split, stage, state, step, submit, visit } from "./harness.mjs";
 
 test("a failure is told with its remedy, mended and resumed", async () => {
-  const right = readFileSync(stage.password, "utf8");
+  const right = readFileSync(stage.passwords.failed, "utf8");
   const page = await visit();
   await submit(page, stage.url, split("failed", { options: "throttle: { rate_bytes_s: 500000 }" }));
   await live(page);
@@ -13,7 +13,7 @@ test("a failure is told with its remedy, mended and resumed", async () => {
   // Sessions that are open stay open: the password is asked for when the migration goes on.
   await send(page, "#do-pause");
   await state(page, "paused");
-  writeFileSync(stage.password, "another");
+  writeFileSync(stage.passwords.failed, "another");
   await send(page, "#do-resume");
   await state(page, "failed");
   const notice = page.locator("#head .notice.bad");
@@ -28,7 +28,7 @@ test("a failure is told with its remedy, mended and resumed", async () => {
   await overview.locator("#attention li", { hasText: "failed-b" }).locator(".hint").waitFor();
   await overview.context().close();
 
-  writeFileSync(stage.password, right);
+  writeFileSync(stage.passwords.failed, right);
   await send(page, "#do-resume");
   await step(page, "copy", "done");
   await cutOver(page);

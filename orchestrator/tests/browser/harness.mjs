@@ -1,10 +1,11 @@
 // What scenarios share: a browser whose pages are watched, and the words of the dashboard.
 //
-// DASHBOARD: where controllers are, as JSON. DASHBOARD_PICTURES: folder for screenshots.
+// DASHBOARD: where controllers are, as JSON. DASHBOARD_PICTURES: folder for screenshots. DASHBOARD_EXAMINED: folder for
+// the names of pages that were examined.
 // Every test fails on an error in the console or of a page, on a request to another host, and on an answer that
 // refuses something, unless `refused` waited for it.
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, afterEach } from "node:test";
 import { chromium } from "playwright-core";
@@ -14,8 +15,15 @@ const pictures = process.env.DASHBOARD_PICTURES;
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
   "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 const AXE = readFileSync(new URL("node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
-export const WIDE = { width: 1280, height: 900 };
+export const WIDE = { width: 1440, height: 900 };
 export const NARROW = { width: 390, height: 900 };
+/** How every page is examined: width, theme, and whether by all rules of axe: another theme changes only colors. */
+const SIGHTS = [
+  [NARROW, "light", false],
+  [NARROW, "dark", true],
+  [WIDE, "dark", false],
+  [WIDE, "light", true],
+];
 /** Where controllers are; a request to any other host is a problem. */
 export const origins = new Set([stage.url, stage.locked?.url, ...(stage.states ?? []).map(({ url }) => url)]);
 // An answer that refuses is counted by its status; this is what the console says of the same.
@@ -25,6 +33,10 @@ mkdirSync(pictures, { recursive: true });
 export const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", headless: true, args: FLAGS });
 const problems = [];
+/** The grounds of texts that have enough contrast. */
+const knownGrounds = new Set();
+/** How each page came: the method of the request that it answers. */
+const methods = new WeakMap();
 
 afterEach(() => assert.deepEqual(problems.splice(0), [], "the pages have problems"));
 
@@ -52,6 +64,7 @@ function watch(page, allowed) {
   });
   page.on("response", (response) => {
     if (response.status() >= 400) problems.push(refusal(response));
+    if (response.request().isNavigationRequest()) methods.set(page, response.request().method());
   });
 }
 
@@ -97,19 +110,6 @@ export async function submit(page, url, request) {
 export const planned = (page, hasText = "Plan hash") =>
   page.locator("pre.plan", { hasText }).waitFor({ state: "attached" });
 
-/** Goes on by Tab until `selector` has the focus, and sees that the focus is shown. */
-export async function tabTo(page, selector) {
-  for (let stops = 0; stops < 120; stops += 1) {
-    await page.keyboard.press("Tab");
-    const [there, outline] = await page.evaluate((selector) => {
-      const focused = document.activeElement;
-      return [focused.matches(selector), getComputedStyle(focused).outlineStyle];
-    }, selector);
-    if (there) return assert.notEqual(outline, "none", `the focus on ${selector} is seen`);
-  }
-  assert.fail(`${selector} is not reached by Tab`);
-}
-
 export const idOf = (page) => new URL(page.url()).pathname.split("/").pop();
 
 /** The badge says that news come. */
@@ -126,7 +126,7 @@ export const part = (page, name) => page.click(`#tabs a[href="#${name}"]`);
 
 /** Clicks what sends a form, and waits for the page that answers: news may tell of it on the page before. */
 export async function send(page, button) {
-  const answered = page.waitForEvent("framenavigated", (frame) => frame === page.mainFrame());
+  const answered = page.waitForEvent("framenavigated", (frame) => !frame.parentFrame());
   await page.click(button);
   await answered;
 }
@@ -135,7 +135,17 @@ export async function send(page, button) {
 export async function confirm(page, order) {
   await page.click(`#do-${order}`);
   await page.locator(`#confirm-${order}`).fill(idOf(page));
-  await send(page, `#ask-${order} button`);
+  await send(page, `#ask-${order} .buttons button`);
+}
+
+/** Gives the grave order of this page of confirmation with another id, and examines the page that refuses it. */
+export async function confirmWrong(page, url) {
+  await page.goto(url);
+  await page.locator("input[name=confirm]").evaluate((input) => input.removeAttribute("pattern"));
+  await page.fill("input[name=confirm]", "m0");
+  await refused(page, 422, () => page.click("main form .buttons button"));
+  await page.locator("[role=alert]", { hasText: /is not the (id|name)/ }).waitFor();
+  await examine(page, `the confirmation of ${url} with another id`);
 }
 
 /** Approves the cutover and waits until the target has the keys. */
@@ -157,16 +167,31 @@ export async function api(url, path, { status = 200, token, ...options } = {}) {
 export const post = (url, path, body, options) =>
   api(url, path, { method: "POST", body: JSON.stringify(body), ...options });
 
-/** Looks at the page as it is at both widths, the wide one light and the narrow one dark, and keeps pictures. */
+/** Examines the page as it is at both widths, in both themes, and keeps pictures; ends with the wide, light one. */
 export async function look(page, name) {
-  for (const [size, colorScheme] of [[NARROW, "dark"], [WIDE, "light"]]) {
-    const where = `${name} at ${size.width}, ${colorScheme}`;
-    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-    await page.setViewportSize(size);
-    await fits(page, where);
-    await isAccessible(page, where);
-    await page.screenshot({ path: join(pictures, `${name}-${size.width}-${colorScheme}.png`), fullPage: true });
+  await examine(page, name);
+  for (const [size, theme] of [[NARROW, "dark"], [WIDE, "light"]]) {
+    await show(page, size, theme);
+    await page.screenshot({ path: join(pictures, `${name}-${size.width}-${theme}.png`), fullPage: true });
   }
+}
+
+/** At both widths, in both themes: layout, and no finding of axe; ends like `look`. */
+export async function examine(page, name) {
+  for (const [size, theme, byAll] of SIGHTS) {
+    const where = `${name} at ${size.width}, ${theme}`;
+    await show(page, size, theme);
+    await fits(page, where);
+    await hasContrast(page, where);
+    if (byAll) await isAccessible(page, where);
+  }
+  const line = `${methods.get(page)} ${new URL(page.url()).pathname}\n`;
+  appendFileSync(join(process.env.DASHBOARD_EXAMINED, String(process.pid)), line);
+}
+
+async function show(page, size, colorScheme) {
+  await page.setViewportSize(size);
+  await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
 }
 
 /** One heading, a title, nothing too wide, nothing on top of another thing. */
@@ -219,12 +244,44 @@ function layout() {
   };
 }
 
-/** No serious or critical finding of axe's `rules`, by default of all. What is evaluated is no script of the page's. */
-export async function isAccessible(page, where, rules) {
+/** No finding of axe about the page as it is, except about contrast. */
+export const isAccessible = (page, where) => findsNothing(page, where, undefined, { rules: { "color-contrast": { enabled: false } } });
+
+/** Every text has enough contrast. Those whose colors and elements up to their ground axe knows already are left out. */
+export async function hasContrast(page, where) {
+  const grounds = await page.evaluate(textGrounds);
+  const fresh = grounds.filter((ground) => !knownGrounds.has(ground));
+  if (fresh.length === 0) return;
+  await page.evaluate(textGrounds, fresh);
+  await findsNothing(page, where, "[data-fresh-ground]", { runOnly: ["color-contrast"] });
+  fresh.forEach((ground) => knownGrounds.add(ground));
+}
+
+// What is evaluated is no script of the page's.
+async function findsNothing(page, where, context, options) {
   if (!(await page.evaluate("typeof axe === 'object'"))) await page.evaluate(AXE);
-  const options = { resultTypes: ["violations"], ...(rules && { runOnly: rules }) };
-  const { violations } = await page.evaluate((options) => axe.run(document, options), options);
-  const grave = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
-  const told = grave.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.target.join(" ")).join(", ")}`);
+  const run = ([context, options]) => axe.run(context ?? document, { resultTypes: ["violations"], ...options });
+  const { violations } = await page.evaluate(run, [context, options]);
+  const told = violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => `${node.target.join(" ")} ${node.html.slice(0, 80)}`).join(", ")}`);
   assert.deepEqual(told, [], `${where}: axe`);
+}
+
+// Runs in the page: the way from each text to its ground, with all colors; marks the texts whose way is in `marked`.
+function textGrounds(marked = []) {
+  const found = new Set();
+  const hasText = (element) => element.matches("input, select, textarea")
+    || [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
+  for (const element of document.body.querySelectorAll("*")) {
+    element.removeAttribute("data-fresh-ground");
+    if (!element.checkVisibility({ visibilityProperty: true }) || !hasText(element)) continue;
+    const { color, fill, fontSize, fontWeight } = getComputedStyle(element);
+    const way = [color, fill, fontSize, fontWeight];
+    for (let each = element; each; each = each.parentElement) {
+      const { backgroundColor, backgroundImage, opacity } = getComputedStyle(each);
+      way.push(each.localName, each.getAttribute("class"), backgroundColor, backgroundImage, opacity);
+    }
+    found.add(way.join(" "));
+    if (marked.includes(way.join(" "))) element.setAttribute("data-fresh-ground", "");
+  }
+  return [...found];
 }

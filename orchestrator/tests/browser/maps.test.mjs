@@ -2,17 +2,15 @@
 // the versions of a map.
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
-import { api, cutOver, idOf, live, look, planned, stage, state, tabTo, visit } from "./harness.mjs";
+import { tabTo } from "./alone.mjs";
+import { cutOver, examine, idOf, live, look, planned, stage, state, visit } from "./harness.mjs";
+import { nameTables } from "./life.mjs";
 
-const TABLES = { tables: { tenants: "id", orders: "tenant_id", order_items: "tenant_id" } };
 let page;
 
 before(async () => {
   page = await visit();
-  for (const map of ["mouse", "board"]) {
-    const body = JSON.stringify(TABLES);
-    await api(stage.url, `/api/v1/maps/${map}/settings`, { method: "PATCH", body });
-  }
+  for (const map of ["mouse", "board"]) await nameTables(map);
 });
 
 /** The text of the request, which is hidden while the form is shown. */
@@ -123,6 +121,18 @@ test("the form and the YAML stay in sync", async () => {
   await page.locator("#check", { hasText: "depends on the load" }).waitFor();
   await page.locator("[name='share.0']").waitFor();
   assert.match(await request(), /even: rows/);
+});
+
+test("a form that is sent to become YAML, as without JavaScript, is the same page", async () => {
+  await page.goto(`${stage.url}/migrations/new?example=split&map=board`);
+  await page.evaluate(() => {
+    const form = document.getElementById("request-form");
+    form.insertAdjacentHTML("beforeend", "<input type=hidden name=view value=yaml>");
+    form.action = "/migrations/new";
+    form.submit();
+  });
+  await page.locator("#request").waitFor();
+  await examine(page, "a request that was sent to become YAML");
 });
 
 test("a piece is split by the keyboard alone", async () => {

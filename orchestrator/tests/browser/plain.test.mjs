@@ -38,14 +38,15 @@ test("a migration is submitted, approved and rolled back", async () => {
   await until(page, "waiting");
   await page.click("#do-approve");
   await page.waitForURL(new RegExp(`/migrations/${id}/approve$`));
+  assert.equal(await page.locator("[data-fill]").isVisible(), false, "what needs a script is not offered");
   await page.fill("#confirm-approve", id);
-  await page.click("form button");
+  await page.click("form .buttons button");
   await until(page, "flipped");
   await page.click("#do-rollback");
   await page.waitForURL(new RegExp(`/migrations/${id}/rollback$`));
   await page.fill("#confirm-rollback", id);
   await page.fill("#reason-rollback", "a test of forms");
-  await page.click("form button");
+  await page.click("form .buttons button");
   await until(page, "rolled back");
   await page.locator("#events", { hasText: "a test of forms" }).waitFor();
 });

@@ -1,7 +1,7 @@
 // Who may do what, in the browser: signing in and out, a viewer's pages, a form of another session.
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
-import { live, look, post, refused, split, stage, state, submit, visit } from "./harness.mjs";
+import { confirmWrong, examine, live, look, post, refused, split, stage, state, submit, visit } from "./harness.mjs";
 
 const { url, admin } = stage.locked;
 const tokens = {};
@@ -27,6 +27,7 @@ test("who is not signed in sees the sign-in and nothing else", async () => {
   await page.fill("#token", "nonsense");
   await refused(page, 401, () => page.click("#sign-in"));
   await page.locator("[role=alert]").waitFor();
+  await examine(page, "a sign-in with a wrong token");
   await page.context().close();
 });
 
@@ -107,10 +108,12 @@ test("an admin makes a token, which is shown once, and takes it back", async () 
   assert.equal(await other.locator("nav a[href='/tokens']").count(), 0);
   await refused(other, 403, () => other.goto(`${url}/tokens`));
 
+  await confirmWrong(page, `${url}/tokens/nora/revoke`);
+  await page.goto(`${url}/tokens`);
   await page.click("#revoke-nora");
   await page.fill("#confirm-revoke", "nora");
   await page.fill("#reason-revoke", "she has left");
-  await page.click("main form button");
+  await page.click("main form .buttons button");
   await page.locator("tr", { hasText: "nora", has: page.locator(".mark", { hasText: "revoked" }) }).waitFor();
   await page.click("nav a[href='/activity']");
   await page.locator("#trail tr", { hasText: "token.revoked", has: page.locator("td", { hasText: "she has left" }) }).waitFor();

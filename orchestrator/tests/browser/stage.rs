@@ -7,7 +7,7 @@ use orchestrator::access::{AccessRule, Secret};
 use orchestrator::controller::{Controller, ControllerSettings};
 use orchestrator::store::pg::PgStore;
 use reqwest::redirect::Policy;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Connection};
 use std::path::PathBuf;
@@ -21,6 +21,8 @@ const SCHEMA: &str = include_str!("schema.sql");
 const DATA: &str = include_str!("data.sql");
 /// Between two writes of the application.
 const PAUSE: Duration = Duration::from_millis(50);
+/// Maps whose target has a password file of its own, which a scenario makes wrong and right again.
+const WITH_OWN_PASSWORD: [&str; 3] = ["failed", "keys", "pointer"];
 
 /// Everything that scenarios with real migrations need; ends with [`Stage::stop`].
 pub(crate) struct Stage {
@@ -64,12 +66,16 @@ impl Stage {
         }
     }
 
-    /// What scenarios are told: where controllers are, the admin's token, and the password of shard `failed-b`.
+    /// What scenarios are told: where controllers are, the admin's token, and the password files of targets.
     pub(crate) fn told(&self) -> Value {
+        let passwords: Map<String, Value> = WITH_OWN_PASSWORD
+            .iter()
+            .map(|map| ((*map).to_owned(), json!(self.clusters.own_password(map))))
+            .collect();
         json!({
             "url": self.open.url,
             "locked": self.locked.as_ref().map(|plane| json!({"url": plane.url, "admin": plane.admin})),
-            "password": self.clusters.mended(),
+            "passwords": passwords,
         })
     }
 
@@ -109,18 +115,20 @@ impl Clusters {
             run(&self.a, "postgres", &copy).await;
             run(&self.b, "postgres", &format!("create database {map}")).await;
         }
-        std::fs::copy(self.b.password_file(), self.mended()).unwrap();
+        for map in WITH_OWN_PASSWORD {
+            std::fs::copy(self.b.password_file(), self.own_password(map)).unwrap();
+        }
     }
 
-    /// A copy of the password of `b`, for a scenario to spoil and to mend.
-    fn mended(&self) -> PathBuf {
-        self.store.dir().join("password-of-failed-b")
+    /// A copy of the password of `b`.
+    fn own_password(&self, map: &str) -> PathBuf {
+        self.store.dir().join(format!("password-of-{map}-b"))
     }
 
     fn dsn_of_b(&self, map: &str) -> String {
         let dsn = self.b.dsn(map, "postgres");
-        if map == "failed" {
-            let (usual, own) = (self.b.password_file(), self.mended());
+        if WITH_OWN_PASSWORD.contains(&map) {
+            let (usual, own) = (self.b.password_file(), self.own_password(map));
             return dsn.replace(&usual.display().to_string(), &own.display().to_string());
         }
         dsn

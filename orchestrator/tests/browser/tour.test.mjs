@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import {
-  NARROW, WIDE, confirm, cutOver, idOf, live, look, part, post, send, split, stage, state, submit, visit,
+  NARROW, WIDE, confirm, confirmWrong, cutOver, idOf, live, look, part, post, send, split, stage, state, submit, visit,
 } from "./harness.mjs";
 
 const MOVES = `operation: move
@@ -170,6 +170,10 @@ test("several moves are one operation", async () => {
   await page.goto(stage.url);
   await page.locator("#migrations tr.operation", { has: page.locator(`a[href="/operations/${id}"]`), hasText: "2 moves" }).waitFor();
   await page.click(`#migrations a[href="/operations/${id}"]`);
+  await live(page);
+  const operation = page.url();
+  await confirmWrong(page, `${operation}/approve`);
+  await page.goto(operation);
   await live(page);
   await confirm(page, "approve");
   await page.locator("#head", { hasText: "2 flipped" }).waitFor();

@@ -100,7 +100,7 @@ test("it is rolled back on the page of the cutover, with a write-blocked window 
   await page.locator("#switch tr", { hasText: "whole-b", has: page.locator("td", { hasText: "takes every read and write" }) }).waitFor();
   await page.click("#do-rollback");
   await page.fill("#confirm-rollback", id);
-  await send(page, "#ask-rollback button");
+  await send(page, "#ask-rollback .buttons button");
   await page.waitForURL(/\/switch$/);
   await page.locator("#attempts tr", { hasText: "back to the source", has: page.locator(".mark", { hasText: "flipped" }) }).waitFor();
   await page.locator("#windows h3", { hasText: /Roll ?back: [0-9.]+ ms/i }).waitFor();

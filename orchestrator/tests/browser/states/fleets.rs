@@ -48,6 +48,10 @@ pub(super) async fn all() -> Vec<Shown> {
         )
         .says(&["Cancel"]),
     );
+    let moves = Dashboard::with_operation().await;
+    let confirmation = &["/operations/m1/abort"];
+    all.push(Shown::new("page: confirmation", moves, confirmation).says(&["Cancel"]));
+    all.push(reports().await);
     for (name, ago) in [
         ("connected", TimeDelta::hours(-1)),
         ("silent", TimeDelta::hours(1)),
@@ -59,6 +63,19 @@ pub(super) async fn all() -> Vec<Shown> {
     all.extend(lists().await);
     all.extend(probed_fleets().await);
     all
+}
+
+/// The evidence of an operation and of one of its moves, which are pages of the API.
+async fn reports() -> Shown {
+    let dashboard = Dashboard::with_operation().await;
+    dashboard
+        .edit("m1x1", |snapshot| put(snapshot, MigrationState::Completed))
+        .await;
+    let pages = &[
+        "/api/v1/operations/m1/report?format=html",
+        "/api/v1/migrations/m1x1/report?format=html",
+    ];
+    Shown::new("page: report", dashboard, pages).says(&["Report of"])
 }
 
 /// Fleets that an agent has probed: measured, with moves, with a shard out of reach, and a large one.
