@@ -5,16 +5,16 @@
 // Every test fails on an error in the console or of a page, on a request to another host, and on an answer that
 // refuses something, unless `refused` waited for it.
 import assert from "node:assert/strict";
-import { appendFileSync, mkdirSync, readFileSync } from "node:fs";
+import { appendFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, afterEach } from "node:test";
 import { chromium } from "playwright-core";
+import { hasContrast, isAccessible } from "./axe.mjs";
 
 export const stage = JSON.parse(process.env.DASHBOARD);
 const pictures = process.env.DASHBOARD_PICTURES;
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
   "--disable-background-networking", "--disable-component-update", "--disable-sync"];
-const AXE = readFileSync(new URL("node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
 export const WIDE = { width: 1440, height: 900 };
 export const NARROW = { width: 390, height: 900 };
 /** How every page is examined: width, theme, and whether by all rules of axe: another theme changes only colors. */
@@ -33,8 +33,6 @@ mkdirSync(pictures, { recursive: true });
 export const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", headless: true, args: FLAGS });
 const problems = [];
-/** The grounds of texts that have enough contrast. */
-const knownGrounds = new Set();
 /** How each page came: the method of the request that it answers. */
 const methods = new WeakMap();
 
@@ -242,46 +240,4 @@ function layout() {
     overlaps,
     outside,
   };
-}
-
-/** No finding of axe about the page as it is, except about contrast. */
-export const isAccessible = (page, where) => findsNothing(page, where, undefined, { rules: { "color-contrast": { enabled: false } } });
-
-/** Every text has enough contrast. Those whose colors and elements up to their ground axe knows already are left out. */
-export async function hasContrast(page, where) {
-  const grounds = await page.evaluate(textGrounds);
-  const fresh = grounds.filter((ground) => !knownGrounds.has(ground));
-  if (fresh.length === 0) return;
-  await page.evaluate(textGrounds, fresh);
-  await findsNothing(page, where, "[data-fresh-ground]", { runOnly: ["color-contrast"] });
-  fresh.forEach((ground) => knownGrounds.add(ground));
-}
-
-// What is evaluated is no script of the page's.
-async function findsNothing(page, where, context, options) {
-  if (!(await page.evaluate("typeof axe === 'object'"))) await page.evaluate(AXE);
-  const run = ([context, options]) => axe.run(context ?? document, { resultTypes: ["violations"], ...options });
-  const { violations } = await page.evaluate(run, [context, options]);
-  const told = violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => `${node.target.join(" ")} ${node.html.slice(0, 80)}`).join(", ")}`);
-  assert.deepEqual(told, [], `${where}: axe`);
-}
-
-// Runs in the page: the way from each text to its ground, with all colors; marks the texts whose way is in `marked`.
-function textGrounds(marked = []) {
-  const found = new Set();
-  const hasText = (element) => element.matches("input, select, textarea")
-    || [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
-  for (const element of document.body.querySelectorAll("*")) {
-    element.removeAttribute("data-fresh-ground");
-    if (!element.checkVisibility({ visibilityProperty: true }) || !hasText(element)) continue;
-    const { color, fill, fontSize, fontWeight } = getComputedStyle(element);
-    const way = [color, fill, fontSize, fontWeight];
-    for (let each = element; each; each = each.parentElement) {
-      const { backgroundColor, backgroundImage, opacity } = getComputedStyle(each);
-      way.push(each.localName, each.getAttribute("class"), backgroundColor, backgroundImage, opacity);
-    }
-    found.add(way.join(" "));
-    if (marked.includes(way.join(" "))) element.setAttribute("data-fresh-ground", "");
-  }
-  return [...found];
 }

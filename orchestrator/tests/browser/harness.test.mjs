@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { once } from "node:events";
 import { test } from "node:test";
-import { fits, hasContrast, isAccessible, origins, send, visit } from "./harness.mjs";
+import { hasContrast, isAccessible } from "./axe.mjs";
+import { fits, origins, send, visit } from "./harness.mjs";
 
 const HEAD = "<html lang=en><head><title>It · Shardwright</title></head><body><main><h1>It</h1>";
 

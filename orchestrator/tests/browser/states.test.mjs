@@ -1,7 +1,7 @@
 // Every state that the API can show, on each of its pages: both widths in both themes, layout and accessibility.
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
-import { NARROW, examine, refused, stage, visit } from "./harness.mjs";
+import { examine, refused, stage, visit } from "./harness.mjs";
 
 let page;
 
@@ -13,8 +13,6 @@ for (const { name, url, paths, words, refused: status } of stage.states) {
       const go = () => page.goto(url + path);
       await (status ? refused(page, status, go) : go());
       assert.equal(page.url(), url + path, "it is this page that is examined");
-      // What is short on a wide page is written out on a narrow one.
-      await page.setViewportSize(NARROW);
       const text = (await page.locator("main").innerText()).replace(/\s+/g, " ");
       for (const word of words) assert.ok(text.includes(word), `${path} says ${word}: ${text}`);
       await examine(page, `${name}, ${path}`);
