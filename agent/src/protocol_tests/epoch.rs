@@ -294,6 +294,27 @@ async fn a_migration_that_ends_leaves_the_schema_to_one_that_begins() {
     assert!(there, "the schema was dropped with the row");
 }
 
+/// Each is the last one for itself. The session that waits for the other one still has the tables in its cache.
+#[tokio::test]
+async fn two_migrations_that_end_at_once_drop_the_schema_once() {
+    let bench = Bench::new("end_at_once", ITEM).await;
+    let waits = bench.ours(&bench.source).await;
+    let (first, observer) = (bench.source.session().await, bench.source.session().await);
+    for _ in 0..2 {
+        let used = sidecar_schema::drop_if_unused(&waits).await;
+        used.expect("in use");
+    }
+    let lock = "begin; select pg_advisory_xact_lock(hashtextextended('shardwright:schema', 0))";
+    first.batch_execute(lock).await.expect("the lock");
+    let blocked = pid(&waits).await;
+    let (dropped, ()) = tokio::join!(sidecar_schema::drop_if_unused(&waits), async {
+        until_blocked(&observer, blocked).await;
+        let drop = "drop schema shardwright cascade; commit";
+        first.batch_execute(drop).await.expect("dropped");
+    });
+    dropped.expect("gone already");
+}
+
 /// Objects that a newer version or the application created in the sidecar schema are not dropped with those of the
 /// agent.
 #[tokio::test]

@@ -177,6 +177,11 @@ pub(crate) async fn is_current(client: &Connected, token: &EpochToken) -> Result
     Ok(epoch_in_force(client, token).await? == Some(token.epoch))
 }
 
+/// Is true if the table of migrations exists.
+pub(super) const MOVE_EXISTS: &str = "exists (select from pg_catalog.pg_class c
+    join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = 'shardwright' and c.relname = 'move')";
+
 /// Returns the epoch in the migration's row on this shard, or `None` if it has no row.
 async fn epoch_in_force(
     client: &Connected,
@@ -186,13 +191,15 @@ async fn epoch_in_force(
     if !schema_exists(client).await? {
         return Ok(None);
     }
-    let row = client
-        .query_opt(
-            "select epoch from shardwright.move where migration = $1",
-            &[&token.migration.0],
-        )
-        .await
-        .at(format_args!("shard {shard}: reading the epoch"))?;
+    let sql = "select epoch from shardwright.move where migration = $1";
+    let read = client.query_opt(sql, &[&token.migration.0]).await;
+    if let Err(error) = &read
+        && error.code() == Some(&SqlState::UNDEFINED_TABLE)
+    {
+        // The last migration on the shard has dropped the schema since.
+        return Ok(None);
+    }
+    let row = read.at(format_args!("shard {shard}: reading the epoch"))?;
     Ok(row.map(|row| Epoch(row.get(0))))
 }
 
@@ -421,12 +428,7 @@ async fn end_older_sessions(
 pub(crate) async fn schema_exists(client: &Connected) -> Result<bool, StepError> {
     let shard = client.name();
     let row = client
-        .query_one(
-            "select exists (select from pg_catalog.pg_class c
-                            join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-                            where n.nspname = 'shardwright' and c.relname = 'move')",
-            &[],
-        )
+        .query_one(&format!("select {MOVE_EXISTS}"), &[])
         .await
         .at(format_args!(
             "shard {shard}: searching for schema shardwright"

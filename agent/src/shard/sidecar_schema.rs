@@ -2,7 +2,7 @@
 
 use connect::Connected;
 
-use super::epoch::{self, EpochToken};
+use super::epoch::{self, EpochToken, MOVE_EXISTS};
 use super::identity;
 use crate::error::{StepError, WithIntent};
 use plans::sql::quote_literal;
@@ -419,13 +419,16 @@ pub(crate) async fn drop_if_unused(client: &Connected) -> Result<(), StepError> 
 /// Returns the statements that drop Shardwright's objects and then the schema. They do nothing if a migration or a
 /// guard of released keys is left, or if the schema does not exist. The schema remains if the database is registered,
 /// because its id is in it, and if it contains objects that are not Shardwright's.
+///
+/// The table is searched in the catalog: `to_regclass` reads the session's cache, which a wait for an advisory lock does
+/// not refresh, and another migration may have dropped the schema meanwhile.
 fn drop_unused_sql() -> String {
     let owned_tables = tables().filter(|table| *table != identity::TABLE);
     let owned_tables: Vec<String> = owned_tables.map(quote_literal).collect();
     format!(
         "begin; {LOCK};
          do $$ declare drops text; begin
-           if pg_catalog.to_regclass('shardwright.move') is null then return; end if;
+           if not {MOVE_EXISTS} then return; end if;
            if exists (select from shardwright.move) or exists (select from shardwright.away) then
              return;
            end if;
