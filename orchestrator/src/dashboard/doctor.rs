@@ -13,11 +13,16 @@ use plans::doctor::Finding;
 use plans::id::{MapName, ShardName};
 use serde::Deserialize;
 
+/// The maximum number of shards in the list.
+const MAX_SHARDS: usize = 500;
+
 #[derive(Template)]
 #[template(path = "doctor/page.html")]
 struct DoctorPage {
     /// The shards and maps in the selection list.
     choices: Vec<DoctorChoice>,
+    /// The number of shards that cannot be chosen here.
+    hidden: usize,
     found: Option<DoctorFindingsView>,
     wrong: Option<String>,
     command_line: String,
@@ -88,7 +93,9 @@ impl DoctorPage {
         caller: &Caller,
     ) -> Result<Self, ControlError> {
         let store = controller.store();
-        let shards = store.shards().await?.into_iter();
+        let shards = store.shards().await?;
+        let hidden = shards.len().saturating_sub(MAX_SHARDS);
+        let shards = shards.into_iter().take(MAX_SHARDS);
         let shards = shards.map(|shard| format!("shard {}", shard.name));
         let maps = store.maps().await?.into_iter();
         let maps = maps.map(|map| format!("map {}", map.name));
@@ -103,6 +110,7 @@ impl DoctorPage {
         let all = std::iter::once(String::new()).chain(maps).chain(shards);
         Ok(Self {
             choices: all.map(choice).collect(),
+            hidden,
             found: None,
             wrong: None,
             command_line: form.command_line(),

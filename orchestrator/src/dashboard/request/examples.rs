@@ -5,6 +5,7 @@ use plans::id::ShardName;
 use plans::key::{Key, KeyType};
 use plans::key_set::{KeyRange, KeySet};
 use plans::shard_map::{Mapping, Selection, ShardMap};
+use std::collections::HashSet;
 
 /// The maximum number of a list's keys in a request.
 const MAX_LISTED_KEYS: usize = 16;
@@ -127,27 +128,24 @@ impl ExampleInput<'_> {
             .map_or("shard-a", |mapping| mapping.shard.as_str())
     }
 
+    /// Returns the first shard of the fleet that owns no keys of the map, other than `shard`.
+    fn shard_without_keys(&self, shard: &str) -> Option<&ShardName> {
+        let mappings = self.map.into_iter().flat_map(|map| &map.mappings);
+        let owners: HashSet<&ShardName> = mappings.map(|mapping| &mapping.shard).collect();
+        let mut fleet = self.fleet.iter();
+        fleet.find(|name| name.as_str() != shard && !owners.contains(name))
+    }
+
     /// Returns another shard than `shard`, preferably one that owns no keys.
     fn other_shard(&self, shard: &str) -> &str {
-        let names = || {
-            self.fleet
-                .iter()
-                .map(ShardName::as_str)
-                .filter(|name| *name != shard)
-        };
-        let owns = |name: &str| {
-            let mappings = self.map.into_iter().flat_map(|map| &map.mappings);
-            mappings
-                .into_iter()
-                .any(|mapping| mapping.shard.as_str() == name)
-        };
-        let without_keys = names().find(|name| !owns(name));
+        let other = || self.fleet.iter().find(|name| name.as_str() != shard);
         let fallback = if shard == "shard-b" {
             "shard-a"
         } else {
             "shard-b"
         };
-        without_keys.or_else(|| names().next()).unwrap_or(fallback)
+        let found = self.shard_without_keys(shard).or_else(other);
+        found.map_or(fallback, ShardName::as_str)
     }
 
     /// Returns another shard than `shard` that owns keys.
@@ -233,10 +231,8 @@ impl ExampleInput<'_> {
     }
 
     fn rebalance(&self) -> String {
-        let shard_without_keys = self.fleet.iter().find(|shard| {
-            self.map
-                .is_some_and(|map| map.mappings.iter().all(|m| &m.shard != *shard))
-        });
+        // Without a map, no shard is known to own nothing.
+        let shard_without_keys = self.map.and_then(|_| self.shard_without_keys(""));
         let onto = shard_without_keys.map_or_else(String::new, |shard| {
             format!("# Shards that receive keys although they own none yet.\nonto: [{shard}]\n")
         });
