@@ -38,6 +38,10 @@ impl Map {
         match work(&transaction).await {
             Ok(done) => self.commit(transaction, shard).await.map(|()| done),
             Err(error) => {
+                // What the closure has committed must not be repeated.
+                if transaction.has_ended() {
+                    return Err(Fault::Final(ClientError::TransactionEnded { shard }));
+                }
                 let source: BoxError = error.into();
                 let remedy = remedy(&source);
                 transaction.rollback().await;

@@ -243,7 +243,8 @@ impl Map {
     /// ```
     ///
     /// # Errors
-    /// [`ClientError::CommitUnknown`] if the connection is lost during the commit. Every other error means that
+    /// [`ClientError::CommitUnknown`] if the connection is lost during the commit. After
+    /// [`ClientError::TransactionEnded`], what the closure committed itself is committed. Every other error means that
     /// nothing was committed. If the future is dropped during the commit, the outcome is unknown too.
     pub async fn with_shard<T, E, F>(
         &self,

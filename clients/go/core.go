@@ -151,6 +151,10 @@ func perform[T any](
 		return err
 	}
 	if err := work(tx); err != nil {
+		// What the function has committed itself must not be repeated.
+		if session.Status() == Idle {
+			return errorf(ErrTransactionEnded, "the function ended its transaction on shard %s, then failed: %v", attempt.shard, err)
+		}
 		return err
 	}
 	if err := checkBeforeCommit(attempt.shard, session.Status()); err != nil || options.readOnly {

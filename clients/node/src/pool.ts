@@ -70,10 +70,10 @@ export async function transact<T>(
   try {
     attempt.stage = "work";
     await client.query(begin);
-    const result = await work(client);
+    const result = await completed(attempt, client, work);
     // A commit that is not sent has no unknown outcome.
     if (isBroken) throw new Error(`connection terminated before the commit was sent to shard ${attempt.shard}`);
-    checkBeforeCommit(attempt, client);
+    if (statusOf(client) === "E") throw ignored(attempt);
     if (begin !== READ_ONLY) attempt.stage = "commit";
     // The status may not have arrived yet after a failed statement; the answer to a commit says it.
     const { command } = await client.query("commit");
@@ -88,10 +88,24 @@ export async function transact<T>(
   }
 }
 
-function checkBeforeCommit(attempt: Attempt, client: pg.PoolClient): void {
-  const status = statusOf(client);
-  if (status === "E") throw ignored(attempt);
-  if (status === "I") throw new TransactionEnded(`the function ended its transaction on shard ${attempt.shard}`);
+/** Runs the work. What it has committed itself must not be repeated, even if the connection is lost then. */
+async function completed<T>(
+  attempt: Attempt,
+  client: pg.PoolClient,
+  work: (client: pg.PoolClient) => Promise<T>,
+): Promise<T> {
+  try {
+    const result = await work(client);
+    if (statusOf(client) === "I") throw ended(attempt);
+    return result;
+  } catch (error) {
+    throw statusOf(client) === "I" && !(error instanceof TransactionEnded) ? ended(attempt, error) : error;
+  }
+}
+
+
+function ended({ shard }: Attempt, cause?: unknown): TransactionEnded {
+  return new TransactionEnded(`the function ended its transaction on shard ${shard}`, { cause });
 }
 
 function ignored({ shard }: Attempt): FailedStatementIgnored {

@@ -35,8 +35,8 @@ export function remedyOf(error: unknown): Remedy {
 export function isRefusedAtCommit(error: unknown): boolean {
   return causes(error).some((cause) => {
     const [state, { severity }] = [sqlstateOf(cause), cause as { severity?: string }];
-    if (severity === "ERROR") return true;
-    // A server may report the severity in another language; these classes end a session.
+    // A server may report the severity in another language, and a pooler reports with ERROR that it has lost the server;
+    // these classes end a session.
     return state !== undefined && !/^(57P|08|XX)/.test(state) && severity !== "FATAL" && severity !== "PANIC";
   });
 }

@@ -13,7 +13,7 @@ from ._base import BaseMap
 from ._core import Core, Retries, TransactionRetries
 from ._feed import Feed
 from ._keys import KeyValue
-from ._pool import AsyncConnection, AsyncPool, Pools, check_before_commit
+from ._pool import AsyncConnection, AsyncPool, Pools, check_before_commit, check_is_open
 from ._recording import recording_async_cursor
 from ._retry import Attempt, Stage
 from .fan_out import FanOut, Part, parts_of
@@ -127,7 +127,12 @@ class AsyncMap(BaseMap):
         try:
             attempt.stage = Stage.WORK
             await connection.execute(begin)
-            result = await work(connection)
+            try:
+                result = await work(connection)
+            except Exception:
+                # What the function has committed itself must not be repeated.
+                check_is_open(attempt, connection.info.transaction_status)
+                raise
             check_before_commit(attempt, connection.info.transaction_status)
             if begin is not READ_ONLY:
                 attempt.stage = Stage.COMMIT

@@ -13,7 +13,7 @@ from ._base import BaseMap
 from ._core import Core, Retries, TransactionRetries
 from ._feed import Feed
 from ._keys import KeyValue
-from ._pool import Connection, Pool, Pools, check_before_commit
+from ._pool import Connection, Pool, Pools, check_before_commit, check_is_open
 from ._recording import recording_cursor
 from ._retry import Attempt, Stage
 from .fan_out import FanOut, Part, parts_of
@@ -140,7 +140,12 @@ class Map(BaseMap):
         try:
             attempt.stage = Stage.WORK
             connection.execute(begin)
-            result = work(connection)
+            try:
+                result = work(connection)
+            except Exception:
+                # What the function has committed itself must not be repeated.
+                check_is_open(attempt, connection.info.transaction_status)
+                raise
             check_before_commit(attempt, connection.info.transaction_status)
             if begin is not READ_ONLY:
                 attempt.stage = Stage.COMMIT

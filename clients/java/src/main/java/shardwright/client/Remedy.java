@@ -50,8 +50,9 @@ enum Remedy {
             ServerErrorMessage message = messageOf(cause);
             if (message != null && message.getSQLState() != null) {
                 String severity = String.valueOf(message.getSeverity());
-                // A server may report the severity in another language; these classes end a session.
-                return severity.equals("ERROR") || !severity.equals("FATAL") && !severity.equals("PANIC")
+                // A server may report the severity in another language, and a pooler reports with ERROR that it has
+                // lost the server; these classes end a session.
+                return !severity.equals("FATAL") && !severity.equals("PANIC")
                         && !message.getSQLState().matches("(57P|08|XX).*");
             }
         }
