@@ -135,17 +135,17 @@ func (w *walk) addCondition(condition node) {
 	case "OR_EXPR":
 		w.addAlternatives(boolean.list("args"))
 	case "":
-		for place, values := range w.bindings(condition.child("A_Expr")) {
+		for place, values := range w.bindings(condition.child("A_Expr"), true) {
 			w.fix(place, values)
 		}
 	}
 }
 
-// addAlternatives: a = 1 or a = 2 fixes a, as a in (1, 2) does.
+// addAlternatives: a = 1 or a = 2 fixes a, as a in (1, 2) does. Columns that only an alternative compares are not equal.
 func (w *walk) addAlternatives(parts []node) {
 	var common map[columnPlace][]fixedValue
 	for at, part := range parts {
-		bound := w.bindings(part.child("A_Expr"))
+		bound := w.bindings(part.child("A_Expr"), false)
 		if at == 0 {
 			common = bound
 			continue
@@ -163,8 +163,8 @@ func (w *walk) addAlternatives(parts []node) {
 	}
 }
 
-// bindings are the columns that an expression fixes. Columns that it compares with each other are united.
-func (w *walk) bindings(expression node) map[columnPlace][]fixedValue {
+// bindings are the columns that an expression fixes. With unites, columns that it compares with each other are united.
+func (w *walk) bindings(expression node, unites bool) map[columnPlace][]fixedValue {
 	operator := ""
 	for _, part := range expression.list("name") {
 		operator += part.child("String").text("sval")
@@ -174,12 +174,14 @@ func (w *walk) bindings(expression node) map[columnPlace][]fixedValue {
 	}
 	left, right := expression.child("lexpr").uncast(), expression.child("rexpr").uncast()
 	if left.has("RowExpr") && right.has("RowExpr") {
-		return w.rowBindings(expression, left.child("RowExpr").list("args"), right.child("RowExpr").list("args"))
+		return w.rowBindings(expression, left.child("RowExpr").list("args"), right.child("RowExpr").list("args"), unites)
 	}
 	one, other := w.place(left), w.place(right)
 	switch {
 	case one.table != nil && other.table != nil:
-		w.unite(one, other)
+		if unites {
+			w.unite(one, other)
+		}
 	case one.table != nil:
 		return bindingOf(one, valuesIn(expression.text("kind"), right))
 	case other.table != nil:
@@ -195,7 +197,7 @@ func bindingOf(place columnPlace, values []fixedValue) map[columnPlace][]fixedVa
 	return map[columnPlace][]fixedValue{place: values}
 }
 
-func (w *walk) rowBindings(expression node, columns, values []node) map[columnPlace][]fixedValue {
+func (w *walk) rowBindings(expression node, columns, values []node, unites bool) map[columnPlace][]fixedValue {
 	all := map[columnPlace][]fixedValue{}
 	for at := range columns {
 		if at >= len(values) {
@@ -205,7 +207,7 @@ func (w *walk) rowBindings(expression node, columns, values []node) map[columnPl
 			"name": expression["name"], "kind": expression["kind"],
 			"lexpr": map[string]any(columns[at]), "rexpr": map[string]any(values[at]),
 		}
-		for place, bound := range w.bindings(single) {
+		for place, bound := range w.bindings(single, unites) {
 			all[place] = bound
 		}
 	}

@@ -166,7 +166,12 @@ export class Shadow {
     }
     const finding: Finding = { kind, statement: normalized, table, shards, place: placeOfCaller(), count: 1 };
     this.#findings.set(id, finding);
-    this.#report(finding);
+    try {
+      this.#report(finding);
+    } catch (error) {
+      // It must not fail the statement of the application.
+      process.emitWarning(`a finding was not reported: ${String(error)}`, "ShardwrightShadow");
+    }
   }
 }
 

@@ -142,12 +142,12 @@ class Query {
     const { BoolExpr: bool, A_Expr: expression } = condition ?? {};
     if (bool?.boolop === "AND_EXPR") for (const part of bool.args) this.#addCondition(part);
     else if (bool?.boolop === "OR_EXPR") this.#addAlternatives(bool.args);
-    else if (expression !== undefined) for (const [place, values] of this.#bindings(expression)) this.#bind(place, values);
+    else if (expression !== undefined) for (const [place, values] of this.#bindings(expression, true)) this.#bind(place, values);
   }
 
-  /** `a = 1 or a = 2` fixes `a`, as `a in (1, 2)` does. */
+  /** `a = 1 or a = 2` fixes `a`, as `a in (1, 2)` does. Columns that only an alternative compares are not equal. */
   #addAlternatives(parts: readonly Node[]): void {
-    const bindings = parts.map((part) => this.#bindings(part.A_Expr ?? {}));
+    const bindings = parts.map((part) => this.#bindings(part.A_Expr ?? {}, false));
     for (const [place] of bindings[0]!) {
       const values = bindings.map((binding) => binding.find(([other]) => isSame(place, other))?.[1]);
       if (values.every((one) => one !== undefined)) this.#bind(place, values.flat() as Value[]);
@@ -158,17 +158,19 @@ class Query {
     if (this.#values.get(place) === undefined) this.#values.set(place, values);
   }
 
-  /** The columns that an expression fixes. Unites columns that it compares with each other. */
-  #bindings(expression: Node): [Place, readonly Value[]][] {
+  /** The columns that an expression fixes. With `unites`, unites columns that it compares with each other. */
+  #bindings(expression: Node, unites: boolean): [Place, readonly Value[]][] {
     const operator = (expression.name ?? []).map((part: Node) => part.String?.sval ?? "").join("");
     if (operator !== "=") return [];
     const [left, right] = [uncast(expression.lexpr), uncast(expression.rexpr)];
     if (left.RowExpr !== undefined && right.RowExpr !== undefined) {
       const others: Node[] = right.RowExpr.args ?? [];
-      return (left.RowExpr.args ?? []).flatMap((lexpr: Node, at: number) => this.#bindings({ ...expression, lexpr, rexpr: others[at] }));
+      return (left.RowExpr.args ?? []).flatMap((lexpr: Node, at: number) =>
+        this.#bindings({ ...expression, lexpr, rexpr: others[at] }, unites),
+      );
     }
     const [one, other] = [this.#place(left), this.#place(right)];
-    if (one !== undefined && other !== undefined) this.#unite(one, other);
+    if (unites && one !== undefined && other !== undefined) this.#unite(one, other);
     const place = one ?? other;
     const values = valuesIn(expression.kind, one === undefined ? left : right);
     return place === undefined || values === undefined || (one && other) ? [] : [[place, values]];

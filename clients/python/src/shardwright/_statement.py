@@ -162,17 +162,17 @@ class _Query:
         elif bool_expression is not None and bool_expression["boolop"] == "OR_EXPR":
             self._add_alternatives(bool_expression["args"])
         elif expression is not None:
-            for place, values in self._bindings(expression):
+            for place, values in self._bindings(expression, unites=True):
                 self._values.setdefault(place, values)
 
     def _add_alternatives(self, parts: Sequence[Node]) -> None:
-        """`a = 1 or a = 2` fixes `a`, as `a in (1, 2)` does."""
-        bindings = [dict(self._bindings(part.get("A_Expr", {}))) for part in parts]
+        """`a = 1 or a = 2` fixes `a`, as `a in (1, 2)` does. Columns that an alternative compares are not equal."""
+        bindings = [dict(self._bindings(part.get("A_Expr", {}), unites=False)) for part in parts]
         for place in set.intersection(*(set(binding) for binding in bindings)):
             self._values.setdefault(place, tuple(value for binding in bindings for value in binding[place]))
 
-    def _bindings(self, expression: Node) -> Iterator[tuple[Place, tuple[Value, ...]]]:
-        """The columns that an expression fixes. Unites columns that it compares with each other."""
+    def _bindings(self, expression: Node, *, unites: bool) -> Iterator[tuple[Place, tuple[Value, ...]]]:
+        """The columns that an expression fixes. With `unites`, unites columns that it compares with each other."""
         operator = "".join(part.get("String", {}).get("sval", "") for part in expression.get("name", ()))
         if operator != "=":
             return
@@ -180,11 +180,12 @@ class _Query:
         if "RowExpr" in left and "RowExpr" in right:
             pairs = zip(left["RowExpr"].get("args", ()), right["RowExpr"].get("args", ()), strict=False)
             for column, value in pairs:
-                yield from self._bindings({**expression, "lexpr": column, "rexpr": value})
+                yield from self._bindings({**expression, "lexpr": column, "rexpr": value}, unites=unites)
             return
         one, other = self._place(left), self._place(right)
         if one and other:
-            self._unite(one, other)
+            if unites:
+                self._unite(one, other)
         elif one or other:
             values = values_in(expression["kind"], right if one else left)
             if values and (place := one or other):

@@ -205,7 +205,11 @@ class Shadow:
                 finding = replace(known, count=known.count + 1)
             self._findings[(kind, fingerprint, table)] = finding
         if known is None:
-            self._report(finding)
+            try:
+                self._report(finding)
+            except Exception:
+                # It must not fail the statement of the application.
+                _LOG.exception("a finding was not reported")
 
 
 @contextmanager

@@ -17,6 +17,7 @@ import java.util.function.Supplier;
  * owns. Several threads may use it at the same time.
  */
 public final class Shadow {
+    private static final System.Logger LOG = System.getLogger("shardwright");
     private static final int MAX_STATEMENTS = 4096;
     private static final List<String> OTHERS = List.of(
             "shardwright.client.", "java.", "javax.", "jdk.", "com.sun.proxy.", "org.postgresql.", "com.zaxxer.");
@@ -111,7 +112,16 @@ public final class Shadow {
             findings.put(identity, found);
         }
         if (found.count() == 1) {
+            reported(found);
+        }
+    }
+
+    /** A report that fails must not fail the statement of the application. */
+    private void reported(Finding found) {
+        try {
             report.accept(found);
+        } catch (RuntimeException error) {
+            LOG.log(System.Logger.Level.WARNING, "a finding was not reported", error);
         }
     }
 

@@ -157,18 +157,21 @@ final class StatementWalk {
         switch (bool.text("boolop")) {
             case "AND_EXPR" -> bool.list("args").forEach(this::addCondition);
             case "OR_EXPR" -> addAlternatives(bool.list("args"));
-            case "" -> bindings(condition.child("A_Expr")).forEach(equalities::fix);
+            case "" -> bindings(condition.child("A_Expr"), true).forEach(equalities::fix);
             default -> {
                 // A negation fixes nothing.
             }
         }
     }
 
-    /** {@code a = 1 or a = 2} fixes {@code a}, as {@code a in (1, 2)} does. */
+    /**
+     * {@code a = 1 or a = 2} fixes {@code a}, as {@code a in (1, 2)} does. Columns that only an alternative compares
+     * are not equal.
+     */
     private void addAlternatives(List<Tree> parts) {
         Map<ColumnPlace, List<FixedValue>> all = null;
         for (Tree part : parts) {
-            Map<ColumnPlace, List<FixedValue>> found = bindings(part.child("A_Expr"));
+            Map<ColumnPlace, List<FixedValue>> found = bindings(part.child("A_Expr"), false);
             if (all == null) {
                 all = new LinkedHashMap<>(found);
                 continue;
@@ -185,8 +188,8 @@ final class StatementWalk {
         }
     }
 
-    /** The columns that an expression fixes. Columns that it compares with each other are united. */
-    private Map<ColumnPlace, List<FixedValue>> bindings(Tree expression) {
+    /** The columns that an expression fixes. With {@code unites}, columns that it compares are united. */
+    private Map<ColumnPlace, List<FixedValue>> bindings(Tree expression, boolean unites) {
         StringBuilder operator = new StringBuilder();
         expression.list("name").forEach(part -> operator.append(part.child("String").text("sval")));
         if (!operator.toString().equals("=")) {
@@ -199,18 +202,21 @@ final class StatementWalk {
             List<Tree> columns = left.child("RowExpr").list("args");
             List<Tree> values = right.child("RowExpr").list("args");
             for (int at = 0; at < Math.min(columns.size(), values.size()); at += 1) {
-                found.putAll(bindings(expression.text("kind"), columns.get(at).uncast(), values.get(at).uncast()));
+                Tree column = columns.get(at).uncast();
+                found.putAll(bindings(expression.text("kind"), column, values.get(at).uncast(), unites));
             }
             return found;
         }
-        return bindings(expression.text("kind"), left, right);
+        return bindings(expression.text("kind"), left, right, unites);
     }
 
-    private Map<ColumnPlace, List<FixedValue>> bindings(String kind, Tree left, Tree right) {
+    private Map<ColumnPlace, List<FixedValue>> bindings(String kind, Tree left, Tree right, boolean unites) {
         Optional<ColumnPlace> one = scopes.place(left);
         Optional<ColumnPlace> other = scopes.place(right);
         if (one.isPresent() && other.isPresent()) {
-            equalities.unite(one.get(), other.get());
+            if (unites) {
+                equalities.unite(one.get(), other.get());
+            }
             return Map.of();
         }
         Optional<List<FixedValue>> values = FixedValue.in(kind, one.isPresent() ? right : left);
