@@ -18,6 +18,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/jackc/pgx/v4"
 
@@ -25,7 +26,11 @@ import (
 	"shardwright/pgx4"
 )
 
-const tenants = 1000
+const (
+	tenants = 1000
+	// What a client does between two orders.
+	otherWork = 50 * time.Millisecond
+)
 
 func placeOrder(ctx context.Context, orders *pgx4.Map, tenant, number int64) error {
 	isPlaced := false
@@ -92,6 +97,7 @@ func main() {
 				if err := placeOrder(ctx, orders, 1+rand.Int63n(tenants), last.Add(1)); err != nil {
 					log.Fatal(err)
 				}
+				time.Sleep(otherWork)
 			}
 		}()
 	}

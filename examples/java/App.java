@@ -35,6 +35,8 @@ import shardwright.client.Stats;
 public final class App {
     private static final int TENANTS = 1000;
     private static final int THREADS = 4;
+    /** What a client does between two orders, in milliseconds. */
+    private static final int OTHER_WORK = 50;
 
     private final AtomicBoolean stop = new AtomicBoolean();
     private final AtomicLong numbers = new AtomicLong();
@@ -81,10 +83,11 @@ public final class App {
         }
     }
 
-    private Void runClient() throws SQLException {
+    private Void runClient() throws SQLException, InterruptedException {
         try {
             while (!stop.get()) {
                 placeOrder(ThreadLocalRandom.current().nextLong(1, TENANTS + 1), numbers.getAndIncrement());
+                Thread.sleep(OTHER_WORK);
             }
             return null;
         } finally {

@@ -11,12 +11,15 @@ import itertools
 import random
 import sys
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
 from shardwright import CommitUnknown, Connection, Map, Options
 
 TENANTS = 1000
+# What a client does between two orders, in seconds.
+OTHER_WORK = 0.05
 PRINTING = threading.Lock()
 
 
@@ -61,6 +64,7 @@ def main(place_order: Any = place_order, connect: Any = Map.connect, first_numbe
                 place_order(map, tenant, number)
                 with PRINTING:
                     print(tenant, number, flush=True)
+                time.sleep(OTHER_WORK)
         except Exception as error:
             errors.append(error)
             stop.set()

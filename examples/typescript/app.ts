@@ -7,12 +7,15 @@
  * another program can search for every one. The shards need a table `orders (tenant_id bigint, id bigint, note text)`.
  */
 
+import { setTimeout } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import type { PoolClient } from "pg";
 import { CommitUnknown, ShardMap } from "shardwright";
 import { kyselyOn } from "shardwright/kysely";
 
 const TENANTS = 1000;
+/** What a client does between two orders, in milliseconds. */
+const OTHER_WORK = 50;
 
 const { values } = parseArgs({
   options: {
@@ -63,7 +66,10 @@ async function placeOrder(tenant: number, number: number): Promise<void> {
 }
 
 async function runClient(): Promise<void> {
-  while (!isStopped) await placeOrder(1 + Math.floor(Math.random() * TENANTS), nextNumber++);
+  while (!isStopped) {
+    await placeOrder(1 + Math.floor(Math.random() * TENANTS), nextNumber++);
+    await setTimeout(OTHER_WORK);
+  }
 }
 
 try {
