@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"time"
 
 	"shardwright/internal/key"
@@ -169,8 +170,19 @@ func perform[T any](
 	if err != nil && session.WasNotSent(err) {
 		attempt.stage = working
 	}
-	attempt.isRefused = isOwn(err) || (SQLState(err) != "" && session.Status() == Idle)
+	attempt.isRefused = isOwn(err) || (session.Status() == Idle && isRefusal(SQLState(err)))
 	return err
+}
+
+// isRefusal reports whether an error at the commit means that nothing was committed. A pooler reports with the SQLSTATEs of
+// ended sessions that it has lost the server, and then keeps its own session.
+func isRefusal(state string) bool {
+	for _, ended := range []string{"57P", "08", "XX"} {
+		if strings.HasPrefix(state, ended) {
+			return false
+		}
+	}
+	return state != ""
 }
 
 // checkBeforeCommit returns an error if a commit would not commit the work.

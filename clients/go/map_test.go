@@ -127,6 +127,7 @@ func TestACommitIsRepeatedOnlyIfItWasRefusedOrNotSent(t *testing.T) {
 	}{
 		{serverError("SM001"), nil, 2},
 		{serverError("40001"), nil, 2},
+		{serverError("08006"), ErrCommitUnknown, 1},
 		{io.ErrUnexpectedEOF, ErrCommitUnknown, 1},
 		{fmt.Errorf("closed: %w", errNotSent), nil, 2},
 	} {

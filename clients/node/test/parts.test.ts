@@ -75,6 +75,8 @@ test("errors of the server and of connections have their remedies", () => {
   assert.equal(remedyOf(new Error("no stock")), "none");
   assert.equal(isRefusedAtCommit(server("23514")), true);
   assert.equal(isRefusedAtCommit(server("57P01", "FEHLER")), false);
+  // A pooler reports so that it has lost the server, which may have committed.
+  assert.equal(isRefusedAtCommit(server("08006", "ERROR")), false);
   assert.equal(isRefusedAtCommit(new Error("Connection terminated unexpectedly")), false);
 });
 

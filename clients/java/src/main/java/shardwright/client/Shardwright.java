@@ -130,7 +130,7 @@ public final class Shardwright implements AutoCloseable {
      * of {@code work} outside the database must permit a repetition.
      *
      * <p>Throws {@link CommitUnknownException} if the connection is lost during the commit. Every other error means
-     * that nothing was committed. Exceptions of {@code work} are thrown unchanged.
+     * that the library committed nothing. Exceptions of {@code work} are thrown unchanged.
      */
     public <T, E extends Exception> T transactionResult(Object key, TransactionOptions kind, Work<T, E> work)
             throws SQLException, E {

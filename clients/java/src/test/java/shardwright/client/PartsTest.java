@@ -170,6 +170,8 @@ public class PartsTest {
         assertTrue(Remedy.isRefusedAtCommit(server("23514", "ERROR")));
         assertTrue(Remedy.isRefusedAtCommit(server("40001", "FEHLER")));
         assertFalse(Remedy.isRefusedAtCommit(server("57P01", "FEHLER")));
+        // A pooler reports so that it has lost the server, which may have committed.
+        assertFalse(Remedy.isRefusedAtCommit(server("08006", "ERROR")));
         assertFalse(Remedy.isRefusedAtCommit(server("42501", "FATAL")));
         assertFalse(Remedy.isRefusedAtCommit(new PSQLException("An I/O error occurred", PSQLState.CONNECTION_FAILURE)));
     }
