@@ -189,10 +189,15 @@ async fn a_table_that_the_migration_created_needs_no_foreign_key() {
 #[tokio::test]
 async fn the_name_of_a_referenced_column_remains() {
     const DDL: &str = "\
-        create table public.orders (tenant_id bigint, id bigint, code bigint unique, v text, primary key (tenant_id, id));
-        create table public.line (id bigint primary key, order_id bigint references public.orders (code), v text);
+        create table public.orders (tenant_id bigint, id bigint, code integer unique, v integer, primary key (tenant_id, id));
+        create table public.line (id bigint primary key, order_id integer references public.orders (code), v text);
         create index on public.line (order_id)";
-    for (number, column, is_refused) in [(1, "code", true), (2, "v", false)] {
+    let changes = [
+        (1, "rename column code to other", true),
+        (2, "rename column v to other", false),
+        (3, "alter column code type bigint", false),
+    ];
+    for (number, change, is_refused) in changes {
         let mut bench = Bench::new(&format!("dep_renamed_{number}"), DDL).await;
         let named = |name: &str| {
             let found = bench.tables.iter().find(|table| table.table.name == name);
@@ -210,9 +215,14 @@ async fn the_name_of_a_referenced_column_remains() {
         };
         bench.tables = std::sync::Arc::new(vec![orders, line]);
         let mut followed = Followed::of(bench).await;
-        let change = format!("alter table public.orders rename column {column} to other");
+        let change = format!("alter table public.orders {change}");
         followed.app.batch_execute(&change).await.expect("changed");
         let result = followed.try_follow().await;
         assert_eq!(result.is_err(), is_refused, "{change}: {result:?}");
+        if let Err(error) = result {
+            let message = error.to_string();
+            let reason = "public.orders: column code, which identifies rows, holds the shard key or is referenced";
+            assert!(message.contains(reason), "{message}");
+        }
     }
 }

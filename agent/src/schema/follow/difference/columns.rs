@@ -26,7 +26,7 @@ fn drop_column(table: &mut TableDifference<'_>, before: &ColumnDefinition) {
     let name = &before.name;
     if table.key_columns.contains(&name.as_str()) {
         return table.refuse(format!(
-            "column {name}, which identifies rows or holds the shard key, was dropped"
+            "column {name}, which identifies rows, holds the shard key or is referenced, was dropped"
         ));
     }
     if table.downstream.column(name).is_some() && table.upstream.column(name).is_none() {
@@ -126,7 +126,7 @@ fn rename_column(
     let (from, to) = (&before.name, &now.name);
     if table.key_columns.contains(&from.as_str()) {
         return table.refuse(format!(
-            "column {from}, which identifies rows or holds the shard key, was renamed to {to}"
+            "column {from}, which identifies rows, holds the shard key or is referenced, was renamed to {to}"
         ));
     }
     if is_used_name(table.recorded, to) {
