@@ -33,13 +33,21 @@ function prepareRequest() {
     if (side === "yaml") sides.form.disabled = !newFields;
   }
 
+  // The text of an answer; empty if there is none, or only a part of one.
+  async function answerOf(path, body) {
+    try {
+      const answer = await fetch(path, { method: "POST", body });
+      return answer.ok ? await answer.text() : "";
+    } catch {
+      return "";
+    }
+  }
+
   async function check() {
     const number = ++lastNumber;
     const body = new URLSearchParams(new FormData(form));
-    const answer = await fetch("/migrations/check", { method: "POST", body }).catch(() => null);
-    if (!answer?.ok) return;
-    const html = await answer.text();
-    if (number !== lastNumber) return;
+    const html = await answerOf("/migrations/check", body);
+    if (!html || number !== lastNumber) return;
     take(html);
     estimateLater();
   }
@@ -66,8 +74,7 @@ function prepareRequest() {
       estimated().innerHTML = "<p class='calm'>Agents survey the shards for the plan…</p>";
     }
     const body = new URLSearchParams(new FormData(form));
-    const answer = await fetch("/migrations/estimate", { method: "POST", body }).catch(() => null);
-    const html = answer?.ok ? await answer.text() : "";
+    const html = await answerOf("/migrations/estimate", body);
     isEstimating = false;
     if (number !== lastNumber) estimateLater();
     else if (html) replaceElement(html);
@@ -76,6 +83,9 @@ function prepareRequest() {
 
   form.addEventListener("input", () => {
     clearTimeout(timer);
+    // What is shown or under way is about an earlier request from now on.
+    lastNumber += 1;
+    estimated().classList.add("outdated");
     timer = setTimeout(() => { timer = undefined; pending = check(); }, 300);
   });
   // Another way to split has other fields.

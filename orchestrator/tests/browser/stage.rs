@@ -66,7 +66,7 @@ impl Stage {
         }
     }
 
-    /// What scenarios are told: where controllers are, the admin's token, and the password files of targets.
+    /// What scenarios get: where controllers are, the admin's token, and the password files of targets.
     pub(crate) fn told(&self) -> Value {
         let passwords: Map<String, Value> = WITH_OWN_PASSWORD
             .iter()

@@ -102,7 +102,7 @@ test("it is rolled back on the page of the cutover, with a write-blocked window 
   await page.fill("#confirm-rollback", id);
   await send(page, "#ask-rollback .buttons button");
   await page.waitForURL(/\/switch$/);
-  await page.locator("#attempts tr", { hasText: "back to the source", has: page.locator(".mark", { hasText: "flipped" }) }).waitFor();
+  await page.locator("#attempts tr", { hasText: "back to the source", has: page.locator(".mark", { hasText: "rolled back" }) }).waitFor();
   await page.locator("#windows h3", { hasText: /Roll ?back: [0-9.]+ ms/i }).waitFor();
   assert.equal(await page.locator("#attempts tbody tr").count(), 2, "the attempt forward and the one back");
   await look(page, "switch-rolled-back");

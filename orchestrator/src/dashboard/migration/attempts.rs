@@ -7,6 +7,7 @@ use crate::store::Event;
 use crate::view::figures::{millis, moment};
 use askama::Template;
 use chrono::{DateTime, Utc};
+use plans::state::migration::MigrationState;
 use std::collections::BTreeMap;
 
 /// The maximum number of attempts that are shown. Older ones are omitted.
@@ -111,10 +112,14 @@ impl AttemptRow {
     /// Ends the attempt if the event is its end.
     fn end_if_ended(&mut self, event: &Event) {
         match event.kind.as_str() {
-            "ownership.flip" | "ownership.flip_back" => {
+            kind @ ("ownership.flip" | "ownership.flip_back") => {
                 let version = event.data.get("map_version");
                 let version = version.map(|version| format!("map version {version}"));
-                self.end(event, marks::flipped(), &version.unwrap_or_default());
+                let mark = match kind {
+                    "ownership.flip" => marks::flipped(),
+                    _ => marks::of_migration(MigrationState::RolledBack),
+                };
+                self.end(event, mark, &version.unwrap_or_default());
             }
             "ownership.release" | "ownership.release_back" => {
                 let reason = event.data.get("reason").and_then(|reason| reason.as_str());
@@ -157,7 +162,8 @@ fn event_name(event: &Event) -> String {
     let name = match event.kind.as_str() {
         "ownership.fence" | "ownership.fence_back" => "writes to the keys fenced",
         "ownership.release" | "ownership.release_back" => "attempt released, writes accepted again",
-        "ownership.flip" | "ownership.flip_back" => "map flipped to the new owner",
+        "ownership.flip" => "map flipped to the target",
+        "ownership.flip_back" => "map flipped back to the source",
         _ => return events::event_text(event),
     };
     name.to_owned()

@@ -66,7 +66,7 @@ impl FirstSteps {
                 has_form: true,
                 ..step(
                     "Plan a migration",
-                    "Planning only reads. You see the moves, their sizes and everything that stands in the way.",
+                    "Planning changes nothing. You see the moves, their sizes and everything that stands in the way.",
                     "shardwright plan request.yaml -o plan.json\nshardwright apply plan.json",
                     false,
                 )
