@@ -25,6 +25,7 @@ class LibrarySteps:
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
         self._started: asyncio.Future[Any] | None = None
+        self._closing: list[asyncio.Future[Any]] = []
 
     async def step_lookup(self, step: dict[str, Any]) -> None:
         """The library looks up a key."""
@@ -60,7 +61,7 @@ class LibrarySteps:
 
     async def step_close(self, step: dict[str, Any]) -> None:
         """The application closes the map; the scenario continues meanwhile."""
-        self._driver.send("close")
+        self._closing.append(self._driver.send("close"))
 
     async def step_finish(self, step: dict[str, Any]) -> None:
         """What was started ends."""

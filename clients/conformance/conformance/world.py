@@ -85,7 +85,7 @@ class World(LibrarySteps):
         for proxy in self._proxies.values():
             await proxy.stop()
         try:
-            await asyncio.wait_for(self._driver.send("close"), self._step_limit)
+            await asyncio.wait_for(asyncio.gather(*self._closing, self._driver.send("close")), self._step_limit)
         except asyncio.TimeoutError:
             raise Failed(f"the library did not close within {self._step_limit} s") from None
         self._folder.cleanup()

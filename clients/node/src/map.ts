@@ -25,6 +25,7 @@ export class ShardMap {
   readonly #settings: Settings;
   readonly #counters: Counters;
   readonly #pools: Pools;
+  #closed: Promise<void> | undefined;
 
   private constructor(feed: Feed, settings: Settings, counters: Counters, access: ShardAccess, shadow: Shadow | undefined) {
     [this.#feed, this.#settings, this.#counters, this.shadow] = [feed, settings, counters, shadow];
@@ -55,8 +56,13 @@ export class ShardMap {
     }
   }
 
-  /** Ends the following of the map, and closes the pools that the library has made. */
-  async close(): Promise<void> {
+  /** Ends the following of the map, and closes the pools that the library has made. A second call waits for the first. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
     await this.#feed.close();
     await this.#pools.close();
   }

@@ -71,8 +71,8 @@ func (d *driver) operate(request *request) (any, error) {
 	case "connect":
 		return nil, d.connect(request)
 	case "close":
-		if closed := d.connected.Swap(nil); closed != nil {
-			closed.Close()
+		if connected := d.connected.Load(); connected != nil {
+			connected.Close()
 		}
 		return nil, nil
 	}

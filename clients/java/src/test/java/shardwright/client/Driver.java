@@ -165,7 +165,6 @@ public final class Driver {
             map.close();
             sources.close();
         }
-        map = null;
         shadowUrl = null;
         return null;
     }
