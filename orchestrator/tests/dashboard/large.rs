@@ -1,5 +1,6 @@
 //! Every page of a large fleet: its time, its bytes and its elements.
 
+use crate::fixture::probes::inventory;
 use crate::fixture::{Served, change, mapping, plan, planned, range_map};
 use crate::state;
 use cluster::{Cluster, Options};
@@ -257,15 +258,13 @@ async fn pages_of_a_large_fleet_fold_their_lists() {
     assert!(overview.contains("976 more shards"), "{overview}");
 }
 
-/// The goal is 200 ms: `cargo test --release -p orchestrator --test dashboard -- --ignored --nocapture large_fleet`.
-#[tokio::test]
-#[ignore = "measures a release build; it takes minutes"]
-async fn times_of_the_pages_of_a_large_fleet() {
+/// A PostgreSQL with 10,000 shards, and a server that waits so long for agents.
+async fn largest(inspection_wait: Duration) -> (Cluster, Served, FleetSize) {
     let launch = || Cluster::launch(Options::temporary("large").setting("fsync", "off")).unwrap();
     let cluster = tokio::task::spawn_blocking(launch).await.unwrap();
     let dsn = cluster.dsn("postgres", "postgres");
     let store = Arc::new(PgStore::open(&dsn).await.unwrap());
-    let served = Served::over(store.clone(), Duration::from_millis(20)).await;
+    let served = Served::over(store.clone(), inspection_wait).await;
     let size = FleetSize {
         shards: 10_000,
         migrations: 1_000,
@@ -275,6 +274,28 @@ async fn times_of_the_pages_of_a_large_fleet() {
     let begun = Instant::now();
     fill(&*store, &size).await;
     println!("filled in {:.0?}", begun.elapsed());
+    (cluster, served, size)
+}
+
+/// By default each shard is probed every 5 s. The agent here executes one task at a time.
+#[tokio::test]
+#[ignore = "measures a release build; it takes minutes"]
+async fn time_of_the_probes_of_a_large_fleet() {
+    let (_cluster, served, size) = largest(Duration::from_secs(600)).await;
+    let shards = usize::try_from(size.shards).unwrap();
+    for round in 1..=2 {
+        let begun = Instant::now();
+        let probe = |shard: &str| Some(inventory(shard, 1, round));
+        served.probe_once(shards, probe).await;
+        println!("{shards} shards probed in {:.1?}", begun.elapsed());
+    }
+}
+
+/// The goal is 200 ms: `cargo test --release -p orchestrator --test dashboard -- --ignored --nocapture large_fleet`.
+#[tokio::test]
+#[ignore = "measures a release build; it takes minutes"]
+async fn times_of_the_pages_of_a_large_fleet() {
+    let (_cluster, served, _) = largest(Duration::from_millis(20)).await;
     let pages = measured(&served).await;
     println!("| page | ms | KiB | elements |\n| --- | --- | --- | --- |");
     for page in &pages {

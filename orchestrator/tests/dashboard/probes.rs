@@ -1,6 +1,6 @@
 //! An agent that answers probes of shards, without a shard.
 
-use super::Dashboard;
+use super::{Dashboard, Served};
 use orchestrator::store::{AgentStore, ShardStore};
 use plans::failure::{Failure, RetryClass};
 use plans::id::{AgentName, InstanceId};
@@ -139,8 +139,20 @@ impl Dashboard {
     }
 
     async fn probe(&self, answer: impl Fn(&str) -> Option<Inventory>) {
+        let shards = self.store.shards().await.unwrap().len();
+        self.probe_once(shards, answer).await;
+    }
+}
+
+impl Served {
+    /// Probes every shard once; there are so many.
+    pub(crate) async fn probe_once(
+        &self,
+        shards: usize,
+        answer: impl Fn(&str) -> Option<Inventory>,
+    ) {
         let answering = async {
-            for _ in self.store.shards().await.unwrap() {
+            for _ in 0..shards {
                 let task = self.claimed().await;
                 let Inspection::Inventory(wanted) = &task.inspection else {
                     panic!("{task:?}")
