@@ -50,6 +50,29 @@ async fn nothing_grave_is_done_without_consent_and_nothing_at_all_on_a_dry_run()
 }
 
 #[tokio::test]
+async fn a_revoked_token_is_printed_as_a_removed_object_is() {
+    let server = Server::start().await;
+    let url = server.url.as_str();
+    for name in ["ada", "eve"] {
+        let line = format!("token create {name} --role viewer -o json");
+        assert_eq!(json(url, &line).await.0, 0);
+    }
+    let (code, revoked) = json(url, "token revoke ada --yes --reason left -o json").await;
+    let ada = serde_json::json!({"kind": "token", "name": "ada"});
+    assert_eq!((code, revoked), (0, ada));
+    let output = run(url, "token revoke eve --yes").await;
+    assert_eq!(output.stdout, b"token eve revoked\n");
+    let (_, tokens) = json(url, "token list -o json").await;
+    let tokens = tokens.as_array().unwrap().iter();
+    assert_eq!(
+        tokens
+            .filter(|token| !token["revoked_at"].is_null())
+            .count(),
+        2
+    );
+}
+
+#[tokio::test]
 async fn a_version_and_a_mend_made_by_hand_say_why() {
     let server = Server::start().await;
     let url = server.url.as_str();
