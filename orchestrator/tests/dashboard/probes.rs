@@ -158,7 +158,8 @@ impl Dashboard {
         assert!(probed.is_some());
     }
 
-    async fn claimed(&self) -> InspectionTask {
+    /// Claims the next inspection, when there is one.
+    pub(crate) async fn claimed(&self) -> InspectionTask {
         let claim = json!(Claim {
             protocol: NEWEST_PROTOCOL,
             oldest: Some(OLDEST_PROTOCOL),
@@ -179,6 +180,15 @@ impl Dashboard {
                 }
             }
         }
+    }
+
+    /// Answers an inspection with a failure.
+    pub(crate) async fn fail(&self, task: &InspectionTask) {
+        let report = Report::Inspected {
+            id: task.id.clone(),
+            result: Err(unreachable_server()),
+        };
+        self.send("/api/v1/agents/report", json!(report)).await;
     }
 
     /// The answer's JSON, if it has any.
