@@ -33,10 +33,11 @@ function prepareRequest() {
     if (side === "yaml") sides.form.disabled = !newFields;
   }
 
-  // The text of an answer; empty if there is none, or only a part of one.
+  // The text of an answer; empty if there is none, or only a part of one; undefined if the same can be sent later.
   async function answerOf(path, body) {
     try {
       const answer = await fetch(path, { method: "POST", body });
+      if (answer.status === 429) return undefined;
       return answer.ok ? await answer.text() : "";
     } catch {
       return "";
@@ -52,18 +53,20 @@ function prepareRequest() {
     estimateLater();
   }
 
-  // The plan of what is typed: once the typing rests, and one at a time, because agents survey the shards for it.
+  // The plan of what is typed: once the typing rests, and one at a time, because agents survey the shards for it. While
+  // another tab has an estimate, the controller refuses this one.
+  const REST = 700, BUSY = 3000;
   const isComplete = () => {
     const check = document.getElementById("check");
     return check.textContent.trim() !== "" && !check.querySelector(".wrong");
   };
   const estimated = () => document.getElementById("estimate");
   let estimateTimer, isEstimating = false;
-  function estimateLater() {
+  function estimateLater(pause = REST) {
     clearTimeout(estimateTimer);
     estimated().classList.add("outdated");
     if (!isComplete()) estimated().hidden = true;
-    else if (!isEstimating) estimateTimer = setTimeout(estimate, 700);
+    else if (!isEstimating) estimateTimer = setTimeout(estimate, pause);
   }
 
   async function estimate() {
@@ -77,6 +80,7 @@ function prepareRequest() {
     const html = await answerOf("/migrations/estimate", body);
     isEstimating = false;
     if (number !== lastNumber) estimateLater();
+    else if (html === undefined) estimateLater(BUSY);
     else if (html) replaceElement(html);
     else estimated().hidden = true;
   }

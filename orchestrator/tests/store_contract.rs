@@ -44,6 +44,7 @@ mod leader;
 mod maps;
 mod operations;
 mod seals;
+mod writes;
 
 contract!(
     a_map_needs_its_shards,

@@ -16,13 +16,20 @@
 //!
 //! A second run undoes the first one and begins again. It does not use rows that an earlier copy wrote.
 
+mod live;
+mod new_tables;
+
+pub(super) use new_tables::store_later_statements_again;
+
 use connect::Connected;
 use plans::failure::StepCode;
 use plans::names::Direction;
 use plans::request::Schema::Existing;
-use plans::step::StepKind;
 use plans::step::create_target::TargetCreated;
 use plans::table::{MovingTable, TableName};
+
+use live::{is_live_target, prepare_live_target};
+use new_tables::create_tables;
 
 use super::delete::row_deletion;
 use super::leftover;
@@ -32,14 +39,11 @@ use crate::controller::CleanupRecord;
 use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
 use crate::postgres::catalog;
-use crate::postgres::pg_dump::{DumpedSchema, RestoreSection, SchemaEntry, restore_all};
-use crate::schema;
-use crate::schema::existing_parts;
 use crate::schema::follow::{self, FollowRequest};
 use crate::shard::guard::cascade;
 use crate::shard::register::Register;
 use crate::shard::released_keys::ReleasedKeys;
-use crate::shard::{conflicting_migrations, created, epoch, guard, identity, sidecar_schema};
+use crate::shard::{conflicting_migrations, epoch, guard, identity, sidecar_schema};
 
 pub(super) async fn run(context: &StepContext) -> Result<TargetCreated, StepError> {
     context
@@ -171,36 +175,6 @@ fn cleanup_records(context: &StepContext) -> Vec<CleanupRecord> {
     records
 }
 
-/// Returns whether the target has all moving tables. Refuses a target that has only some of them.
-async fn is_live_target(context: &StepContext, session: &Connected) -> Result<bool, StepError> {
-    let shard = session.name();
-    let tables = &context.dispatch.tables;
-    let names = tables.iter().map(|table| &table.table);
-    let existing = catalog::existing(session, names).await?;
-    let moving = || tables.iter().filter(|table| !table.is_reference());
-    let (present, missing): (Vec<&MovingTable>, Vec<&MovingTable>) =
-        moving().partition(|table| existing.contains(&table.table));
-    if present.is_empty() {
-        return Ok(false);
-    }
-    if missing.is_empty() {
-        return Ok(true);
-    }
-    let names = |tables: &[&MovingTable]| {
-        let names: Vec<String> = tables.iter().map(|t| t.table.to_string()).collect();
-        names.join(", ")
-    };
-    Err(StepError::refused(
-        StepCode::TargetPartly,
-        format!(
-            "shard {shard}: it has the tables {} and lacks {}",
-            names(&present),
-            names(&missing)
-        ),
-        "create the missing tables there as they are on the source, or drop the existing ones; then `resume`",
-    ))
-}
-
 /// Returns the reference tables of the plan that the target has already. Since the plan another move of whole tables can
 /// have created them.
 async fn existing_references(
@@ -214,60 +188,6 @@ async fn existing_references(
     let references = references.filter(|table| table.is_reference());
     let existing = catalog::existing(session, references.map(MovingTable::top)).await?;
     Ok(existing.into_iter().collect())
-}
-
-/// Prepares a live target. The agent creates only the register and the guards there.
-async fn prepare_live_target(context: &StepContext, session: &Connected) -> Result<(), StepError> {
-    let shard = session.name();
-    let dispatch = &context.dispatch;
-    context.report_message("putting guards on the target's tables");
-    let fingerprint = catalog::fingerprint(session, &context.planned_tables).await?;
-    if fingerprint != dispatch.schema_fingerprint {
-        return Err(StepError::refused(
-            StepCode::SchemaDrift,
-            format!("shard {shard}: its tables differ from the tables in the plan"),
-            "make the definitions on both shards equal, then `resume`; `plan` names each difference",
-        ));
-    }
-    let (token, tables) = (context.token(), context.keyed_tables());
-    create_guards(context, session, Register::Closed).await?;
-    released_keys(context, &token, &tables, shard)
-        .reclaim(session)
-        .await?;
-    let prover = context.session.code_prover(&context.target()?).await?;
-    prover.begin(session, &tables).await?;
-    for table in &tables {
-        let sql = format!(
-            "select exists (select from only {} where {})",
-            table.table.sql(),
-            context.predicate(table, "")
-        );
-        let what = format!(
-            "shard {shard}: searching for rows of the moving keys in {}",
-            table.table
-        );
-        let row = session.query_one(&sql, &[]).await.at(what)?;
-        if row.get(0) {
-            return Err(StepError::refused(
-                StepCode::TargetStray,
-                format!(
-                    "shard {shard}: table {} already has rows of the moving keys",
-                    table.table
-                ),
-                "find out with `shardwright map check` where these rows come from; they would be mixed with the moved rows",
-            ));
-        }
-    }
-    epoch::rollback(session).await;
-    // From here on, every row of the moving keys on the target is from this migration: the guards refuse all other
-    // writes.
-    let sql = format!(
-        "update shardwright.move set loaded = true where migration = {}",
-        plans::sql::quote_literal(dispatch.migration.as_str())
-    );
-    epoch::execute(session, &token, &sql).await.at(format_args!(
-        "shard {shard}: recording that the copied rows are this migration's"
-    ))
 }
 
 /// Returns the moving keys as released keys of `shard`.
@@ -336,176 +256,4 @@ pub(crate) async fn undo_creation(
         tables: &context.planned_tables,
     };
     copied_rows.remove().await
-}
-
-/// Creates the source's tables in an empty database. Returns the number of objects in the source's schema.
-async fn create_tables(context: &StepContext, session: &Connected) -> Result<usize, StepError> {
-    let shard = session.name();
-    context.report_message("reading the source's schema");
-    let source = &context.source()?;
-    let scope = context.schema_scope();
-    let moved = schema::read_for_move(source, session, scope.as_ref(), None).await?;
-    let schema = moved.schema;
-    context.report_message("creating tables, register and guards on the target");
-    epoch::begin(session, &context.token()).await?;
-    store_schema(session, context, &schema).await?;
-    restore_pre_data(session, context, &schema).await?;
-    let (token, tables) = (context.token(), context.keyed_tables());
-    let released_keys = released_keys(context, &token, &tables, shard);
-    released_keys.guard_new_tables(session).await?;
-    fail_point::hit("create_target.restored").await?;
-    epoch::commit(
-        session,
-        &format!("shard {shard}: creating the target's tables"),
-    )
-    .await?;
-    released_keys.reclaim(session).await?;
-    Ok(schema.entries.len())
-}
-
-/// Stores the statements of the schema, so that later steps execute them.
-async fn store_schema(
-    session: &Connected,
-    context: &StepContext,
-    schema: &DumpedSchema,
-) -> Result<(), StepError> {
-    let shard = session.name();
-    let what = format!("shard {shard}: storing the schema's statements");
-    let id = &context.dispatch.migration.0;
-    insert_entries(session, context, &schema.entries, 0).await?;
-    session
-        .execute(
-            "update shardwright.move set loaded = true where migration = $1",
-            &[id],
-        )
-        .await
-        .at(&what)?;
-    Ok(())
-}
-
-/// Reads the source's schema again, and replaces the statements that come after the copy, unless one of them is done.
-/// With `ddl: follow` the source may have other indexes, constraints and columns than before the copy. Retired partitions
-/// may not exist any more.
-pub(super) async fn store_later_statements_again(context: &StepContext) -> Result<(), StepError> {
-    if !context.follows_definitions() && context.retired_tables().next().is_none() {
-        return Ok(());
-    }
-    let created: TargetCreated = context.output(StepKind::CreateTarget)?;
-    if !created.created {
-        return Ok(());
-    }
-    let (source, target) = (context.source()?, context.target()?);
-    let session = target.session("build").await?;
-    let what = format!(
-        "shard {}: storing the schema's statements again",
-        target.name
-    );
-    let id = &context.dispatch.migration.0;
-    let row = session
-        .query_one(
-            "select coalesce(bool_or(done) filter (where section = 'post'), false),
-                    coalesce(max(ordinal) filter (where section <> 'post'), -1) + 1
-             from shardwright.schema_entry where migration = $1",
-            &[id],
-        )
-        .await
-        .at(&what)?;
-    if row.get::<_, bool>(0) {
-        return Ok(());
-    }
-    let migration = Some(&context.dispatch.migration);
-    let scope = context.schema_scope();
-    let moved = schema::read_for_move(&source, &session, scope.as_ref(), migration).await?;
-    let mut schema = moved.schema;
-    // The agent has created adopted partitions with their indexes.
-    let existing = existing_parts::labels(&session).await?;
-    schema
-        .entries
-        .retain(|entry| entry.section == RestoreSection::Post && !existing.contains(&entry.label));
-    epoch::begin(&session, &context.token()).await?;
-    session
-        .execute(
-            "delete from shardwright.schema_entry where migration = $1 and section = 'post'",
-            &[id],
-        )
-        .await
-        .at(&what)?;
-    insert_entries(&session, context, &schema.entries, row.get(1)).await?;
-    epoch::commit(&session, &what).await
-}
-
-/// Inserts the statements of entries with ordinals from `first` on.
-async fn insert_entries(
-    session: &Connected,
-    context: &StepContext,
-    entries: &[SchemaEntry],
-    first: i32,
-) -> Result<(), StepError> {
-    let what = format!("shard {}: storing the schema's statements", session.name());
-    let id = &context.dispatch.migration.0;
-    let (sections, labels): (Vec<&str>, Vec<&str>) = entries
-        .iter()
-        .map(|entry| (entry.section.name(), entry.label.as_str()))
-        .unzip();
-    let (parallel, statements): (Vec<bool>, Vec<String>) = entries
-        .iter()
-        .map(|entry| (entry.parallel, entry.sql()))
-        .unzip();
-    session
-        .execute(
-            "insert into shardwright.schema_entry (migration, ordinal, section, parallel, label, statement)
-             select $1, $6::int4 + entry.place - 1, entry.section, entry.parallel, entry.label, entry.statement
-             from unnest($2::pg_catalog.text[], $3::pg_catalog.bool[], $4::pg_catalog.text[], $5::pg_catalog.text[])
-                  with ordinality entry (section, parallel, label, statement, place)",
-            &[id, &sections, &parallel, &labels, &statements, &first],
-        )
-        .await
-        .at(&what)
-        .map(|_| ())
-}
-
-/// Creates the objects of the pre-data section, and on them the register and the guards.
-async fn restore_pre_data(
-    session: &Connected,
-    context: &StepContext,
-    schema: &DumpedSchema,
-) -> Result<(), StepError> {
-    let shard = session.name();
-    let dispatch = &context.dispatch;
-    let entries = schema.entries.iter();
-    let pre_entries: Vec<&SchemaEntry> = entries
-        .filter(|entry| entry.section == RestoreSection::Pre)
-        .collect();
-    let set_check = |value: &str| format!("set local check_function_bodies = {value}");
-    let what = format!("shard {shard}: setting up the session");
-    // Function bodies in a dump may refer to objects that are created later.
-    session.batch_execute(&set_check("off")).await.at(&what)?;
-    if let Err((entry, error)) = restore_all(session, &pre_entries).await {
-        return Err(error).at(format_args!("shard {shard}: creating {}", entry.label));
-    }
-    session.batch_execute(&set_check("on")).await.at(&what)?;
-    let what = format!("shard {shard}: recording that the migration has created the tables");
-    created::record(session, &dispatch.migration)
-        .await
-        .at(what)?;
-    let what = format!("shard {shard}: creating guards");
-    let (migration, keys) = (&dispatch.migration, &dispatch.keys);
-    let tables = context.planned_tables.as_slice();
-    guard::create_register(session, migration, Register::Closed)
-        .await
-        .at(&what)?;
-    let role = guard::session_user(session).await.at(&what)?;
-    let mut sql = guard::functions_sql(migration, &dispatch.map, keys, tables, &role);
-    for index in 0..tables.len() {
-        sql.push_str(&guard::triggers_sql(migration, keys, index, tables, &role));
-    }
-    session.batch_execute(&sql).await.at(&what)?;
-    session
-        .execute(
-            "update shardwright.schema_entry set done = true where migration = $1 and section = 'pre'",
-            &[&dispatch.migration.0],
-        )
-        .await
-        .at(&what)?;
-    Ok(())
 }

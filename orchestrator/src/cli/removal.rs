@@ -1,4 +1,4 @@
-//! The options of the commands that remove an object, and what these commands print.
+//! The options of the commands that remove or revoke an object, and what these commands print.
 
 use super::client::Client;
 use super::consent::Consent;
@@ -7,7 +7,7 @@ use super::output::Output;
 use clap::Args;
 use serde::Serialize;
 
-/// The options of a command that removes an object.
+/// The options of a command that removes or revokes an object.
 #[derive(Debug, Args)]
 pub(super) struct Removal {
     /// The reason, for the audit trail.
@@ -22,7 +22,7 @@ pub(super) struct Removal {
 /// What a command removes.
 #[derive(Debug, Serialize)]
 pub(super) struct RemovedObject<'a> {
-    /// The kind of the object: `agent`, `map` or `shard`.
+    /// The kind of the object: `agent`, `map`, `shard` or `token`.
     pub(super) kind: &'static str,
     /// The name of the object.
     pub(super) name: &'a str,
@@ -46,8 +46,17 @@ impl Removal {
         }
         let path = format!("/api/v1/{}s/{}", object.kind, object.name);
         client.delete(&path, self.reason.as_deref()).await?;
-        self.output.print(&object, |removed| {
-            format!("{} {} removed\n", removed.kind, removed.name)
-        })
+        self.output.print(&object, RemovedObject::text)
+    }
+}
+
+impl RemovedObject<'_> {
+    fn text(&self) -> String {
+        // A token stays in the list of tokens.
+        let outcome = match self.kind {
+            "token" => "revoked",
+            _ => "removed",
+        };
+        format!("{} {} {outcome}\n", self.kind, self.name)
     }
 }

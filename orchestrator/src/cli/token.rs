@@ -1,10 +1,11 @@
 //! `shardwright token`.
 
 use super::client::Client;
-use super::consent::{Consent, DryRun};
+use super::consent::DryRun;
 use super::error::CliError;
 use super::keys::pair;
 use super::output::{Output, TextTable, json, or_dash};
+use super::removal::{Removal, RemovedObject};
 use crate::access::{NewToken, Role};
 use crate::api::IssuedToken;
 use crate::cli::out::report;
@@ -26,11 +27,8 @@ pub(super) enum TokenCommand {
     Revoke {
         /// The name of the token.
         name: String,
-        /// The reason, for the audit trail.
-        #[arg(long, value_name = "TEXT")]
-        reason: Option<String>,
         #[command(flatten)]
-        consent: Consent,
+        removal: Removal,
     },
 }
 
@@ -62,19 +60,15 @@ impl TokenCommand {
                 let tokens: Vec<TokenRecord> = client.get("/api/v1/tokens").await?;
                 output.print(&tokens, |tokens| list_text(tokens))
             }
-            Self::Revoke {
-                name,
-                reason,
-                consent,
-            } => {
+            Self::Revoke { name, removal } => {
                 let what = format!(
                     "Revokes the token {name} permanently: the controller refuses it from now on."
                 );
-                if consent.is_confirmed(&what, &name)? {
-                    let path = format!("/api/v1/tokens/{name}");
-                    client.delete(&path, reason.as_deref()).await?;
-                }
-                Ok(0)
+                let object = RemovedObject {
+                    kind: "token",
+                    name: &name,
+                };
+                removal.run(client, object, &what).await
             }
         }
     }

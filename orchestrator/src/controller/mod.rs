@@ -23,6 +23,7 @@ mod dispatch;
 mod doctor;
 mod draft;
 mod error;
+mod estimates;
 mod fail_points;
 mod failovers;
 mod fleet_measure;
@@ -183,6 +184,7 @@ struct ControllerInner {
     figures: heartbeat::FigureTable,
     attempts: cutover::CutoverAttempts,
     inspections: inspections::Inspections,
+    estimates: estimates::RunningEstimates,
     boards: board::BoardCache,
     known_processes: recover::KnownProcesses,
     counters: counters::ClientCounters,
@@ -209,6 +211,7 @@ impl Controller {
             figures: heartbeat::FigureTable::default(),
             attempts: cutover::CutoverAttempts::default(),
             inspections: inspections::Inspections::default(),
+            estimates: estimates::RunningEstimates::default(),
             boards: board::BoardCache::default(),
             known_processes: recover::KnownProcesses::default(),
             counters: counters::ClientCounters::default(),

@@ -113,22 +113,11 @@ impl Controller {
         self.plan_with(&request, request.options().trial).await
     }
 
-    /// Makes the plan of a request that is still typed: agents only read, and try nothing on the targets. `None` if they
-    /// would have to measure the load first.
-    ///
-    /// # Errors
-    /// As `plan`.
-    pub async fn untried_plan(&self, text: &str) -> Result<Option<Plan>, ControlError> {
-        let request = Request::parse(text)?;
-        let map = self.map(request.map()).await?;
-        if planner::needs(&request, &map).is_some() {
-            return Ok(None);
-        }
-        let plan = self.plan_with(&request, TrialRun::Skip).await?;
-        Ok(Some(plan))
-    }
-
-    async fn plan_with(&self, request: &Request, trial: TrialRun) -> Result<Plan, ControlError> {
+    pub(super) async fn plan_with(
+        &self,
+        request: &Request,
+        trial: TrialRun,
+    ) -> Result<Plan, ControlError> {
         let OutlinedMoves {
             map,
             shards,

@@ -36,6 +36,18 @@ test("a request is looked at while it is typed", async () => {
   await look(page, "request-typed");
 });
 
+test("an estimate waits until the caller's estimate in another tab has ended", async () => {
+  await page.goto(`${stage.url}/migrations/new?view=yaml`);
+  let refusals = 0;
+  await page.route("**/migrations/estimate", (route) => {
+    refusals += 1;
+    return route.fulfill({ status: 429, body: "another estimate of this caller has not ended" });
+  }, { times: 1 });
+  await page.fill("#request", split("busy"));
+  await page.locator("#estimate h2", { hasText: "The plan" }).waitFor();
+  assert.equal(refusals, 1);
+});
+
 test("a request that the map does not allow is answered with what is wrong", async () => {
   await page.goto(`${stage.url}/migrations/new?view=yaml`);
   await page.fill("#request", split("busy").replace("source: busy-a", "source: nowhere"));

@@ -170,7 +170,8 @@ impl Served {
         assert!(probed.is_some());
     }
 
-    async fn claimed(&self) -> InspectionTask {
+    /// Claims the next inspection, when there is one.
+    pub(crate) async fn claimed(&self) -> InspectionTask {
         let claim = json!(Claim {
             protocol: NEWEST_PROTOCOL,
             oldest: Some(OLDEST_PROTOCOL),
@@ -191,6 +192,15 @@ impl Served {
                 }
             }
         }
+    }
+
+    /// Answers an inspection with a failure.
+    pub(crate) async fn fail(&self, task: &InspectionTask) {
+        let report = Report::Inspected {
+            id: task.id.clone(),
+            result: Err(unreachable_server()),
+        };
+        self.send("/api/v1/agents/report", json!(report)).await;
     }
 
     /// The answer's JSON, if it has any.

@@ -1,6 +1,7 @@
 //! The form and the YAML of a request: each is made from the other, and links fill both in.
 
 use crate::fixture::{Dashboard, hash_map, list_map, mapping};
+use orchestrator::api::ACTOR_HEADER;
 use plans::key::Key;
 use plans::key_set::KeySet;
 use plans::shard_map::ShardMap;
@@ -186,4 +187,30 @@ async fn an_estimate_says_why_there_is_no_plan() {
     let element = answer.text().await.unwrap();
     assert!(element.contains("No plan can be made"), "{element}");
     assert!(element.contains("no agent is connected"), "{element}");
+}
+
+#[tokio::test]
+async fn a_caller_has_one_estimate_at_a_time() {
+    let dashboard = Dashboard::patient().await.having(|map| map).await;
+    let fields = [("request", SPLIT), ("csrf", "")];
+    let estimate = |caller: &str| {
+        let form = dashboard.form("/migrations/estimate", &fields);
+        let form = form.header("origin", &dashboard.url);
+        form.header(ACTOR_HEADER, caller).send()
+    };
+    let first = tokio::spawn(estimate("ann"));
+    let survey = dashboard.claimed().await;
+    let refused = estimate("ann").await.unwrap();
+    assert_eq!(refused.status(), 429);
+    let page = refused.text().await.unwrap();
+    assert!(page.contains("repeat the request"), "{page}");
+
+    let other = tokio::spawn(estimate("bob"));
+    dashboard.claimed().await;
+    dashboard.fail(&survey).await;
+    assert_eq!(first.await.unwrap().unwrap().status(), 200);
+    let next = tokio::spawn(estimate("ann"));
+    dashboard.claimed().await;
+    other.abort();
+    next.abort();
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::wildcard_enum_match_arm, reason = "tests")]
 
+mod benches;
 mod blocks;
 mod codes;
 mod links;

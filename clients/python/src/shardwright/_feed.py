@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
+from typing import Any
 
 import httpx
 
@@ -32,6 +33,7 @@ _MIN_READ_INTERVAL = 0.2
 _CANCEL_AGAIN = 1.0
 # A longer answer is parsed in a thread, so that other tasks of the event loop continue.
 _LONG_ANSWER = 1 << 16
+CLOSED = "the map is closed"
 _FAILURES = (OSError, ValueError, httpx.HTTPError, httpx.InvalidURL, ControllerError, MapError)
 
 
@@ -47,10 +49,11 @@ class Feed:
         self._last_extra_read = -_MIN_READ_INTERVAL
         self.load = None if options.report_load is None else LoadSummary()
         """The uses of keys, if the options require reports."""
-        self._tasks = [asyncio.create_task(self._follow(), name=f"shardwright map {first.name}")]
+        self._is_closed = False
+        self._tasks = {asyncio.create_task(self._follow(), name=f"shardwright map {first.name}")}
         if self.load is not None and options.report_load is not None:
             reports = report(controllers, self.load, first.key_types, options.report_load)
-            self._tasks.append(asyncio.create_task(reports, name=f"shardwright load {first.name}"))
+            self._tasks.add(asyncio.create_task(reports, name=f"shardwright load {first.name}"))
 
     @classmethod
     async def open(cls, urls: str, name: str, options: Options, counters: Counters) -> Feed:
@@ -68,22 +71,33 @@ class Feed:
 
     async def close(self) -> None:
         """Ends the tasks and closes their connections."""
-        running = set(self._tasks)
-        while running:
-            for task in running:
-                task.cancel()
-            # A library below may lose a cancellation that arrives together with its own time limit.
-            _, running = await asyncio.wait(running, timeout=_CANCEL_AGAIN)
+        self._is_closed = True
+        await cancel_all(self._tasks)
         await self._controllers.close()
 
     async def read_again(self) -> None:
-        """Reads the map in addition to the feed, in case the feed is broken, but not too often."""
+        """Reads the map in addition to the feed, in case the feed is broken, but not too often.
+
+        Raises a `RuntimeError` if the map is closed before its end.
+        """
+        if self._is_closed:
+            raise RuntimeError(CLOSED)
         now = time.monotonic()
         if now - self._last_extra_read < _MIN_READ_INTERVAL:
             return
         self._last_extra_read = now
+        # A task of its own, which `close` ends before it closes the connections.
+        read = asyncio.create_task(self._read())
+        self._tasks.add(read)
+        read.add_done_callback(self._tasks.discard)
         try:
-            await self._read()
+            await asyncio.wait({read})
+        finally:
+            read.cancel()
+        if read.cancelled():
+            raise RuntimeError(CLOSED)
+        try:
+            read.result()
         except _FAILURES as error:
             _LOG.debug("the map was not read: %s", error)
 
@@ -134,6 +148,16 @@ class Feed:
             if chunk is None:
                 return
             yield chunk
+
+
+async def cancel_all(tasks: Iterable[asyncio.Task[Any]]) -> None:
+    """Cancels tasks, and waits until they have ended."""
+    running = set(tasks)
+    while running:
+        for task in running:
+            task.cancel()
+        # A library below may lose a cancellation that arrives together with its own time limit.
+        _, running = await asyncio.wait(running, timeout=_CANCEL_AGAIN)
 
 
 async def _read(controllers: Controllers) -> Routes:

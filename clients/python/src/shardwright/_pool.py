@@ -95,21 +95,34 @@ class _Idle(Generic[C]):
     """The idle connections of one shard, the last used first."""
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._connections: list[C] = []
+        self._is_closed = False
 
     def take(self) -> C | None:
-        while self._connections:
-            connection = self._connections.pop()
-            if not connection.closed:
+        while True:
+            with self._lock:
+                connection = self._connections.pop() if self._connections else None
+            if connection is None or not connection.closed:
                 return connection
-        return None
 
-    def put(self, connection: C) -> None:
-        self._connections.append(connection)
+    def put(self, connection: C) -> bool:
+        """Keeps a connection; returns whether it did. A closed pool keeps none."""
+        with self._lock:
+            if not self._is_closed:
+                self._connections.append(connection)
+            return not self._is_closed
 
     def take_all(self) -> list[C]:
-        connections, self._connections = self._connections, []
+        with self._lock:
+            connections, self._connections = self._connections, []
         return connections
+
+    def close(self) -> list[C]:
+        """Keeps no connection from now on. Returns those that it has, which the caller closes."""
+        with self._lock:
+            self._is_closed = True
+        return self.take_all()
 
 
 class Pool:
@@ -118,14 +131,13 @@ class Pool:
     def __init__(self, shard: str, connector: Connector, limit: int) -> None:
         self._shard, self._connector = shard, connector
         self._slots = threading.BoundedSemaphore(limit)
-        self._idle: _Idle[Connection] = _Idle()
-        self._is_closed = False
+        self.idle: _Idle[Connection] = _Idle()
 
     def take(self) -> Connection:
         """Returns an idle connection, or opens one."""
         self._slots.acquire()
         try:
-            idle = self._idle.take()
+            idle = self.idle.take()
             if idle is not None:
                 return idle
             dsn, arguments = self._connector.arguments(self._shard)
@@ -140,23 +152,21 @@ class Pool:
             was_lost = connection.closed
             if not was_lost and connection.info.transaction_status != TransactionStatus.IDLE:
                 _end_quietly(connection)
-            if self._is_closed:
-                connection.close()
-            elif not connection.closed:
-                self._idle.put(connection)
-            elif was_lost:
+            if was_lost:
                 # The others are lost too, if the server was restarted.
                 self._close_idle()
+            elif not connection.closed and not self.idle.put(connection):
+                connection.close()
         finally:
             self._slots.release()
 
     def close(self) -> None:
         """Closes the idle connections; the others at the end of their loans."""
-        self._is_closed = True
-        self._close_idle()
+        for connection in self.idle.close():
+            connection.close()
 
     def _close_idle(self) -> None:
-        for connection in self._idle.take_all():
+        for connection in self.idle.take_all():
             connection.close()
 
 
@@ -165,6 +175,9 @@ def _end_quietly(connection: Connection) -> None:
         connection.execute("rollback")
     except psycopg.Error:
         connection.close()
+    except BaseException:
+        connection.close()
+        raise
 
 
 class AsyncPool:
@@ -173,14 +186,13 @@ class AsyncPool:
     def __init__(self, shard: str, connector: Connector, limit: int) -> None:
         self._shard, self._connector = shard, connector
         self._slots = asyncio.Semaphore(limit)
-        self._idle: _Idle[AsyncConnection] = _Idle()
-        self._is_closed = False
+        self.idle: _Idle[AsyncConnection] = _Idle()
 
     async def take(self) -> AsyncConnection:
         """Returns an idle connection, or opens one."""
         await self._slots.acquire()
         try:
-            idle = self._idle.take()
+            idle = self.idle.take()
             if idle is not None:
                 return idle
             dsn, arguments = self._connector.arguments(self._shard)
@@ -195,22 +207,20 @@ class AsyncPool:
             was_lost = connection.closed
             if not was_lost and connection.info.transaction_status != TransactionStatus.IDLE:
                 await _end_quietly_async(connection)
-            if self._is_closed:
-                await connection.close()
-            elif not connection.closed:
-                self._idle.put(connection)
-            elif was_lost:
+            if was_lost:
                 await self._close_idle()
+            elif not connection.closed and not self.idle.put(connection):
+                await connection.close()
         finally:
             self._slots.release()
 
     async def close(self) -> None:
         """Closes the idle connections; the others at the end of their loans."""
-        self._is_closed = True
-        await self._close_idle()
+        for connection in self.idle.close():
+            await connection.close()
 
     async def _close_idle(self) -> None:
-        for connection in self._idle.take_all():
+        for connection in self.idle.take_all():
             await connection.close()
 
 
@@ -219,6 +229,10 @@ async def _end_quietly_async(connection: AsyncConnection) -> None:
         await connection.execute("rollback")
     except psycopg.Error:
         await connection.close()
+    except BaseException:
+        # The task was cancelled, and the outcome of the statement is unknown.
+        await connection.close()
+        raise
 
 
 P = TypeVar("P", Pool, AsyncPool)
@@ -235,15 +249,19 @@ class Pools(Generic[P]):
         self._limit = options.connections
         self._lock = threading.Lock()
         self._pools: dict[str, P] = {}
+        self._is_closed = False
 
     def pool_of(self, shard: str) -> P:
         """Returns the pool of a shard."""
         with self._lock:
             if shard not in self._pools:
                 self._pools[shard] = self._make(shard, self._connector, self._limit)
+                if self._is_closed:
+                    self._pools[shard].idle.close()
             return self._pools[shard]
 
-    def all(self) -> list[P]:
-        """Returns the pools that exist."""
+    def close(self) -> list[P]:
+        """Returns the pools that exist, which the caller closes. Those that are created later keep no connection."""
         with self._lock:
+            self._is_closed = True
             return list(self._pools.values())

@@ -53,7 +53,7 @@ class AsyncMap(BaseMap):
     async def close(self) -> None:
         """Ends the task, and closes the idle connections."""
         await self._feed.close()
-        for pool in self._pools.all():
+        for pool in self._pools.close():
             await pool.close()
 
     async def with_shard(

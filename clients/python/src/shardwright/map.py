@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, TypeVar
 
 from ._base import BaseMap
 from ._core import Core, Retries, TransactionRetries
-from ._feed import Feed
+from ._feed import CLOSED, Feed, cancel_all
 from ._keys import KeyValue
 from ._pool import Connection, Pool, Pools, check_before_commit, check_is_open
 from ._recording import recording_cursor
@@ -68,7 +68,7 @@ class Map(BaseMap):
             if not self._loop.is_closed:
                 self._loop.run(self._feed.close())
                 self._loop.stop()
-        for pool in self._pools.all():
+        for pool in self._pools.close():
             pool.close()
 
     def with_shard(self, key: KeyValue, work: Callable[[Connection], T], options: TransactionOptions = _DEFAULT) -> T:
@@ -116,9 +116,11 @@ class Map(BaseMap):
         """Waits until the cache has a version above `known`, but for at most `pause`. Then it reads the map itself."""
         newer = threading.Event()
         forget = self._core.cache.call_when_newer(known, newer.set)
-        if not newer.wait(pause):
-            self._loop.run(self._feed.read_again())
-        forget()
+        try:
+            if not newer.wait(pause):
+                self._loop.run(self._feed.read_again())
+        finally:
+            forget()
 
     def _query(self, part: Part, work: Callable[[Part, Connection], T]) -> T | Exception:
         retries = Retries(self._core)
@@ -161,23 +163,34 @@ class _LoopThread:
 
     def __init__(self, name: str) -> None:
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name=name, daemon=True)
+        self._lock = threading.Lock()
+        self.is_closed = False
+        """Whether `stop` was called."""
+        self._thread = threading.Thread(target=self._follow, name=name, daemon=True)
         self._thread.start()
 
-    @property
-    def is_closed(self) -> bool:
-        """Whether the thread has ended."""
-        return self._loop.is_closed()
-
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Runs a coroutine in the thread, and returns its result."""
-        if self._loop.is_closed():
-            work.close()
-            raise RuntimeError("the map is closed")
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+        """Runs a coroutine in the thread, and returns its result. Raises a `RuntimeError` if the thread ends before."""
+        with self._lock:
+            if self.is_closed:
+                work.close()
+                raise RuntimeError(CLOSED)
+            future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result()
+        except CancelledError:
+            raise RuntimeError(CLOSED) from None
 
     def stop(self) -> None:
-        """Ends the thread."""
-        self._loop.call_soon_threadsafe(self._loop.stop)
+        """Ends the thread, and what it runs."""
+        with self._lock:
+            self.is_closed = True
+            self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
+
+    def _follow(self) -> None:
+        self._loop.run_forever()
+        # Other threads wait for the results of these tasks.
+        self._loop.run_until_complete(cancel_all(asyncio.all_tasks(self._loop)))
+        self._loop.run_until_complete(self._loop.shutdown_default_executor())
         self._loop.close()

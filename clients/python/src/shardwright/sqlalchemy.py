@@ -58,6 +58,26 @@ def _check_each_statement(connection: Connection, attempt: Attempt) -> None:
 
 
 @contextmanager
+def _checked_transaction(session: Session, attempt: Attempt) -> Iterator[None]:
+    """Raises an error if the transaction of a session has ended inside this context.
+
+    Afterwards its connection can be that of another session, in a transaction that this session must not commit.
+    """
+    begun = session.get_transaction()
+
+    def check() -> None:
+        if session.get_transaction() is not begun:
+            check_is_open(attempt, TransactionStatus.IDLE)
+
+    try:
+        yield
+    except Exception:
+        check()
+        raise
+    check()
+
+
+@contextmanager
 def _noting_the_loss_of(driver: Any, attempt: Attempt) -> Iterator[None]:
     """Records in an attempt whether an error is due to a lost connection."""
     try:
@@ -130,7 +150,8 @@ class ShardEngines(_Engines[Map, Engine]):
                 _check_each_statement(session.connection(), state)
                 state.stage = Stage.WORK
                 with _noting_the_loss_of(driver, state):
-                    result = work(session)
+                    with _checked_transaction(session, state):
+                        result = work(session)
                     check_is_connected(state, is_lost=driver.closed)
                     session.flush()
                     check_before_commit(state, driver.info.transaction_status)
@@ -167,7 +188,8 @@ class AsyncShardEngines(_Engines[AsyncMap, AsyncEngine]):
                     _check_each_statement(connection.sync_connection, state)  # type: ignore[arg-type]
                     state.stage = Stage.WORK
                     with _noting_the_loss_of(driver, state):
-                        result = await work(session)
+                        with _checked_transaction(session.sync_session, state):
+                            result = await work(session)
                         check_is_connected(state, is_lost=driver.closed)
                         await session.flush()
                         check_before_commit(state, driver.info.transaction_status)

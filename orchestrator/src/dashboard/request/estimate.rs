@@ -4,13 +4,14 @@ use super::fields::RequestFields;
 use super::findings::{FindingsView, GroupedFindings};
 use super::plan::PlanView;
 use super::{RequestText, request_text};
+use crate::access::Caller;
 use crate::api::ApiError;
 use crate::controller::{ControlError, Controller};
 use crate::dashboard::page::PageError;
 use askama::Template;
-use axum::Form;
 use axum::extract::State;
 use axum::response::Html;
+use axum::{Extension, Form};
 
 /// The maximum number of objects of one kind of finding. The plan has all of them.
 const MAX_OBJECTS: usize = 3;
@@ -25,14 +26,15 @@ struct RequestEstimate {
     problem: Option<String>,
 }
 
-/// Returns the element of the page with the estimate.
+/// Returns the element of the page with the estimate. While another estimate of the caller runs, the request is refused.
 pub(in crate::dashboard) async fn estimate(
     State(controller): State<Controller>,
+    Extension(caller): Extension<Caller>,
     Form(pairs): Form<Vec<(String, String)>>,
 ) -> Result<Html<String>, PageError> {
     let fields = RequestFields::new(pairs);
     let planned = match request_text(&controller, &fields).await? {
-        RequestText::Read(text) => controller.untried_plan(&text).await,
+        RequestText::Read(text) => controller.estimate(&text, &caller.name).await,
         RequestText::Wrong { problem, .. } => Err(ControlError::Invalid { what: problem }),
     };
     let (plan, findings, problem) = match planned {
@@ -40,6 +42,7 @@ pub(in crate::dashboard) async fn estimate(
             let findings = plan.iter().flat_map(|plan| plan.findings.clone()).collect();
             (plan.as_ref().map(PlanView::new), findings, None)
         }
+        Err(running @ ControlError::EstimateRunning) => return Err(running.into()),
         Err(error) => {
             let (_, problem) = ApiError::from(error).into_parts();
             let first = problem.detail.lines().next().unwrap_or_default().to_owned();
