@@ -49,7 +49,7 @@ impl Controller {
         let running = self.inner.estimates.begin(caller);
         let _running = running.ok_or(ControlError::EstimateRunning)?;
         let request = Request::parse(text)?;
-        let map = self.map(request.map()).await?;
+        let map = self.bare_map(request.map()).await?;
         if planner::needs(&request, &map).is_some() {
             return Ok(None);
         }

@@ -180,7 +180,7 @@ impl Controller {
         name: &MapName,
         request: LoadRequest,
     ) -> Result<MapLoad, ControlError> {
-        let map = self.map(name).await?;
+        let map = self.bare_map(name).await?;
         let watched = request.watch_seconds > 0;
         let default_measure = if watched {
             Measure::Writes

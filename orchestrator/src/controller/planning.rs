@@ -15,6 +15,7 @@ use plans::request::{Measure, Mode, Options, Request, Seed, TrialRun};
 use plans::shard_map::{MapSettings, ShardMap};
 use plans::survey::{Survey, SurveyTask, TRIAL_LIMIT};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The number of inspections for one request that run concurrently.
@@ -47,7 +48,7 @@ pub(super) struct SurveyScope<'a> {
 #[derive(Debug)]
 pub(super) struct OutlinedMoves {
     /// The current map.
-    pub(super) map: ShardMap,
+    pub(super) map: Arc<ShardMap>,
     /// All registered shards.
     pub(super) shards: Vec<ShardRecord>,
     /// The settings of the map, with the additions of the request.
@@ -143,7 +144,7 @@ impl Controller {
     /// The request cannot be read, or does not fit the map.
     pub async fn sketch(&self, text: &str) -> Result<Option<Outline>, ControlError> {
         let request = Request::parse(text)?;
-        let map = self.map(request.map()).await?;
+        let map = self.bare_map(request.map()).await?;
         if planner::needs(&request, &map).is_some() {
             return Ok(None);
         }
@@ -193,7 +194,7 @@ impl Controller {
         &self,
         request: &Request,
     ) -> Result<OutlinedMoves, ControlError> {
-        let map = self.map(request.map()).await?;
+        let map = self.bare_map(request.map()).await?;
         let shards = self.inner.store.shards().await?;
         let fleet: Vec<ShardInfo> = shards.iter().map(ShardRecord::info).collect();
         let settings = planner::settings(request, &map);
