@@ -112,6 +112,14 @@ impl Dashboard {
         }
     }
 
+    /// The dashboard of another controller over the same store, which follows this one.
+    pub(crate) async fn follower(&self) -> Self {
+        Self {
+            served: Served::over(self.store.clone(), Duration::from_millis(20)).await,
+            store: self.store.clone(),
+        }
+    }
+
     /// Shards `a` to `c`, and `map`.
     pub(crate) async fn with(map: impl FnOnce(ShardMap) -> ShardMap) -> Self {
         Self::empty().await.having(map).await
