@@ -47,13 +47,13 @@ pub fn effect_on_all(command: Command) -> &'static str {
         }
         Command::Retry => "Each step that waits for another attempt is retried at once.",
         Command::Abort => {
-            "Aborts each move that has not flipped, and removes everything that it created; its source keeps the keys. Cannot be undone. Moves that have flipped stay."
+            "Aborts each move whose keys the source still owns, and removes everything that it created. Cannot be undone. Moves that were cut over stay."
         }
         Command::Rollback => {
-            "Returns the keys of each flipped online move to its source, with what was written since. Can be undone: cut over again until you finish."
+            "Returns the keys of each online move in hold to its source, with what was written since. Can be undone: cut over again until you finish."
         }
         Command::Finish => {
-            "Deletes the old rows of each flipped move. Cannot be undone: no rollback is possible afterwards."
+            "Deletes the old rows of each move in hold. Cannot be undone: no rollback is possible afterwards."
         }
     }
 }

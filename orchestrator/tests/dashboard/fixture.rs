@@ -114,9 +114,10 @@ impl Dashboard {
 
     /// The dashboard of another controller over the same store, which follows this one.
     pub(crate) async fn follower(&self) -> Self {
+        let store = Arc::new(self.store.for_another_process());
         Self {
-            served: Served::over(self.store.clone(), Duration::from_millis(20)).await,
-            store: self.store.clone(),
+            served: Served::over(store.clone(), Duration::from_millis(20)).await,
+            store,
         }
     }
 

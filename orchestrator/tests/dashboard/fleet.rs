@@ -88,7 +88,8 @@ async fn running_moves_are_flows_between_the_shards() {
         .await;
     let page = dashboard.page("/").await;
     let fleet = part(&page, "fleet");
-    assert_eq!(fleet.matches("class=\"flow\"").count(), 1, "{fleet}");
+    assert_eq!(fleet.matches("class=\"leader-line\"").count(), 1, "{fleet}");
+    assert!(fleet.contains("moves rows now"), "{fleet}");
     assert!(fleet.contains("<a href=\"/migrations/m1x1\""), "{fleet}");
     assert!(fleet.contains("split a → b: step 1 of 11"), "{fleet}");
     assert!(!fleet.contains("quiet-flow"), "{fleet}");

@@ -274,7 +274,9 @@ impl TimelineDrawing<'_> {
                 StepKind::DropOld | StepKind::DropSurplus | StepKind::DropNew
             )
         };
-        let is_held = current(self.view).is_some_and(is_hold) && self.view.hold_end.is_none();
+        let mut all = self.view.steps.iter();
+        let holds = all.any(|step| is_hold(step) && step.state == StepState::Running);
+        let is_held = holds && self.view.hold_end.is_none();
         match (
             is_held && steps.iter().any(removes),
             self.view.plan.options.hold,
