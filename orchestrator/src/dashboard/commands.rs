@@ -2,7 +2,7 @@
 //!
 //! A command applies to one migration, or to each move of an operation for which it is possible.
 
-mod button_look;
+mod button_style;
 mod operation;
 
 use super::page::{DashboardPage, PageError};
@@ -15,7 +15,7 @@ use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::{Extension, Form};
-pub(super) use button_look::{ButtonLook, label, label_for_all};
+pub(super) use button_style::{ButtonStyle, label, label_for_all};
 pub(super) use operation::{confirm_all, give_all, of_operation};
 use plans::id::MigrationId;
 use serde::Deserialize;
@@ -35,7 +35,7 @@ pub(super) struct CommandForm {
     effect: String,
     /// True if the command changes the owner of keys or cannot be undone, so that the operator must type the id.
     needs_confirmation: bool,
-    look: ButtonLook,
+    style: ButtonStyle,
     /// The CSRF token, which the form contains.
     csrf: String,
     /// True if the command is on the page of the cutover. Afterwards the browser returns to that page.
@@ -54,7 +54,7 @@ impl CommandForm {
                 "The controller refuses the token of {name} from now on, and signs out browsers that signed in with it."
             ),
             needs_confirmation: true,
-            look: ButtonLook::Irreversible,
+            style: ButtonStyle::Irreversible,
             csrf: caller.csrf.clone().unwrap_or_default(),
             on_cutover_page: false,
         }
@@ -66,7 +66,7 @@ impl CommandForm {
         let form = Self::for_object(("migration", m.id.as_str()), command, effect, caller);
         Self {
             label: label(command, &m.plan, is_rolled_back),
-            look: ButtonLook::of(command, is_rolled_back),
+            style: ButtonStyle::of(command, is_rolled_back),
             ..form
         }
     }
@@ -84,7 +84,7 @@ impl CommandForm {
             label: label_for_all(command),
             effect,
             needs_confirmation: needs_confirmation(command),
-            look: ButtonLook::of(command, false),
+            style: ButtonStyle::of(command, false),
             csrf: caller.csrf.clone().unwrap_or_default(),
             on_cutover_page: false,
         }
@@ -114,7 +114,7 @@ impl CommandForm {
 
     /// Returns the CSS class of the button.
     fn class(&self) -> &'static str {
-        self.look.class()
+        self.style.class()
     }
 }
 

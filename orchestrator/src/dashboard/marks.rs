@@ -142,7 +142,7 @@ pub(super) fn of_token(token: &TokenRecord, now: DateTime<Utc>) -> StateMark {
 
 /// Returns the mark of an attempt that transferred the keys.
 pub(super) fn flipped() -> StateMark {
-    mark(Tone::Good, FLAG, "flipped")
+    mark(Tone::Good, FLAG, "cut over")
 }
 
 /// Returns the mark of a mapping.

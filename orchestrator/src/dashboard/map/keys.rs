@@ -77,7 +77,7 @@ pub(super) fn division_text(map: &ShardMap) -> String {
     let key = types.join(", ");
     match map.strategy {
         Strategy::Range => format!(
-            "ranges of {} ({key}), each from its first key up to, and without, its last one",
+            "ranges of {} ({key}), each with its lower bound and without its upper one",
             key_column(map)
         ),
         Strategy::Hash => format!(

@@ -3,7 +3,7 @@
 mod agents;
 mod shards;
 
-use super::super::commands::{ButtonLook, label, label_for_all};
+use super::super::commands::{ButtonStyle, label, label_for_all};
 use super::super::marks::{self, StateMark};
 use super::super::open::OpenMigration;
 use super::super::shards::ShardState;
@@ -200,7 +200,7 @@ fn item_buttons(
                 label(command, &view.plan, is_rolled_back)
             },
             href: format!("{path}/{command}"),
-            class: ButtonLook::of(command, is_rolled_back).class(),
+            class: ButtonStyle::of(command, is_rolled_back).class(),
             effect: if is_for_all {
                 effect_on_all(command).to_owned()
             } else {

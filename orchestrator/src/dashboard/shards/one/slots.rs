@@ -13,6 +13,8 @@ pub(super) struct SlotGroup {
     pub(super) note: &'static str,
     /// True if the database of each slot is shown.
     pub(super) has_databases: bool,
+    /// True if the kind of each slot is shown: the title does not say it.
+    pub(super) has_kinds: bool,
     pub(super) slots: Vec<LinkedSlot>,
 }
 
@@ -68,7 +70,7 @@ pub(super) async fn slot_groups(
 
 fn group(scope: SlotScope, own: &str, slots: &mut Vec<LinkedSlot>) -> SlotGroup {
     let (title, note) = match scope {
-        SlotScope::Shard => (format!("Slots of this shard, database {own}"), ""),
+        SlotScope::Shard => (format!("Logical slots of this shard, database {own}"), ""),
         SlotScope::Unknown => (
             "Slots of all databases of this server".to_owned(),
             "The agent does not report the database of each slot: it has an earlier version.",
@@ -78,7 +80,7 @@ fn group(scope: SlotScope, own: &str, slots: &mut Vec<LinkedSlot>) -> SlotGroup 
             "They are for standbys and backups.",
         ),
         SlotScope::OtherDatabase => (
-            "Slots of other databases on this server".to_owned(),
+            "Logical slots of other databases on this server".to_owned(),
             "They do not belong to this shard, but they retain WAL on its disk.",
         ),
     };
@@ -90,6 +92,7 @@ fn group(scope: SlotScope, own: &str, slots: &mut Vec<LinkedSlot>) -> SlotGroup 
         title,
         note,
         has_databases: scope == SlotScope::OtherDatabase,
+        has_kinds: scope == SlotScope::Unknown,
         slots: own_slots,
     }
 }

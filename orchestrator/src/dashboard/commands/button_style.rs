@@ -1,4 +1,4 @@
-//! The label and the look of the button of a command: the same on every page.
+//! The label and the style of the button of a command: the same on every page.
 
 use crate::controller::Command;
 use plans::plan::MovePlan;
@@ -6,7 +6,7 @@ use plans::request::Seed;
 
 /// How a button looks. Of the buttons of one object at most one is recommended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::dashboard) enum ButtonLook {
+pub(in crate::dashboard) enum ButtonStyle {
     /// The migration waits for the command, and goes on with it.
     Recommended,
     /// The command can be taken back.
@@ -15,8 +15,8 @@ pub(in crate::dashboard) enum ButtonLook {
     Irreversible,
 }
 
-impl ButtonLook {
-    /// Returns the look of a command's button. After a rollback nothing waits for another cutover.
+impl ButtonStyle {
+    /// Returns the style of a command's button. After a rollback nothing waits for another cutover.
     pub(in crate::dashboard) fn of(command: Command, is_rolled_back: bool) -> Self {
         match command {
             Command::Approve if is_rolled_back => Self::Usual,
