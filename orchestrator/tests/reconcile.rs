@@ -76,6 +76,28 @@ impl Flip {
     }
 }
 
+/// A shard without an object of Shardwright.
+fn nothing_on(shard: &ShardName) -> Inspected {
+    Inspected::Inventory(Box::new(Inventory {
+        shard: shard.clone(),
+        server: DatabaseIdentity {
+            system: "1".to_owned(),
+            timeline: 1,
+            database: Some(1),
+            id: Some("id".to_owned()),
+            standby: false,
+        },
+        flushed: 1,
+        objects: Vec::new(),
+        figures: None,
+        activity: None,
+        similar: Vec::new(),
+        moves: Vec::new(),
+        released_keys: Vec::new(),
+        released_moves: Vec::new(),
+    }))
+}
+
 async fn about(server: &Server, migration: &MigrationId) -> About {
     let view = server.view(migration).await;
     let field = |name: &str| view[name].clone();
@@ -292,24 +314,6 @@ async fn an_abort_is_given_out_although_the_target_is_never_seen() {
         ..quick()
     };
     let server = Server::on(before.into_database(), settings).await;
-    let nothing = |shard: &ShardName| Inventory {
-        shard: shard.clone(),
-        server: DatabaseIdentity {
-            system: "1".to_owned(),
-            timeline: 1,
-            database: Some(1),
-            id: Some("id".to_owned()),
-            standby: false,
-        },
-        flushed: 1,
-        objects: Vec::new(),
-        figures: None,
-        activity: None,
-        similar: Vec::new(),
-        moves: Vec::new(),
-        released_keys: Vec::new(),
-        released_moves: Vec::new(),
-    };
     let agent = server.agent("y", "y1");
     let given = until("given out", || async {
         match agent.claim().await? {
@@ -319,7 +323,7 @@ async fn an_abort_is_given_out_although_the_target_is_never_seen() {
                     panic!("{task:?}")
                 };
                 let name = &look.shard.name;
-                let seen = Inspected::Inventory(Box::new(nothing(name)));
+                let seen = nothing_on(name);
                 let answer = match name.as_str() {
                     "a" => Ok(seen),
                     _ => Err(failure(RetryClass::Exponential)),
@@ -331,4 +335,36 @@ async fn an_abort_is_given_out_although_the_target_is_never_seen() {
     })
     .await;
     assert_eq!(step_name(&given), "unwind");
+}
+
+/// An agent lists the objects of one shard at once, and of another one not at all.
+#[tokio::test]
+async fn a_slow_probe_delays_no_other_shard() {
+    let settings = ControllerSettings {
+        reconcile_every: Some(Duration::from_secs(3_600)),
+        ..quick()
+    };
+    let server = Server::with(settings).await;
+    let agent = server.agent("x", "x1");
+    let slow = agent.asked().await;
+    let fast = until("the other probe", || async {
+        match agent.claim_beside(&[&slow]).await? {
+            Work::Inspect(task) => Some(*task),
+            Work::Step(dispatch) => panic!("{dispatch:?}"),
+        }
+    })
+    .await;
+    let Inspection::Inventory(look) = &fast.inspection else {
+        panic!("{fast:?}")
+    };
+    agent.answer(&fast, Ok(nothing_on(&look.shard.name))).await;
+    let observed = until("a probe that succeeded", || async {
+        let report = server.json("/api/v1/fleet").await;
+        let shards = report["shards"].as_array().unwrap().iter();
+        let observed = shards.filter(|shard| shard["seen_at"].is_string());
+        let names: Vec<Value> = observed.map(|shard| shard["shard"].clone()).collect();
+        (!names.is_empty()).then_some(names)
+    })
+    .await;
+    assert_eq!(observed, [json!(look.shard.name)]);
 }

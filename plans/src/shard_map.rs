@@ -12,6 +12,7 @@ mod rules;
 mod selection;
 mod settings;
 
+use change::keys_by_owner;
 pub use change::{Difference, difference};
 pub use export::{ExportForm, export};
 pub use import::{
@@ -229,6 +230,12 @@ impl ShardMap {
         let owned = self.mappings.iter().filter(|m| &m.shard == shard);
         self.empty_key_set()
             .union_all(owned.map(|mapping| &mapping.keys))
+    }
+
+    /// Returns the keys of each owner.
+    #[must_use]
+    pub fn owned_keys(&self) -> BTreeMap<&ShardName, KeySet> {
+        keys_by_owner(&self.mappings, &self.empty_key_set())
     }
 
     /// Returns the empty key set of this map's strategy.

@@ -11,6 +11,7 @@
 mod apply;
 mod imbalance;
 mod known;
+mod probe;
 mod probed;
 mod watch;
 
@@ -20,21 +21,20 @@ pub(super) use watch::FleetWatch;
 pub use watch::{FleetReport, ShardProbe};
 
 use super::dispatch::shard_ref;
-use super::seeding::{check_acceptable, is_copy};
+use super::seeding::check_acceptable;
 use super::{ControlError, Controller, clock, delta};
 use crate::store::{Migration, ShardRecord, Snapshot};
 use chrono::{DateTime, Utc};
 use plans::id::ShardName;
-use plans::inspection::inventory::{Inventory, InventoryTask, ObservedServer};
-use plans::inspection::reconcile::{
-    CloseTask, Contradiction, ContradictionKind, StoreKnowledge, compare,
-};
+use plans::inspection::inventory::{Inventory, ObservedServer};
+use plans::inspection::reconcile::{CloseTask, Contradiction, ContradictionKind, StoreKnowledge};
 use plans::inspection::{Inspected, Inspection};
 use plans::state::migration::MigrationState;
 use plans::step::{StepKind, servers};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Additional time for an agent that closes keys or removes objects.
@@ -84,7 +84,7 @@ impl Controller {
         for name in &request.accept {
             shard_ref(&shards, name)?;
         }
-        futures::future::join_all(shards.iter().map(|shard| self.probe_shard(shard))).await;
+        self.probe_shards(&shards).await;
         let mut done = Vec::new();
         for name in &request.accept {
             done.push(self.accept_server(&shards, name, request, actor).await?);
@@ -93,7 +93,7 @@ impl Controller {
             done.extend(self.add_lost_flips(&shards, request, actor).await?);
         }
         if !done.is_empty() {
-            futures::future::join_all(shards.iter().map(|shard| self.probe_shard(shard))).await;
+            self.probe_shards(&shards).await;
         }
         self.announce();
         Ok(FleetReport {
@@ -112,10 +112,9 @@ impl Controller {
         if let Err(error) = self.sample_imbalance(&shards, now).await {
             tracing::warn!(%error, "the imbalance of the fleet could not be stored");
         }
-        for shard in self.inner.fleet.begin_due(shards, now, delta(every)) {
-            let controller = self.clone();
-            tokio::spawn(async move { controller.probe_shard(&shard).await });
-        }
+        let due = self.inner.fleet.begin_due(shards, now, delta(every));
+        let controller = self.clone();
+        tokio::spawn(async move { controller.probe_shards(&due).await });
         Ok(Some(self.inner.fleet.next_check(now + delta(every))))
     }
 
@@ -151,75 +150,14 @@ impl Controller {
         let preflight = serde_json::from_value(output(StepKind::Preflight)?).ok()?;
         let (known, _) = servers::recorded(preflight, output);
         let source = &snapshot.migration.plan.moving.source;
-        let observed_server = self.inner.fleet.inventory(source)?.server;
-        if known.accepts(&observed_server) || known.was_promoted_to(&observed_server) {
+        let observed_server = &self.inner.fleet.inventory(source)?.server;
+        if known.accepts(observed_server) || known.was_promoted_to(observed_server) {
             return None;
         }
         Some(format!(
             "shard {source} was server {} on timeline {} when the agent began to capture its changes, and is server {} on timeline {}: changes that the reverse stream had written there may be missing",
             known.system, known.timeline, observed_server.system, observed_server.timeline
         ))
-    }
-
-    /// Probes a shard once, and carries out what follows from the result immediately.
-    async fn probe_shard(&self, shard: &ShardRecord) {
-        let probe_lock = self.inner.fleet.probe_lock(&shard.name);
-        let _probing = probe_lock.lock().await;
-        let probed = self.read_shard(shard).await;
-        if let Err(error) = &probed {
-            tracing::debug!(shard = %shard.name, %error, "the probe of a shard failed");
-        }
-        let news = self.inner.fleet.record_probe(&shard.name, clock(), probed);
-        if news.first {
-            self.announce();
-        }
-        for finding in news.findings {
-            tracing::warn!(shard = %finding.shard, kind = %finding.kind, "{}", finding.message);
-            let data = json!({ "kind": finding.kind, "message": finding.message, "migration": finding.migration });
-            let object = format!("shard {}", finding.shard);
-            if let Err(error) = self.audit("controller", "fleet.found", object, data).await {
-                tracing::warn!(%error, "a finding could not be recorded in the audit trail");
-            }
-            self.announce();
-        }
-    }
-
-    /// Lists the objects of a shard, compares them with the store, and carries out what follows from the result.
-    async fn read_shard(
-        &self,
-        shard: &ShardRecord,
-    ) -> Result<(Inventory, Vec<Contradiction>), ControlError> {
-        let before = self.store_knowledge().await?;
-        let inventory = self.inventory(shard).await?;
-        let after = self.store_knowledge().await?;
-        let mut inventories = self.inner.fleet.other_inventories(&shard.name);
-        inventories.push(inventory.clone());
-        let first = compare(&before, &inventories);
-        // A shard counts as older than the map only if both reads of the store show it: the shard may not know a
-        // version that was created during the probe.
-        let findings: Vec<Contradiction> = compare(&after, &inventories)
-            .into_iter()
-            .filter(|finding| finding.shard == shard.name)
-            .filter(|finding| {
-                finding.kind == ContradictionKind::StoreOlder
-                    || first.iter().any(|f| f.is_same(finding))
-            })
-            .collect();
-        self.close(shard, &findings).await;
-        let is_copy = is_copy(shard, &inventory);
-        if !is_copy {
-            self.mark_records(&inventory).await?;
-        }
-        if findings.iter().any(|finding| finding.kind.is_of_server()) {
-            self.note_missing(&after, &inventory).await?;
-        } else if is_copy {
-            self.note_standby(shard, &inventory).await?;
-        } else {
-            let inventory = self.with_id(shard, inventory).await;
-            self.note_server(shard, &inventory).await?;
-            return Ok((inventory, findings));
-        }
-        Ok((inventory, findings))
     }
 
     /// Gives a database its random id if it has none, because it was registered by an earlier release or while no agent
@@ -243,19 +181,6 @@ impl Controller {
             }
         }
         inventory
-    }
-
-    /// Lets an agent list all objects of Shardwright on a shard.
-    pub(super) async fn inventory(&self, shard: &ShardRecord) -> Result<Inventory, ControlError> {
-        let task = InventoryTask {
-            shard: shard_ref(std::slice::from_ref(shard), &shard.name)?,
-        };
-        let inspection = Inspection::Inventory(task);
-        let Inspected::Inventory(inventory) = self.inspect(inspection, Duration::ZERO).await?
-        else {
-            return Err(ControlError::OtherAnswer);
-        };
-        Ok(*inventory)
     }
 
     /// Closes keys that another shard owns. Does nothing while the store may be older than the fleet.
@@ -343,7 +268,7 @@ impl Controller {
     ) -> Result<String, ControlError> {
         let known = shards.iter().find(|shard| &shard.name == name);
         let shard = known.ok_or_else(|| ControlError::missing("shard", name.as_str()))?;
-        let mut inventory = self.inner.fleet.inventory_of_last_probe(name)?;
+        let inventory = self.inner.fleet.inventory_of_last_probe(name)?;
         check_acceptable(shard, &inventory)?;
         self.refuse_duplicate(name, &shard.dsn, &inventory.server)
             .await?;
@@ -351,7 +276,9 @@ impl Controller {
             identity: None,
             ..shard.clone()
         };
-        inventory = self.with_id(&unidentified, inventory).await;
+        let inventory = self
+            .with_id(&unidentified, Arc::unwrap_or_clone(inventory))
+            .await;
         self.note_server(shard, &inventory).await?;
         let data = json!({ "server": inventory.server, "reason": request.reason });
         self.audit(actor, "fleet.accepted", format!("shard {name}"), data)

@@ -62,6 +62,14 @@ impl MapDelta {
         }
     }
 
+    /// Returns the delta from the later version to the earlier one.
+    pub(super) fn reversed(self) -> Self {
+        Self {
+            removed: self.added,
+            added: self.removed,
+        }
+    }
+
     /// Returns the keys that get another owner, become mapped or become unmapped. `none` is an empty set of the same
     /// kind.
     pub(super) fn reassigned_keys(&self, none: KeySet) -> KeySet {
@@ -208,16 +216,21 @@ pub(super) fn mappings_after(
     buckets: u32,
     delta: MapDelta,
 ) -> Option<Vec<Mapping>> {
-    if map.strategy != Strategy::List {
-        let mut all: BTreeSet<MapPiece> = pieces_of(map).into_iter().collect();
-        let mut removed = delta.removed.into_iter();
-        let left = removed.all(|piece| all.remove(&in_map(piece, map.strategy, map.buckets)));
-        let mut added = delta.added.into_iter();
-        let entered = added.all(|piece| all.insert(in_map(piece, map.strategy, buckets)));
-        let all = all.into_iter().collect();
-        return (left && entered).then(|| mappings_of(map.strategy, buckets, all));
+    if map.strategy == Strategy::List {
+        return list_mappings_after(map, delta);
     }
-    list_mappings_after(map, delta)
+    // A map can have a million pieces, so they are not put into a set.
+    let removed = delta.removed.into_iter();
+    let mut removed: BTreeSet<MapPiece> = removed
+        .map(|piece| in_map(piece, map.strategy, map.buckets))
+        .collect();
+    let mut all = pieces_of(map);
+    all.retain(|piece| !removed.remove(piece));
+    all.extend(delta.added);
+    let mappings = mappings_of(map.strategy, buckets, all);
+    let mut pairs = mappings.iter().zip(mappings.iter().skip(1));
+    let is_twice = pairs.any(|(first, second)| first.keys == second.keys);
+    (removed.is_empty() && !is_twice).then_some(mappings)
 }
 
 /// Does the same as [`mappings_after`] for list maps. It compares only the keys of the delta one by one.

@@ -4,6 +4,7 @@
 //! to a map. If the control store was restored to a state older than the shards, or a shard to a state older than the
 //! map, registers are closed first, and none is opened without a witness (R1, R6, R9).
 
+mod by_shard;
 mod compare;
 mod forward;
 mod older;

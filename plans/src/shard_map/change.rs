@@ -178,6 +178,21 @@ pub struct Difference {
     pub to: Option<ShardName>,
 }
 
+/// Returns the keys of each owner in `mappings`. `empty` is an empty set of the same kind.
+pub(super) fn keys_by_owner<'a>(
+    mappings: impl IntoIterator<Item = &'a Mapping>,
+    empty: &KeySet,
+) -> BTreeMap<&'a ShardName, KeySet> {
+    let mut owned: BTreeMap<&ShardName, Vec<&KeySet>> = BTreeMap::new();
+    for mapping in mappings {
+        owned.entry(&mapping.shard).or_default().push(&mapping.keys);
+    }
+    let owned = owned.into_iter();
+    owned
+        .map(|(shard, keys)| (shard, empty.clone().union_all(keys)))
+        .collect()
+}
+
 /// The owners of keys, and all keys that they own.
 struct OwnedKeys<'a> {
     owners: Vec<(&'a ShardName, KeySet)>,
@@ -186,14 +201,9 @@ struct OwnedKeys<'a> {
 
 impl<'a> OwnedKeys<'a> {
     fn of(mappings: &[&'a Mapping], empty: &KeySet) -> Self {
-        let mut owned: BTreeMap<&ShardName, Vec<&KeySet>> = BTreeMap::new();
-        for mapping in mappings {
-            owned.entry(&mapping.shard).or_default().push(&mapping.keys);
-        }
-        let owners = owned.into_iter();
         Self {
-            owners: owners
-                .map(|(shard, keys)| (shard, empty.clone().union_all(keys)))
+            owners: keys_by_owner(mappings.iter().copied(), empty)
+                .into_iter()
                 .collect(),
             all: empty
                 .clone()

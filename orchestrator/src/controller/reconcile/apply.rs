@@ -24,6 +24,7 @@ use plans::state::step::{StepEvent, StepState};
 use plans::step::StepKind;
 use serde_json::json;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 impl Controller {
     /// Adds the lost flips to the store, and returns a description of what was done, one line for each change.
@@ -38,13 +39,13 @@ impl Controller {
             .iter()
             .filter(|shard| !shard.is_standby())
             .map(|shard| self.inner.fleet.inventory_of_last_probe(&shard.name));
-        let inventories: Vec<Inventory> = inventories.collect::<Result<_, _>>()?;
+        let inventories: Vec<Arc<Inventory>> = inventories.collect::<Result<_, _>>()?;
         self.refuse_promoted_standbys(shards)?;
         let before = self.store_knowledge().await?;
         let own = before.from_own_databases(&inventories);
         if let Some(other) = inventories
             .iter()
-            .find(|inventory| !own.contains(inventory))
+            .find(|inventory| !own.contains(&inventory.as_ref()))
         {
             // Records in another database do not prove a flip.
             let shard = other.shard.clone();
@@ -87,7 +88,7 @@ impl Controller {
     /// Raises epochs and attempts in the store above those on the shards, so that none is used twice.
     async fn raise_epochs(
         &self,
-        inventories: &[Inventory],
+        inventories: &[Arc<Inventory>],
         actor: &str,
     ) -> Result<Vec<String>, ControlError> {
         let mut highest: BTreeMap<&MigrationId, (i64, i64)> = BTreeMap::new();

@@ -105,7 +105,7 @@ impl Controller {
 
     /// Returns the objects of Shardwright that the last successful probe found on a shard.
     pub(crate) fn last_inventory(&self, shard: &ShardName) -> Option<Inventory> {
-        self.inner.fleet.inventory(shard)
+        self.inner.fleet.inventory(shard).map(Arc::unwrap_or_clone)
     }
 
     /// Returns the contradictions between the shards and the control store that the last probes found.

@@ -63,7 +63,7 @@ struct ProbeState {
     observed_at: Option<DateTime<Utc>>,
     /// Why the last probe failed, if it did.
     failure: Option<String>,
-    inventory: Option<Inventory>,
+    inventory: Option<Arc<Inventory>>,
     /// What the server did at the last successful probe.
     activity: Option<Arc<ShardActivity>>,
     findings: Vec<Contradiction>,
@@ -151,7 +151,8 @@ impl FleetWatch {
         every: TimeDelta,
     ) -> Vec<ShardRecord> {
         let mut states = self.probe_states();
-        states.retain(|name, _| shards.iter().any(|shard| &shard.name == name));
+        let registered: BTreeSet<&ShardName> = shards.iter().map(|shard| &shard.name).collect();
+        states.retain(|name, _| registered.contains(name));
         let is_due = |shard: &ShardRecord| {
             let state = states.entry(shard.name.clone()).or_default();
             let pause = if state.failure.is_some() {
@@ -197,37 +198,32 @@ impl FleetWatch {
         &self,
         shard: &ShardName,
         at: DateTime<Utc>,
-        probed: Result<(Inventory, Vec<Contradiction>), ControlError>,
+        mut inventory: Inventory,
+        findings: Vec<Contradiction>,
     ) -> ProbeChange {
         let mut all = self.probe_states();
         let state = all.entry(shard.clone()).or_default();
-        let first = state.observed_at.is_none() && probed.is_ok();
-        match probed {
-            Ok((mut inventory, findings)) => {
-                let activity = inventory.activity.take();
-                let earlier = state.activity.take();
-                state.activity = activity
-                    .map(|activity| Arc::new(ShardActivity::new(*activity, earlier.as_deref())));
-                let is_new =
-                    |finding: &&Contradiction| !state.findings.iter().any(|f| f.is_same(finding));
-                let new = findings.iter().filter(is_new).cloned().collect();
-                state.observed_at = Some(at);
-                state.failure = None;
-                state.inventory = Some(inventory);
-                state.findings = findings;
-                ProbeChange {
-                    first,
-                    findings: new,
-                }
-            }
-            Err(error) => {
-                state.failure = Some(error.to_string());
-                ProbeChange {
-                    first,
-                    findings: Vec::new(),
-                }
-            }
+        let first = state.observed_at.is_none();
+        let activity = inventory.activity.take();
+        let earlier = state.activity.take();
+        state.activity =
+            activity.map(|activity| Arc::new(ShardActivity::new(*activity, earlier.as_deref())));
+        let is_new = |finding: &&Contradiction| !state.findings.iter().any(|f| f.is_same(finding));
+        let new = findings.iter().filter(is_new).cloned().collect();
+        state.observed_at = Some(at);
+        state.failure = None;
+        state.inventory = Some(Arc::new(inventory));
+        state.findings = findings;
+        ProbeChange {
+            first,
+            findings: new,
         }
+    }
+
+    /// Keeps the reason why a probe failed.
+    pub(super) fn record_failure(&self, shard: &ShardName, error: &ControlError) {
+        let mut all = self.probe_states();
+        all.entry(shard.clone()).or_default().failure = Some(error.to_string());
     }
 
     /// Returns whether a probe of the shard has succeeded.
@@ -238,7 +234,7 @@ impl FleetWatch {
     }
 
     /// Returns the result of the last successful probe, of any age.
-    pub(super) fn inventory(&self, shard: &ShardName) -> Option<Inventory> {
+    pub(super) fn inventory(&self, shard: &ShardName) -> Option<Arc<Inventory>> {
         self.probe_states().get(shard)?.inventory.clone()
     }
 
@@ -246,7 +242,7 @@ impl FleetWatch {
     pub(super) fn inventory_of_last_probe(
         &self,
         shard: &ShardName,
-    ) -> Result<Inventory, ControlError> {
+    ) -> Result<Arc<Inventory>, ControlError> {
         let all = self.probe_states();
         let state = all.get(shard).filter(|state| state.failure.is_none());
         let inventory = state.and_then(|state| state.inventory.clone());
@@ -270,11 +266,11 @@ impl FleetWatch {
         all.get(shard).map(ProbeState::probed).unwrap_or_default()
     }
 
-    /// Returns the last results of the probes of all other shards.
-    pub(super) fn other_inventories(&self, shard: &ShardName) -> Vec<Inventory> {
+    /// Returns the last results of the probes of all shards but these.
+    pub(super) fn other_inventories(&self, shards: &BTreeSet<&ShardName>) -> Vec<Arc<Inventory>> {
         let all = self.probe_states();
-        let inventories = all.iter().filter(|(name, _)| *name != shard);
-        inventories
+        let others = all.iter().filter(|(name, _)| !shards.contains(name));
+        others
             .filter_map(|(_, state)| state.inventory.clone())
             .collect()
     }

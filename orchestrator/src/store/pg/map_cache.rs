@@ -63,8 +63,8 @@ impl MapVersionCache {
     }
 }
 
-/// Builds the mappings of `version`, which is in force and has `buckets` virtual shards, from the cached version. Returns `None` if the map must be read
-/// as a whole.
+/// Builds the mappings of `version`, which is in force and has `buckets` virtual shards, from the cached version.
+/// Returns `None` if the map must be read as a whole.
 pub(super) async fn mappings_from_cache(
     store: &PgStore,
     session: &mut PgConnection,
@@ -75,29 +75,64 @@ pub(super) async fn mappings_from_cache(
     let Some(((number, at), cached)) = store.map_cache.last(map) else {
         return Ok(None);
     };
-    let since: ChangesSince = sqlx::query_as(
-        "select max(created_at) filter (where version = $2) as made, \
-         coalesce(sum(added + removed) filter (where version > $2), 0)::bigint as changes, \
-         coalesce(max(pieces) filter (where version = $3), 0)::bigint as pieces \
-         from map_version where map = $1 and version between $2 and $3",
-    )
-    .bind(map.as_str())
-    .bind(number)
-    .bind(version)
-    .fetch_one(&mut *session)
-    .await?;
+    let changes = ChangesBetween::read(session, map, number, version).await?;
     // In a restored store this number belongs to another version, or to none.
-    if since.made != Some(at) || since.changes > since.pieces / MIN_PIECES_PER_CHANGE {
+    if changes.made != Some(at) || !changes.are_few() {
         return Ok(None);
     }
     let delta = mappings::delta_since(session, map, number).await?;
     Ok(mappings_after(&cached, buckets, delta))
 }
 
+/// Builds the mappings of `version`, which had `buckets` virtual shards, from those of the later version in force.
+/// Returns `None` if the version must be read as a whole.
+pub(super) async fn mappings_before(
+    session: &mut PgConnection,
+    in_force: &ShardMap,
+    version: i64,
+    buckets: u32,
+) -> Result<Option<Vec<Mapping>>, StoreError> {
+    let map = &in_force.name;
+    let changes = ChangesBetween::read(session, map, version, in_force.version.0).await?;
+    if !changes.are_few() {
+        return Ok(None);
+    }
+    let delta = mappings::delta_since(session, map, version).await?;
+    Ok(mappings_after(in_force, buckets, delta.reversed()))
+}
+
 /// How much a map has changed since a version.
 #[derive(sqlx::FromRow)]
-struct ChangesSince {
+struct ChangesBetween {
+    /// The creation time of the earlier version, if it exists.
     made: Option<DateTime<Utc>>,
     changes: i64,
+    /// The pieces of the later version.
     pieces: i64,
+}
+
+impl ChangesBetween {
+    async fn read(
+        session: &mut PgConnection,
+        map: &MapName,
+        earlier: i64,
+        later: i64,
+    ) -> Result<Self, StoreError> {
+        let changes = sqlx::query_as(
+            "select max(created_at) filter (where version = $2) as made, \
+             coalesce(sum(added + removed) filter (where version > $2), 0)::bigint as changes, \
+             coalesce(max(pieces) filter (where version = $3), 0)::bigint as pieces \
+             from map_version where map = $1 and version between $2 and $3",
+        )
+        .bind(map.as_str())
+        .bind(earlier)
+        .bind(later)
+        .fetch_one(session)
+        .await?;
+        Ok(changes)
+    }
+
+    fn are_few(&self) -> bool {
+        self.changes <= self.pieces / MIN_PIECES_PER_CHANGE
+    }
 }

@@ -1,7 +1,8 @@
 //! The names of maps: a map gets one when it is created, and frees it when it is removed.
 
 use super::PgStore;
-use super::maps::{NewVersion, insert_version, lock_map, map_in_force};
+use super::map_reading::map_in_force;
+use super::maps::{NewVersion, insert_version, lock_map};
 use super::rows::{exists_error, missing_error};
 use super::settings::insert_settings;
 use crate::store::pieces::MapDelta;

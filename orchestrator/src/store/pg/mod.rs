@@ -14,6 +14,7 @@ mod keyed_commands;
 mod leader;
 mod map_cache;
 mod map_names;
+mod map_reading;
 mod mappings;
 mod maps;
 mod migrations;

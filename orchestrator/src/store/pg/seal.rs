@@ -1,8 +1,9 @@
 //! The transaction between the seal and the flip, which locks the migration's row.
 
 use super::PgStore;
+use super::map_reading::load_map;
 use super::mappings::MappingFilter;
-use super::maps::{NewVersion, insert_version, load_map};
+use super::maps::{NewVersion, insert_version};
 use super::migrations::{ChangeRefusal, apply_change, load_snapshot};
 use super::rows::missing_error;
 use super::unfinished::{WriteScope, WriteTransaction};

@@ -48,6 +48,9 @@ fn applying_a_delta_gives_the_later_map() {
             let (before, after) = (&maps[before], &maps[after]);
             let found = mappings_after(before, 0, MapDelta::between(before, after));
             assert_eq!(found.as_ref(), Some(&after.mappings));
+            let delta = MapDelta::between(before, after).reversed();
+            let found = mappings_after(after, 0, delta);
+            assert_eq!(found.as_ref(), Some(&before.mappings));
         }
     }
 }

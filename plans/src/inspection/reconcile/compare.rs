@@ -5,6 +5,7 @@
 //! caller checks.
 
 use super::super::inventory::{CLOSED, Inventory, ObservedMove, ObservedServer};
+use super::by_shard::KnownByShard;
 use super::older;
 use super::proofs::{FlipProof, proofs};
 use super::server::check_server;
@@ -14,6 +15,7 @@ use crate::key_set::KeySet;
 use crate::shard_map::ShardMap;
 use crate::state::cutover::Ownership;
 use crate::table::MovingTable;
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -62,20 +64,24 @@ pub struct KnownMove {
 
 /// Returns all contradictions, by shard.
 #[must_use]
-pub fn compare(known: &StoreKnowledge, inventories: &[Inventory]) -> Vec<Contradiction> {
+pub fn compare<I: Borrow<Inventory>>(
+    known: &StoreKnowledge,
+    inventories: &[I],
+) -> Vec<Contradiction> {
     let mut findings: Vec<Contradiction> = inventories
         .iter()
-        .filter_map(|inventory| check_server(known, inventory))
+        .filter_map(|inventory| check_server(known, inventory.borrow()))
         .collect();
     // The content of another database proves nothing about the shard, and nothing is closed there.
     let inventories = &known.from_own_databases(inventories);
     findings.extend(older::store_older(known, inventories));
+    let by_shard = KnownByShard::of(known);
     for inventory in inventories {
-        for m in known.moves.iter().filter(|m| !m.finished) {
+        for m in by_shard.moves(&inventory.shard).filter(|m| !m.finished) {
             findings.extend(check_old_owner(m, inventory, inventories));
             findings.extend(check_new_owner(m, inventory));
         }
-        findings.extend(check_released_keys(known, inventory));
+        findings.extend(check_released_keys(&by_shard, inventory));
         findings.extend(check_completed_targets(known, inventory));
     }
     findings
@@ -106,7 +112,10 @@ impl StoreKnowledge {
     /// Returns the inventories that come from the shards' own databases. The objects of a standby are copies of its
     /// primary's, also when it was promoted and no migration has made it a shard of its own yet.
     #[must_use]
-    pub fn from_own_databases(&self, inventories: &[Inventory]) -> Vec<Inventory> {
+    pub fn from_own_databases<'a, I: Borrow<Inventory>>(
+        &self,
+        inventories: &'a [I],
+    ) -> Vec<&'a Inventory> {
         let is_own = |inventory: &&Inventory| {
             let known = self.servers.get(&inventory.shard);
             !inventory.server.standby
@@ -114,12 +123,16 @@ impl StoreKnowledge {
                     !known.server.standby && known.server.is_same_database(&inventory.server)
                 })
         };
-        inventories.iter().filter(is_own).cloned().collect()
+        inventories
+            .iter()
+            .map(Borrow::borrow)
+            .filter(is_own)
+            .collect()
     }
 
     /// Returns the flips that the shards prove and the store does not have, by version.
     #[must_use]
-    pub fn lost_flips(&self, inventories: &[Inventory]) -> Vec<FlipProof> {
+    pub fn lost_flips<I: Borrow<Inventory>>(&self, inventories: &[I]) -> Vec<FlipProof> {
         let proofs = proofs(inventories);
         let is_lost = |proof: &&FlipProof| {
             if let Some(m) = self.known(&proof.migration) {
@@ -144,27 +157,20 @@ impl StoreKnowledge {
 
     /// Returns the highest version of a map that any shard has recorded.
     #[must_use]
-    pub fn highest_version(map: &MapName, inventories: &[Inventory]) -> i64 {
-        let rows = inventories.iter().flat_map(|inventory| &inventory.moves);
-        let rows = rows.filter(|row| &row.map == map);
-        let flipped_versions = rows.map(|row| row.flipped.unwrap_or(0).max(row.map_version));
-        let released = inventories
-            .iter()
-            .flat_map(|inventory| &inventory.released_keys);
-        let released = released
-            .filter(|released| &released.map == map)
-            .map(|released| released.version);
-        let released_moves = inventories
-            .iter()
-            .flat_map(|inventory| &inventory.released_moves);
-        let released_moves = released_moves
-            .filter(|released| &released.map == map)
-            .map(|released| released.version);
-        flipped_versions
-            .chain(released)
-            .chain(released_moves)
-            .max()
-            .unwrap_or(0)
+    pub fn highest_version<I: Borrow<Inventory>>(map: &MapName, inventories: &[I]) -> i64 {
+        let inventories = inventories.iter().map(Borrow::borrow);
+        let versions = inventories.flat_map(|inventory: &Inventory| {
+            let rows = inventory.moves.iter().filter(|row| &row.map == map);
+            let flipped = rows.map(|row| row.flipped.unwrap_or(0).max(row.map_version));
+            let released = inventory.released_keys.iter();
+            let released = released.filter(|released| &released.map == map);
+            let moves = inventory.released_moves.iter();
+            let moves = moves.filter(|released| &released.map == map);
+            flipped
+                .chain(released.map(|released| released.version))
+                .chain(moves.map(|released| released.version))
+        });
+        versions.max().unwrap_or(0)
     }
 }
 
@@ -189,7 +195,7 @@ pub(super) fn finding(
 fn check_old_owner(
     m: &KnownMove,
     inventory: &Inventory,
-    inventories: &[Inventory],
+    inventories: &[&Inventory],
 ) -> Option<Contradiction> {
     let shard = &inventory.shard;
     let row = inventory.moves.iter().find(|row| row.migration == m.id);
@@ -239,7 +245,11 @@ fn check_old_owner(
 
 /// A source without any record of the migration is closed only if the target has a record. If the target has none
 /// either, the migration has ended (it was rolled back), and the store is the older one.
-fn without_record(m: &KnownMove, found: Contradiction, inventories: &[Inventory]) -> Contradiction {
+fn without_record(
+    m: &KnownMove,
+    found: Contradiction,
+    inventories: &[&Inventory],
+) -> Contradiction {
     let target = inventories
         .iter()
         .find(|inventory| inventory.shard == m.target);
@@ -375,24 +385,29 @@ fn check_new_owner(m: &KnownMove, inventory: &Inventory) -> Option<Contradiction
 }
 
 /// Checks that shards refuse the keys of completed moves that they have released.
-fn check_released_keys(known: &StoreKnowledge, inventory: &Inventory) -> Vec<Contradiction> {
+fn check_released_keys(known: &KnownByShard<'_>, inventory: &Inventory) -> Vec<Contradiction> {
     let shard = &inventory.shard;
     let mut findings = Vec::new();
-    for map in &known.maps {
-        let mut moves: Vec<&KnownMove> = known.moves.iter().filter(|m| m.map == map.name).collect();
+    for map in &known.store.maps {
+        let mut moves: Vec<&KnownMove> = known.moves(shard).filter(|m| m.map == map.name).collect();
         moves.sort_by_key(|m| m.version);
-        let incoming = moves.iter().filter(|m| !m.finished && &m.target == shard);
-        let own_keys = incoming.fold(map.owned_by(shard), |all, m| all.union(&m.keys));
         let released = inventory
             .released_keys
             .iter()
             .find(|released| released.map == map.name);
+        let mut completed = moves
+            .iter()
+            .filter(|m| m.finished && m.ownership == Ownership::Completed && &m.source == shard)
+            .peekable();
+        if released.is_none() && completed.peek().is_none() {
+            continue;
+        }
         let refused =
             released.map_or_else(|| map.empty_key_set(), |released| released.keys.clone());
-        for m in moves.iter().filter(|m| m.finished && &m.source == shard) {
-            if m.ownership != Ownership::Completed {
-                continue;
-            }
+        let owned = known.owned(map, shard);
+        let incoming = moves.iter().filter(|m| !m.finished && &m.target == shard);
+        let own_keys = incoming.fold(owned.clone(), |all, m| all.union(&m.keys));
+        for m in completed {
             let not_refused = m.keys.minus(&own_keys).minus(&refused);
             let row = inventory.moves.iter().find(|row| row.migration == m.id);
             if not_refused.is_empty() || row.is_some_and(ObservedMove::refuses) {
@@ -407,7 +422,7 @@ fn check_released_keys(known: &StoreKnowledge, inventory: &Inventory) -> Vec<Con
                 map.name, m.version.unwrap_or(0)
             )));
         }
-        let owned = map.owned_by(shard).intersection(&refused);
+        let owned = owned.intersection(&refused);
         if !owned.is_empty() {
             findings.push(Contradiction {
                 map: Some(map.name.clone()),

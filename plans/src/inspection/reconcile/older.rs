@@ -8,7 +8,10 @@ use crate::id::{MapName, MigrationId, ShardName};
 
 const REPAIR_STORE: &str = "no migration continues until the store is repaired: read the report of `shardwright reconcile`, then run `shardwright reconcile --apply`, which adds the flips that the shards prove";
 
-pub(super) fn store_older(known: &StoreKnowledge, inventories: &[Inventory]) -> Vec<Contradiction> {
+pub(super) fn store_older(
+    known: &StoreKnowledge,
+    inventories: &[&Inventory],
+) -> Vec<Contradiction> {
     let lost = known.lost_flips(inventories);
     let mut findings = Vec::new();
     for inventory in inventories {

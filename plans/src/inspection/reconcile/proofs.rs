@@ -3,6 +3,7 @@
 use super::super::inventory::{CLOSED, Inventory, ObservedMove};
 use crate::id::{MapName, MigrationId, ShardName};
 use crate::key_set::KeySet;
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 
 /// A flip that has happened.
@@ -30,9 +31,10 @@ type ObservedMoves<'a> = Vec<(&'a ShardName, &'a ObservedMove)>;
 
 /// Returns the newest flip of each migration that any shard has recorded, by version.
 #[must_use]
-pub fn proofs(inventories: &[Inventory]) -> Vec<FlipProof> {
+pub fn proofs<I: Borrow<Inventory>>(inventories: &[I]) -> Vec<FlipProof> {
+    let inventories: Vec<&Inventory> = inventories.iter().map(Borrow::borrow).collect();
     let mut rows: BTreeMap<&MigrationId, ObservedMoves<'_>> = BTreeMap::new();
-    for inventory in inventories {
+    for inventory in &inventories {
         for row in &inventory.moves {
             rows.entry(&row.migration)
                 .or_default()

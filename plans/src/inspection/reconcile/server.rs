@@ -11,7 +11,7 @@ pub(super) fn check_server(known: &StoreKnowledge, inventory: &Inventory) -> Opt
     let shard = &inventory.shard;
     let before = known.servers.get(shard)?;
     let (expected, found) = (&before.server, &inventory.server);
-    let accept = match known.uses(shard) {
+    let accept = || match known.uses(shard) {
         true => format!(
             "find out which changes are missing; `shardwright reconcile --accept {shard}` states that this is the right server"
         ),
@@ -28,7 +28,7 @@ pub(super) fn check_server(known: &StoreKnowledge, inventory: &Inventory) -> Opt
             ContradictionKind::OtherServer,
             shard,
             message,
-            &accept,
+            &accept(),
         ));
     }
     if !expected.is_same_database(found) {
@@ -37,7 +37,7 @@ pub(super) fn check_server(known: &StoreKnowledge, inventory: &Inventory) -> Opt
             ContradictionKind::OtherServer,
             shard,
             message,
-            &accept,
+            &accept(),
         ));
     }
     if expected.standby {
@@ -55,7 +55,7 @@ pub(super) fn check_server(known: &StoreKnowledge, inventory: &Inventory) -> Opt
             ContradictionKind::FailedOver,
             shard,
             message,
-            &accept,
+            &accept(),
         ));
     }
     let missing = before.missing_bytes(inventory.flushed);
@@ -63,7 +63,7 @@ pub(super) fn check_server(known: &StoreKnowledge, inventory: &Inventory) -> Opt
         let message = format!(
             "the log of the server ended {missing} bytes before an end that was observed earlier: the server was restored from a copy; later changes are missing"
         );
-        finding(ContradictionKind::WentBack, shard, message, &accept)
+        finding(ContradictionKind::WentBack, shard, message, &accept())
     })
 }
 
