@@ -52,7 +52,7 @@ fn text(details: &ShardDetails) -> StyledText {
         &mut text,
         "replication slots of the server",
         server.slots(),
-        |all| slots(all),
+        slots,
     );
     text
 }

@@ -72,10 +72,11 @@ impl<'a> ShardState<'a> {
 
     /// Returns the mark of the reachability.
     pub(in crate::dashboard) fn mark(&self) -> StateMark {
-        match self.reachability() {
-            ShardReachability::NotProbed if !self.probes_here => marks::not_probed_here(),
-            reachability => marks::of_shard(reachability),
+        let reachability = self.reachability();
+        if reachability == ShardReachability::NotProbed && !self.probes_here {
+            return marks::not_probed_here();
         }
+        marks::of_shard(reachability)
     }
 
     /// Returns when a probe last reached the shard, as HTML; `None` if none has.
