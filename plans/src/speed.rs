@@ -100,6 +100,12 @@ impl DurationEstimate {
         }
     }
 
+    /// Returns the part of the time that does not depend on the size of a move, for people, such as `5 to 30 s`.
+    #[must_use]
+    pub fn fixed() -> String {
+        format!("{} to {} s", FIXED_S.0, FIXED_S.1)
+    }
+
     /// Returns where the speed comes from, for people.
     #[must_use]
     pub fn basis(&self) -> String {

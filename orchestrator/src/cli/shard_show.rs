@@ -48,9 +48,12 @@ fn text(details: &ShardDetails) -> StyledText {
     push_part(&mut text, "standbys", server.standbys(), |all| {
         standbys(all)
     });
-    push_part(&mut text, "replication slots", server.slots(), |all| {
-        slots(all)
-    });
+    push_part(
+        &mut text,
+        "replication slots of the server",
+        server.slots(),
+        slots,
+    );
     text
 }
 
@@ -92,11 +95,12 @@ fn slots(slots: &[SlotTexts]) -> TextTable {
     let row = |slot: &SlotTexts| {
         vec![
             slot.name.clone(),
+            slot.database.clone().unwrap_or_default(),
             slot.kind.to_owned(),
             slot.in_use.to_owned(),
             slot.retained.text.clone(),
         ]
     };
-    let head = ["SLOT", "KIND", "IN USE", "RETAINED WAL"];
+    let head = ["SLOT", "DATABASE", "KIND", "IN USE", "RETAINED WAL"];
     TextTable::new(&head, slots.iter().map(row).collect())
 }

@@ -2,6 +2,7 @@
 
 use super::marks::{self, StateMark};
 use super::page::{DashboardPage, Fragment, PageError};
+use super::step_words::step_words;
 use crate::access::Caller;
 use crate::controller::{ControlError, Controller};
 use crate::store::{AgentRecord, Snapshot};
@@ -56,7 +57,7 @@ struct AgentStateRow {
 struct HeldMigrationRow {
     id: String,
     what: String,
-    step: String,
+    step: &'static str,
     rate: String,
     lease: String,
 }
@@ -135,7 +136,7 @@ fn held_row(controller: &Controller, snapshot: &Snapshot, now: DateTime<Utc>) ->
     HeldMigrationRow {
         id: m.id.to_string(),
         what: format!("{} → {}", m.plan.moving.source, m.plan.moving.target),
-        step: step.map_or_else(String::new, |step| step.id.to_string()),
+        step: step.map_or("", |step| step_words(step.kind)),
         rate: rate.unwrap_or_default(),
         lease: snapshot.lease_until.map(moment).unwrap_or_default(),
     }

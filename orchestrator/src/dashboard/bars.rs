@@ -26,8 +26,8 @@ struct BarPart {
     x: f64,
     /// The width, in percent.
     width: f64,
-    /// The number of the colour; `None`: the keys belong to no shard.
-    colour: Option<usize>,
+    /// The CSS classes of the colour; `None`: the keys belong to no shard.
+    colour: Option<String>,
     /// The name of the shard.
     shard: String,
     /// The keys as text.
@@ -75,8 +75,8 @@ impl BarPart {
 
     /// Returns the CSS class of the colour.
     fn class(&self) -> String {
-        self.colour
-            .map_or_else(|| "part none".to_owned(), |n| format!("part shard-{n}"))
+        let colour = self.colour.as_deref().unwrap_or("none");
+        format!("part {colour}")
     }
 
     /// Returns the description of the part.
@@ -180,7 +180,7 @@ impl PlacedKeys<'_> {
         BarPart {
             x: self.x,
             width: self.width,
-            colour: Some(palette.colour(&mapping.shard)),
+            colour: Some(palette.class(&mapping.shard)),
             shard: mapping.shard.to_string(),
             keys: keys_text(&mapping.keys),
             moving: self

@@ -2,6 +2,7 @@
 //!
 //! A command applies to one migration, or to each move of an operation for which it is possible.
 
+mod button_style;
 mod operation;
 
 use super::page::{DashboardPage, PageError};
@@ -14,9 +15,9 @@ use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::{Extension, Form};
+pub(super) use button_style::{ButtonStyle, label, label_for_all};
 pub(super) use operation::{confirm_all, give_all, of_operation};
 use plans::id::MigrationId;
-use plans::request::Seed;
 use serde::Deserialize;
 
 /// A command as a form.
@@ -34,8 +35,7 @@ pub(super) struct CommandForm {
     effect: String,
     /// True if the command changes the owner of keys or cannot be undone, so that the operator must type the id.
     needs_confirmation: bool,
-    /// True if the button is emphasized, because a migration in this state waits for the command.
-    is_primary: bool,
+    style: ButtonStyle,
     /// The CSRF token, which the form contains.
     csrf: String,
     /// True if the command is on the page of the cutover. Afterwards the browser returns to that page.
@@ -54,7 +54,7 @@ impl CommandForm {
                 "The controller refuses the token of {name} from now on, and signs out browsers that signed in with it."
             ),
             needs_confirmation: true,
-            is_primary: false,
+            style: ButtonStyle::Irreversible,
             csrf: caller.csrf.clone().unwrap_or_default(),
             on_cutover_page: false,
         }
@@ -64,30 +64,10 @@ impl CommandForm {
         let is_rolled_back = m.map_version_back.is_some();
         let effect = effect(command, &m.plan, m.cancel.as_ref(), is_rolled_back);
         let form = Self::for_object(("migration", m.id.as_str()), command, effect, caller);
-        match command {
-            // Nothing waits for another cutover.
-            Command::Approve if is_rolled_back => Self {
-                label: "Cut over again",
-                is_primary: false,
-                ..form
-            },
-            Command::Finish if is_rolled_back && m.plan.options.seed == Seed::Copy => Self {
-                label: "Finish, drop the copy",
-                ..form
-            },
-            Command::Finish if is_rolled_back => Self {
-                label: "Finish, keep the rows",
-                ..form
-            },
-            Command::Approve
-            | Command::ApproveCancel
-            | Command::Overrule
-            | Command::Pause
-            | Command::Resume
-            | Command::Retry
-            | Command::Abort
-            | Command::Rollback
-            | Command::Finish => form,
+        Self {
+            label: label(command, &m.plan, is_rolled_back),
+            style: ButtonStyle::of(command, is_rolled_back),
+            ..form
         }
     }
 
@@ -97,26 +77,14 @@ impl CommandForm {
         effect: String,
         caller: &Caller,
     ) -> Self {
-        let label = match (command, object_kind) {
-            (Command::Approve, "operation") => "Approve the cutovers",
-            (Command::Approve, _) => "Approve the cutover",
-            (Command::ApproveCancel, _) => "End the transactions",
-            (Command::Overrule, _) => "Overrule the hook",
-            (Command::Pause, _) => "Pause",
-            (Command::Resume, _) => "Resume",
-            (Command::Retry, _) => "Retry now",
-            (Command::Abort, _) => "Abort",
-            (Command::Rollback, _) => "Roll back",
-            (Command::Finish, _) => "Finish, drop old rows",
-        };
         Self {
             id: id.to_owned(),
             object_kind,
             name: command.name(),
-            label,
+            label: label_for_all(command),
             effect,
             needs_confirmation: needs_confirmation(command),
-            is_primary: matches!(command, Command::Approve | Command::Resume),
+            style: ButtonStyle::of(command, false),
             csrf: caller.csrf.clone().unwrap_or_default(),
             on_cutover_page: false,
         }
@@ -146,11 +114,7 @@ impl CommandForm {
 
     /// Returns the CSS class of the button.
     fn class(&self) -> &'static str {
-        match (self.is_primary, self.needs_confirmation) {
-            (true, _) => "button first",
-            (false, true) if self.name != Command::Approve.name() => "button grave",
-            (false, _) => "button",
-        }
+        self.style.class()
     }
 }
 

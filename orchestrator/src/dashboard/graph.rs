@@ -1,6 +1,7 @@
 //! Draws the steps of a migration as a row of nodes.
 
 use super::marks::{self, StateMark};
+use super::step_words::step_words;
 use crate::view::StepView;
 use askama::Template;
 use plans::id::MigrationId;
@@ -20,7 +21,8 @@ pub(super) struct StepGraphView {
 
 struct StepGraphNode {
     x: usize,
-    name: String,
+    id: String,
+    name: &'static str,
     mark: StateMark,
     attempts: String,
     summary: String,
@@ -32,7 +34,8 @@ impl StepGraphView {
     pub(super) fn new(id: &MigrationId, steps: &[StepView]) -> Self {
         let node = |(index, step): (usize, &StepView)| StepGraphNode {
             x: index * (NODE_WIDTH + ARROW_WIDTH),
-            name: step.id.to_string(),
+            id: step.id.to_string(),
+            name: step_words(step.kind),
             mark: marks::of_step(step.state),
             attempts: if step.attempt > 1 {
                 format!(" ×{}", step.attempt)

@@ -52,9 +52,9 @@ pub(super) fn of_operation(state: OperationState) -> StateMark {
         OperationState::Waiting => (HOURGLASS, "waiting"),
         OperationState::Paused => (PAUSE, "paused"),
         OperationState::Failed => (CROSS, "failed"),
-        OperationState::Unwinding => (BACK_ARROW, "unwinding"),
-        OperationState::Unwound => (BACK_ARROW, "unwound"),
-        OperationState::Flipped => (FLAG, "flipped"),
+        OperationState::Unwinding => (BACK_ARROW, "aborting"),
+        OperationState::Unwound => (BACK_ARROW, "aborted"),
+        OperationState::Flipped => (FLAG, "in hold"),
         OperationState::Completed => (CHECK, "completed"),
         OperationState::RolledBack => (BACK_ARROW, "rolled back"),
         OperationState::Partial => (EXCLAMATION, "partial"),
@@ -70,7 +70,7 @@ pub(super) fn of_step(state: StepState) -> StateMark {
         StepState::Backoff => (CIRCULAR_ARROW, "retrying"),
         StepState::Failed => (CROSS, "failed"),
         StepState::Done => (CHECK, "done"),
-        StepState::Skipped => (DASH, "skipped"),
+        StepState::Skipped => (DASH, "not needed"),
     };
     mark(Tone::of_step(state), icon, text)
 }
@@ -99,6 +99,11 @@ pub(super) fn of_shard(reachability: ShardReachability) -> StateMark {
         ShardReachability::NotProbed => (Tone::Quiet, CIRCLE),
     };
     mark(tone, icon, reachability.name())
+}
+
+/// Returns the mark of a shard that another controller probes.
+pub(super) fn not_probed_here() -> StateMark {
+    mark(Tone::Quiet, DASH, "not probed here")
 }
 
 /// Returns the mark of a problem that an operator should check.
@@ -137,7 +142,7 @@ pub(super) fn of_token(token: &TokenRecord, now: DateTime<Utc>) -> StateMark {
 
 /// Returns the mark of an attempt that transferred the keys.
 pub(super) fn flipped() -> StateMark {
-    mark(Tone::Good, FLAG, "flipped")
+    mark(Tone::Good, FLAG, "cut over")
 }
 
 /// Returns the mark of a mapping.

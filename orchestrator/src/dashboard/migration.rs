@@ -1,6 +1,7 @@
 //! The page of a migration: state, commands, steps, tables, stream, write-blocked window and events.
 
 mod attempts;
+mod built_object;
 mod course;
 pub(super) mod cutover;
 mod events;
@@ -8,6 +9,7 @@ mod head;
 mod phases;
 mod progress;
 mod ready;
+mod rollback;
 mod step;
 mod steps;
 mod tabs;
@@ -36,6 +38,7 @@ use plans::request::Mode;
 use plans::step::StepKind;
 use progress::ProgressLine;
 use ready::ReadyView;
+use rollback::RollbackRequest;
 use serde::Deserialize;
 use step::StepPanel;
 use tabs::{EvidenceView, TabsView};
@@ -111,7 +114,8 @@ pub(super) async fn fragments(
     describe_offline_hold(&mut view);
     let may_command = caller.may(RouteAccess::Operate);
     let progress = ProgressLine::new(&view, &readings, now);
-    let head = MigrationHead::new(&view, progress, &palette, may_command);
+    let mut head = MigrationHead::new(&view, progress, &palette, may_command);
+    head.rollback = RollbackRequest::new(&view, &events);
     let mut fragments = vec![
         Fragment::new("head", &head),
         Fragment::new("orders", &CommandsView::new(&snapshot, caller)),

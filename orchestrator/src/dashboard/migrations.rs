@@ -1,5 +1,6 @@
 //! The list of all migrations, newest first, with a filter and pages.
 
+use super::marks;
 use super::open::{MigrationListRow, OpenMigration};
 use super::page::{DashboardPage, Fragment, PageError};
 use crate::access::Caller;
@@ -107,7 +108,8 @@ impl MigrationsFilterForm {
             ("ended", "ended"),
         ];
         let groups = groups.map(|(name, label)| (name, label.to_owned()));
-        let states = MigrationState::ALL.map(|s| (s.name(), s.name().replace('_', " ")));
+        let states =
+            MigrationState::ALL.map(|s| (s.name(), marks::of_migration(s).text.to_owned()));
         let states = groups.into_iter().chain(states);
         Self {
             q: query.q.clone(),

@@ -1,11 +1,12 @@
 //! Migrations that have not ended, with the figures of their heartbeats; and the row of a migration in a list.
 
+use super::done_part::{DonePart, current_step_text};
 use super::marks::{self, StateMark};
 use crate::controller::Controller;
 use crate::store::{Migration, Snapshot};
 use crate::view::MigrationView;
 use crate::view::figures::{ago, bytes, millis, seconds};
-use crate::view::sentence::{current, has_ended, is_forward, progress_percent, tables_percent};
+use crate::view::sentence::{current, is_forward, progress_percent};
 use chrono::{DateTime, Utc};
 use plans::state::migration::MigrationState;
 
@@ -44,8 +45,11 @@ pub(super) struct MigrationListRow {
     pub(super) mark: StateMark,
     /// The current work, or what the migration waits for.
     pub(super) step: String,
-    /// The progress in whole percent; `None` if the migration was aborted or rolled back.
+    /// The percentage that `step` names: of the rows of the current step, or of the steps. `None` if the migration was
+    /// aborted or rolled back.
     pub(super) progress_percent: Option<u8>,
+    /// The percentage of the steps.
+    pub(super) steps_percent: Option<u8>,
     pub(super) lag: String,
     /// The estimated time to the end of the current step; empty if there is no estimate.
     pub(super) eta: String,
@@ -73,8 +77,16 @@ impl MigrationListRow {
             target: m.plan.moving.target.to_string(),
             keys: m.plan.moving.keys.to_string(),
             mark: marks::of_migration(view.map_or(m.state, |view| view.summary.state)),
-            step: view.map(step_text).unwrap_or_default(),
-            progress_percent: view
+            step: match view {
+                Some(view) => step_text(view),
+                None if is_forward(m.state) => "all steps done".to_owned(),
+                None => String::new(),
+            },
+            progress_percent: match view {
+                Some(view) => DonePart::of(view).map(|done| done.percent),
+                None => is_forward(m.state).then_some(100),
+            },
+            steps_percent: view
                 .map_or_else(|| is_forward(m.state).then_some(100), progress_percent),
             eta: view.map(eta_text).unwrap_or_default(),
             lag: stream.map_or_else(
@@ -106,16 +118,5 @@ fn step_text(view: &MigrationView) -> String {
     if let Some(what) = waits.filter(|_| view.summary.state == MigrationState::Planned) {
         return format!("waits: {what}");
     }
-    let Some(step) = current(view) else {
-        return String::new();
-    };
-    let done = view.steps.iter().filter(|step| has_ended(step)).count();
-    let progress = step.progress.as_ref();
-    let percent = progress.and_then(|progress| tables_percent(&progress.tables));
-    let percent = percent.map_or_else(String::new, |percent| format!(" {percent} %"));
-    format!(
-        "{}{percent}, {done} of {} steps done",
-        step.id,
-        view.steps.len()
-    )
+    current_step_text(view)
 }

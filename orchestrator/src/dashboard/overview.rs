@@ -2,6 +2,7 @@
 
 mod attention;
 mod fleet;
+mod flow_style;
 mod flows;
 mod leader;
 mod operations;
@@ -11,6 +12,7 @@ mod trend;
 use super::agents::is_connected;
 use super::open::OpenMigration;
 use super::page::{DashboardPage, Fragment, LEADER, PageError};
+use super::prober::OtherProber;
 use super::shards::ShardState;
 use crate::access::{Caller, RouteAccess};
 use crate::controller::{ControlError, Controller, FleetMeasure};
@@ -86,6 +88,7 @@ pub(super) async fn fragments(
         measure,
         trend: ImbalanceTrend::new(&controller.imbalance_history().await?, measure, now),
         connected_agents: connected.count(),
+        prober: OtherProber::on_page(controller, "/"),
     });
     let list = OverviewOperations::new(&operations, &views, may_plan);
     Ok(vec![

@@ -1,12 +1,15 @@
 //! The colours of shards: each shard has the same one on every page.
 //!
 //! A colour is a CSS class `shard-1` to `shard-8` of `fleet.css`, which sets the custom properties `--shard` and
-//! `--shard-back`. It depends only on the position of the shard among the names of the fleet.
+//! `--shard-back`. After eight shards a second class, `tint` or `shade`, makes them lighter or darker. The classes depend
+//! only on the position of the shard among the names of the fleet, so neighbours by name have different hues. Pages show
+//! the name beside each colour.
 
 use plans::id::ShardName;
 
-/// The number of colours.
-const COLOURS: usize = 8;
+/// The number of hues, and the classes that distinguish the shards with the same hue.
+const HUES: usize = 8;
+const VARIANTS: [&str; 3] = ["", " tint", " shade"];
 
 /// The colours of the shards of a fleet.
 #[derive(Debug, Clone, Default)]
@@ -21,16 +24,13 @@ impl Palette {
         Self(names)
     }
 
-    /// Returns the number of a shard's colour, from 1.
-    pub(super) fn colour(&self, shard: &ShardName) -> usize {
+    /// Returns the CSS classes of a shard's colour.
+    pub(super) fn class(&self, shard: &ShardName) -> String {
         let index = self.0.binary_search(shard);
         // A shard that is not in the palette gets the colour of the position at which it would be.
-        index.unwrap_or_else(|insertion| insertion) % COLOURS + 1
-    }
-
-    /// Returns the CSS class of a shard's colour.
-    pub(super) fn class(&self, shard: &ShardName) -> String {
-        format!("shard-{}", self.colour(shard))
+        let index = index.unwrap_or_else(|insertion| insertion);
+        let variant = VARIANTS[index / HUES % VARIANTS.len()];
+        format!("shard-{}{variant}", index % HUES + 1)
     }
 }
 
@@ -44,7 +44,8 @@ mod tests {
         let palette = Palette::of((0..20).rev().map(name));
         assert_eq!(palette.class(&name(0)), "shard-1");
         assert_eq!(palette.class(&name(7)), "shard-8");
-        assert_eq!(palette.class(&name(8)), "shard-1");
+        assert_eq!(palette.class(&name(8)), "shard-1 tint");
+        assert_eq!(palette.class(&name(19)), "shard-4 shade");
         assert_eq!(Palette::default().class(&name(3)), "shard-1");
     }
 }

@@ -8,6 +8,7 @@ mod state;
 use super::marks::StateMark;
 use super::page::{DashboardPage, Fragment, PageError};
 use super::palette::Palette;
+use super::prober::OtherProber;
 use super::reachability::ShardReachability;
 use crate::access::{Caller, RouteAccess};
 use crate::controller::{ControlError, Controller, FleetMeasure};
@@ -83,6 +84,8 @@ struct ShardsFilter {
     counts: Vec<String>,
     /// How many times its fair share the largest shard has.
     imbalance: Option<String>,
+    /// The note of a controller that does not probe.
+    prober: Option<OtherProber>,
 }
 
 struct ShardsChoice {
@@ -92,7 +95,7 @@ struct ShardsChoice {
 }
 
 impl ShardsFilter {
-    fn new(query: &ShardsQuery, shards: &[ShardState<'_>]) -> Self {
+    fn new(query: &ShardsQuery, shards: &[ShardState<'_>], prober: Option<OtherProber>) -> Self {
         let choice = |name: &'static str, label: &str, chosen: &str| ShardsChoice {
             name,
             label: label.to_owned(),
@@ -120,6 +123,7 @@ impl ShardsFilter {
                 .collect(),
             counts: counts.collect(),
             imbalance: factor.map(|factor| format!("{factor:.2}")),
+            prober,
         }
     }
 }
@@ -205,7 +209,10 @@ pub(super) async fn fragments(
         may_administer: caller.may(RouteAccess::Administer),
     };
     Ok(vec![
-        Fragment::new("filter", &ShardsFilter::new(query, &shards)),
+        Fragment::new(
+            "filter",
+            &ShardsFilter::new(query, &shards, OtherProber::on_page(controller, "/shards")),
+        ),
         Fragment::new("list", &list),
     ])
 }

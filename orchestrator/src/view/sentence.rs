@@ -45,7 +45,7 @@ fn usual_sentence(view: &MigrationView) -> String {
             }
         ),
         MigrationState::Running if m.ownership == Ownership::Fencing => format!(
-            "Cutover, attempt {}: writes to {keys} are refused for a moment, everything else continues.",
+            "Cutover, attempt {}: writes to {keys} are blocked for a moment, everything else continues.",
             view.attempt
         ),
         MigrationState::Running => format!(
@@ -176,7 +176,7 @@ fn flipped(view: &MigrationView) -> String {
     let m = &view.summary;
     let (source, target, keys) = (&m.source, &m.target, &m.keys);
     if m.ownership == Ownership::RollbackFencing {
-        return format!("Rolling back: writes to {keys} are refused for a moment.");
+        return format!("Rolling back: writes to {keys} are blocked for a moment.");
     }
     match view.hold_end {
         Some(HoldEnd::Finish) if is_surplus_being_deleted(view) => {

@@ -82,8 +82,24 @@ pub(crate) struct SlotTexts {
     pub(crate) name: String,
     pub(crate) kind: &'static str,
     pub(crate) in_use: &'static str,
+    pub(crate) scope: SlotScope,
+    /// The database of a logical slot, if the agent reports it.
+    pub(crate) database: Option<String>,
     /// The log that the server keeps for it.
     pub(crate) retained: ServerValue,
+}
+
+/// To what of the server a replication slot belongs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SlotScope {
+    /// To the database of the shard.
+    Shard,
+    /// To the whole server: it is physical.
+    Server,
+    /// To another database of the server.
+    OtherDatabase,
+    /// The agent does not report it.
+    Unknown,
 }
 
 /// What the last probe read of the server of a shard.
@@ -140,7 +156,9 @@ impl ServerFigures<'_> {
     /// Returns the replication slots; `Err` with the reason if they are not known.
     pub(crate) fn slots(self) -> Result<Vec<SlotTexts>, String> {
         let activity = self.read_part(ActivityPart::Slots)?;
-        Ok(activity.now.slots.iter().map(slot_texts).collect())
+        let own = activity.now.database.as_deref();
+        let slots = activity.now.slots.iter();
+        Ok(slots.map(|slot| slot_texts(slot, own)).collect())
     }
 
     /// Returns the activity if this part of it was read, otherwise the reason why not.
@@ -171,12 +189,20 @@ fn standby_texts(standby: &ActiveStandby) -> StandbyTexts {
     }
 }
 
-fn slot_texts(slot: &ActiveSlot) -> SlotTexts {
+/// Returns a slot as texts. `own` is the name of the shard's database.
+fn slot_texts(slot: &ActiveSlot, own: Option<&str>) -> SlotTexts {
     let retained = slot.retained_bytes.map(file_size);
     SlotTexts {
         name: slot.name.clone(),
         kind: if slot.logical { "logical" } else { "physical" },
         in_use: yes_or_no(slot.active),
+        scope: match (slot.logical, slot.database.as_deref()) {
+            (false, _) => SlotScope::Server,
+            (true, Some(database)) if own == Some(database) => SlotScope::Shard,
+            (true, Some(_)) if own.is_some() => SlotScope::OtherDatabase,
+            (true, _) => SlotScope::Unknown,
+        },
+        database: slot.database.clone(),
         retained: retained.map_or_else(|| ServerValue::unknown("none"), ServerValue::known),
     }
 }

@@ -33,7 +33,7 @@ test("events that came while nothing was heard are shown once it is heard again"
   const way = await bridge();
   origins.add(way.url);
   const page = await visit({ allowed: /^Failed to load resource: net::ERR_/ });
-  await submit(page, way.url, split("cut"));
+  await submit(page, way.url, split("devices"));
   await live(page);
   await state(page, "waiting");
   await page.evaluate(() => { window.same = true; });

@@ -117,7 +117,7 @@ export const state = (page, name) => page.locator("#head h1 .mark", { hasText: n
 
 /** The table of steps, which is folded, shows the step like this. */
 export const step = (page, name, mark) => page.locator("#steps tr", {
-  has: page.locator(`th code:text-is("${name}")`), hasText: mark }).waitFor({ state: "attached" });
+  has: page.locator(`th a[href*="step=${name}#"]`), hasText: mark }).waitFor({ state: "attached" });
 
 /** Shows a part of the page of a migration: tables, course, events, plan or evidence. */
 export const part = (page, name) => page.click(`#tabs a[href="#${name}"]`);
@@ -150,7 +150,7 @@ export async function confirmWrong(page, url) {
 export async function cutOver(page) {
   await state(page, "waiting");
   await confirm(page, "approve");
-  await state(page, "flipped");
+  await state(page, "in hold");
 }
 
 /** Asks the API; the answer's JSON, which must come with this status. */

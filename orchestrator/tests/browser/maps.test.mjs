@@ -10,14 +10,14 @@ let page;
 
 before(async () => {
   page = await visit();
-  for (const map of ["mouse", "board"]) await nameTables(map);
+  for (const map of ["vendors", "stores"]) await nameTables(map);
 });
 
 /** The text of the request, which is hidden while the form is shown. */
 const request = () => page.inputValue("#request");
 
 test("a piece is split by the mouse alone", async () => {
-  await page.goto(`${stage.url}/maps/mouse`);
+  await page.goto(`${stage.url}/maps/vendors`);
   await live(page);
   await page.locator(".measure.off", { hasText: "rows" }).waitFor();
   await page.selectOption("#seconds", "0");
@@ -26,17 +26,17 @@ test("a piece is split by the mouse alone", async () => {
   await page.locator("#measured", { hasText: "Load measured" }).waitFor();
   await page.click(".map-piece");
   await page.waitForURL(/piece=0#piece$/);
-  await page.locator("#piece", { hasText: "on shard mouse-a" }).waitFor();
+  await page.locator("#piece", { hasText: "on shard vendors-a" }).waitFor();
   await look(page, "map-piece");
   await page.click("#piece a:has-text('the median of the rows')");
   await page.waitForURL(/migrations\/new/);
-  await page.fill("[name='shard.1']", "mouse-b");
-  await page.locator("#check", { hasText: "from mouse-a to mouse-b (online)." }).waitFor();
+  await page.fill("[name='shard.1']", "vendors-b");
+  await page.locator("#check", { hasText: "from vendors-a to vendors-b (online)." }).waitFor();
   await page.locator("#estimate h2", { hasText: "The plan" }).waitFor();
   await look(page, "request-form");
   await page.click("#make");
   await planned(page);
-  await page.locator(".plan-sentence", { hasText: /^Moves about .* rows \(.*\) of keys \[.*, ∞\) from mouse-a to mouse-b\.$/ }).waitFor();
+  await page.locator(".plan-sentence", { hasText: /^Moves about .* rows \(.*\) of keys \[.*, ∞\) from vendors-a to vendors-b\.$/ }).waitFor();
   assert.equal(await page.locator("#fields").isVisible(), false, "the editor is folded");
   await look(page, "plan-of-a-map");
   await page.click("#apply");
@@ -46,7 +46,7 @@ test("a piece is split by the mouse alone", async () => {
 });
 
 test("a boundary is dragged, or moved by arrow keys, and becomes a request", async () => {
-  await page.goto(`${stage.url}/maps/mouse`);
+  await page.goto(`${stage.url}/maps/vendors`);
   await live(page);
   const handle = page.locator(".map-cut");
   await handle.waitFor();
@@ -56,33 +56,33 @@ test("a boundary is dragged, or moved by arrow keys, and becomes a request", asy
   await page.mouse.move(grip.x + grip.width / 2, middle);
   await page.mouse.down();
   await page.mouse.move(bar.x + bar.width * 0.25, middle, { steps: 5 });
-  await page.locator(".map-tip", { hasText: /Split at \d+: keys of mouse-a from there on move to mouse-b/ }).waitFor();
+  await page.locator(".map-tip", { hasText: /Split at \d+: keys of vendors-a from there on move to vendors-b/ }).waitFor();
   await page.mouse.up();
   await page.waitForURL(/migrations\/new/);
-  assert.match(await request(), /source: mouse-a\ninto:\n {2}- shard: mouse-a\n {4}keys: \{ to: \d+ \}\n {2}- shard: mouse-b/);
-  await page.goto(`${stage.url}/maps/mouse`);
+  assert.match(await request(), /source: vendors-a\ninto:\n {2}- shard: vendors-a\n {4}keys: \{ to: \d+ \}\n {2}- shard: vendors-b/);
+  await page.goto(`${stage.url}/maps/vendors`);
   await live(page);
   await handle.focus();
   // The piece on the right has no place to split at: it has no end, and was not measured since it moved.
   await page.keyboard.press("ArrowLeft");
-  await page.locator(".map-tip", { hasText: /keys of mouse-a from there on move to mouse-b/ }).waitFor();
+  await page.locator(".map-tip", { hasText: /keys of vendors-a from there on move to vendors-b/ }).waitFor();
   await page.keyboard.press("Enter");
   await page.waitForURL(/migrations\/new/);
-  assert.match(await request(), /source: mouse-a\ninto:\n {2}- shard: mouse-a/);
+  assert.match(await request(), /source: vendors-a\ninto:\n {2}- shard: vendors-a/);
 });
 
 test("a piece that is dropped on a shard moves there", async () => {
-  await page.goto(`${stage.url}/maps/mouse`);
+  await page.goto(`${stage.url}/maps/vendors`);
   await live(page);
-  await page.locator(".map-piece[data-shard=mouse-a]").dragTo(page.locator(".map-legend li[data-shard=mouse-b]"));
+  await page.locator(".map-piece[data-shard=vendors-a]").dragTo(page.locator(".map-legend li[data-shard=vendors-b]"));
   await page.waitForURL(/migrations\/new/);
-  assert.match(await request(), /operation: move\nmap: mouse\nmoves:\n {2}- source: mouse-a\n {4}target: mouse-b\n {4}keys: \{ to: \d+ \}/);
+  assert.match(await request(), /operation: move\nmap: vendors\nmoves:\n {2}- source: vendors-a\n {4}target: vendors-b\n {4}keys: \{ to: \d+ \}/);
 });
 
 test("versions are shown by the slider, each with who made it and what it changed", async () => {
-  await page.goto(`${stage.url}/maps/mouse`);
+  await page.goto(`${stage.url}/maps/vendors`);
   await live(page);
-  await page.locator("#timeline .changes", { hasText: "mouse-a → mouse-b" }).waitFor();
+  await page.locator("#timeline .changes", { hasText: "vendors-a → vendors-b" }).waitFor();
   await page.locator("#timeline a[href^='/migrations/m']").waitFor();
   assert.equal(await page.locator(".changed-keys").count(), 1);
   await page.focus("#version");
@@ -98,7 +98,7 @@ test("versions are shown by the slider, each with who made it and what it change
 });
 
 test("the form and the YAML stay in sync", async () => {
-  await page.goto(`${stage.url}/migrations/new?example=split&map=board`);
+  await page.goto(`${stage.url}/migrations/new?example=split&map=stores`);
   await page.fill("[name='from.1']", "701");
   await page.fill("[name='to.0']", "701");
   await page.locator("#check", { hasText: "[701, ∞)" }).waitFor();
@@ -114,8 +114,8 @@ test("the form and the YAML stay in sync", async () => {
   assert.equal(await page.inputValue("[name='from.1']"), "801");
   await page.fill("[name='shard.1']", "");
   await page.locator("#check .wrong").waitFor();
-  await page.fill("[name='shard.1']", "board-b");
-  await page.locator("#check", { hasText: "from board-a to board-b (offline)" }).waitFor();
+  await page.fill("[name='shard.1']", "stores-b");
+  await page.locator("#check", { hasText: "from stores-a to stores-b (offline)" }).waitFor();
   assert.match(await request(), /throttle: \{ rate_bytes_s: 5000 \}/, "what the form does not show is kept");
   await page.selectOption("#f-even", "rows");
   await page.locator("#check", { hasText: "depends on the load" }).waitFor();
@@ -124,7 +124,7 @@ test("the form and the YAML stay in sync", async () => {
 });
 
 test("a form that is sent to become YAML, as without JavaScript, is the same page", async () => {
-  await page.goto(`${stage.url}/migrations/new?example=split&map=board`);
+  await page.goto(`${stage.url}/migrations/new?example=split&map=stores`);
   await page.evaluate(() => {
     const form = document.getElementById("request-form");
     form.insertAdjacentHTML("beforeend", "<input type=hidden name=view value=yaml>");
@@ -136,7 +136,7 @@ test("a form that is sent to become YAML, as without JavaScript, is the same pag
 });
 
 test("a piece is split by the keyboard alone", async () => {
-  await page.goto(`${stage.url}/maps/board`);
+  await page.goto(`${stage.url}/maps/stores`);
   await live(page);
   await tabTo(page, "a.map-piece");
   await page.keyboard.press("Enter");
@@ -146,7 +146,7 @@ test("a piece is split by the keyboard alone", async () => {
   await page.keyboard.press("Control+A");
   await page.keyboard.type("501");
   await tabTo(page, "#split-target");
-  await page.keyboard.type("board-b");
+  await page.keyboard.type("stores-b");
   await tabTo(page, "#split-piece button");
   await page.keyboard.press("Enter");
   await page.waitForURL(/migrations\/new/);

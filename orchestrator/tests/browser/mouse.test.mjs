@@ -8,7 +8,7 @@ import { nameTables, spoilPassword } from "./life.mjs";
 let person, page;
 
 before(async () => {
-  await nameTables("pointer");
+  await nameTables("payments");
   person = await withMouse();
   page = person.page;
 });
@@ -18,17 +18,17 @@ after(() => person.leave());
 /** From the list of maps to a migration that was submitted; `meanwhile` happens while the plan is read. */
 async function submitSplit(meanwhile) {
   await page.click("nav a[href='/maps']");
-  await page.click("#maps a[href='/maps/pointer']");
+  await page.click("#maps a[href='/maps/payments']");
   await live(page);
   await page.selectOption("#seconds", "0");
   await send(page, "#measure");
   await page.locator("#measured", { hasText: "Load measured" }).waitFor();
   await page.click(".map-piece");
-  await page.locator("#piece", { hasText: "on shard pointer-a" }).waitFor();
+  await page.locator("#piece", { hasText: "on shard payments-a" }).waitFor();
   assert.match(await page.locator("#split-at").inputValue(), /^\d+$/, "the median is filled in");
-  await page.selectOption("#split-target", "pointer-b");
+  await page.selectOption("#split-target", "payments-b");
   await send(page, "#split-piece button");
-  await page.locator("#check", { hasText: "from pointer-a to pointer-b (online)." }).waitFor();
+  await page.locator("#check", { hasText: "from payments-a to payments-b (online)." }).waitFor();
   await page.click("#make");
   await planned(page);
   await page.click("#plan-steps summary");
@@ -54,15 +54,15 @@ test("a migration is submitted, fails, is repaired, resumed, paused, approved an
   await state(page, "waiting");
   await send(page, "#do-pause");
   await state(page, "paused");
-  const repair = spoilPassword("pointer");
+  const repair = spoilPassword("payments");
   await send(page, "#do-resume");
   await state(page, "waiting");
   await give("approve");
   await state(page, "failed");
-  await page.locator("#head .notice.bad", { hasText: "pointer-b" }).waitFor();
+  await page.locator("#head .notice.bad", { hasText: "payments-b" }).waitFor();
   repair();
   await send(page, "#do-resume");
-  await state(page, "flipped");
+  await state(page, "in hold");
   await give("rollback");
   await state(page, "rolled back");
   await give("finish");
@@ -74,11 +74,11 @@ test("another one is approved and finished", async () => {
   await submitSplit();
   await state(page, "waiting");
   await give("approve");
-  await state(page, "flipped");
+  await state(page, "in hold");
   await give("finish");
   await state(page, "completed");
   await page.click("nav a[href='/maps']");
-  await page.click("#maps a[href='/maps/pointer']");
-  await page.locator("#owners tr", { hasText: "pointer-b" }).waitFor();
+  await page.click("#maps a[href='/maps/payments']");
+  await page.locator("#owners tr", { hasText: "payments-b" }).waitFor();
   console.log(`${person.wasAlone()} clicks, no key`);
 });

@@ -43,7 +43,7 @@ test("a migration that copies", async () => {
   await live(page);
   await page.waitForFunction(() => {
     const whole = document.querySelector("#head .whole");
-    return whole?.textContent.includes("step copy") && whole.querySelector("progress").value >= 40;
+    return whole?.textContent.includes("rows copied") && whole.querySelector("progress").value >= 40;
   });
   await picture("migration");
   await page.click("#at-copy");

@@ -9,12 +9,12 @@ before(async () => { page = await visit(); });
 
 test("a request that is no YAML is answered with its place, and the cursor is there", async () => {
   await page.goto(`${stage.url}/migrations/new?view=yaml`);
-  await page.fill("#request", split("busy").replace("source:", "  source:"));
+  await page.fill("#request", split("invoices").replace("source:", "  source:"));
   await refused(page, 400, () => page.click("#make"));
   await page.locator("#problem", { hasText: /Line 3, column \d+: no plan was made/ }).waitFor();
   const line = await page.locator("#request").evaluate((area) => area.value.slice(0, area.selectionStart).split("\n").length);
   assert.equal(line, 3);
-  assert.match(await page.inputValue("#request"), /map: busy/);
+  assert.match(await page.inputValue("#request"), /map: invoices/);
   await look(page, "request-malformed");
 });
 
@@ -23,14 +23,14 @@ test("a request is looked at while it is typed", async () => {
   const check = page.locator("#check");
   await page.locator("#request").pressSequentially("operation: split\nmap: nowhere\n");
   await check.locator(".wrong").waitFor();
-  await page.fill("#request", split("busy"));
-  await check.filter({ hasText: "It would move [501, ∞) from busy-a to busy-b (online)." }).waitFor();
+  await page.fill("#request", split("invoices"));
+  await check.filter({ hasText: "It would move [501, ∞) from invoices-a to invoices-b (online)." }).waitFor();
   const estimate = page.locator("#estimate");
-  await estimate.locator("p", { hasText: /^Moves about .* rows .* from busy-a to busy-b\.$/ }).waitFor();
+  await estimate.locator("p", { hasText: /^Moves about .* rows .* from invoices-a to invoices-b\.$/ }).waitFor();
   await estimate.locator("li", { hasText: "fsync or full_page_writes is off" }).waitFor();
-  await page.fill("#request", split("busy").replace("tenants: id", "tenants: no_such"));
+  await page.fill("#request", split("invoices").replace("tenants: id", "tenants: no_such"));
   await estimate.locator("h2", { hasText: "No plan can be made" }).waitFor();
-  await page.fill("#request", split("busy").replace("source:", "  source:"));
+  await page.fill("#request", split("invoices").replace("source:", "  source:"));
   await check.filter({ hasText: /Line 3, column \d+/ }).waitFor();
   await estimate.waitFor({ state: "hidden" });
   await look(page, "request-typed");
@@ -50,7 +50,7 @@ test("an estimate waits until the caller's estimate in another tab has ended", a
 
 test("a request that the map does not allow is answered with what is wrong", async () => {
   await page.goto(`${stage.url}/migrations/new?view=yaml`);
-  await page.fill("#request", split("busy").replace("source: busy-a", "source: nowhere"));
+  await page.fill("#request", split("invoices").replace("source: invoices-a", "source: nowhere"));
   await refused(page, 422, () => page.click("#make"));
   await page.locator("#problem", { hasText: "nowhere" }).waitFor();
 });
@@ -58,10 +58,10 @@ test("a request that the map does not allow is answered with what is wrong", asy
 test("keys that move already are refused, and the plan stays to be queued", async () => {
   const second = await visit();
   await second.goto(`${stage.url}/migrations/new?view=yaml`);
-  await second.fill("#request", split("busy"));
+  await second.fill("#request", split("invoices"));
   await second.click("#make");
   await second.locator("#apply").waitFor();
-  await submit(page, stage.url, split("busy"));
+  await submit(page, stage.url, split("invoices"));
   await refused(second, 409, () => second.click("#apply"));
   const problem = second.locator("#problem", { hasText: "no plan was" });
   await problem.filter({ hasText: idOf(page) }).waitFor();
@@ -78,7 +78,7 @@ test("an order that came too late says what the state is", async () => {
   // A page without news keeps buttons of a state that has passed.
   await late.context().setOffline(true);
   await post(stage.url, `/api/v1/migrations/${idOf(page)}/abort`, { reason: "test" });
-  await state(page, "unwound");
+  await state(page, "aborted");
   await late.context().setOffline(false);
   await refused(late, 409, () => late.evaluate(() => {
     const form = document.createElement("form");
@@ -93,7 +93,7 @@ test("an order that came too late says what the state is", async () => {
 });
 
 test("a grave order with another id is not given", async () => {
-  const id = await submit(page, stage.url, split("busy", { at: 301 }));
+  const id = await submit(page, stage.url, split("invoices", { at: 301 }));
   await live(page);
   await page.click("#do-abort");
   const dialog = page.locator("#ask-abort");

@@ -37,7 +37,7 @@ test("an operator is led to where he wanted to go, and runs a migration", async 
   await signIn(page, "oleg");
   await page.locator("h1", { hasText: "New migration" }).waitFor();
   await page.locator(".who", { hasText: "oleg, operator" }).waitFor();
-  migration = await submit(page, url, split("locked"));
+  migration = await submit(page, url, split("members"));
   await live(page);
   await state(page, "waiting");
   assert.equal(await page.locator("#do-approve").count(), 0, "the cutover is not his to approve");
@@ -53,7 +53,7 @@ test("a viewer sees everything and can order nothing", async () => {
   await state(page, "waiting");
   await page.locator("#orders", { hasText: "Your role does not allow" }).waitFor();
   await look(page, "migration-of-a-viewer");
-  for (const path of [`/migrations/${migration}`, "/", "/maps/locked"]) {
+  for (const path of [`/migrations/${migration}`, "/", "/maps/members"]) {
     await page.goto(url + path);
     assert.equal(await page.locator("main form[method=post], main [id^=do-], a[href^='/migrations/new']").count(), 0, path);
   }

@@ -6,10 +6,10 @@ import {
 } from "./harness.mjs";
 
 const MOVES = `operation: move
-map: tour
+map: projects
 moves:
-  - { source: tour-b, target: tour-a, keys: { from: 501, to: 600 } }
-  - { source: tour-b, target: tour-a, keys: { from: 600 } }
+  - { source: projects-b, target: projects-a, keys: { from: 501, to: 600 } }
+  - { source: projects-b, target: projects-a, keys: { from: 600 } }
 tables: { tenants: id, orders: tenant_id, order_items: tenant_id }
 options: { moves_at_once: 1 }
 `;
@@ -21,13 +21,13 @@ test("the overview shows shards and agents, and its first stop is the way past t
   await page.goto(stage.url);
   await live(page);
   await page.locator("#fleet h2", { hasText: / agents? connected/ }).waitFor();
-  await page.locator("#fleet li", { hasText: "tour-a" }).waitFor();
+  await page.locator("#fleet li", { hasText: "projects-a" }).waitFor();
   await page.keyboard.press("Tab");
   assert.equal(await page.locator(":focus").textContent(), "Skip to the content");
 });
 
 test("a migration is paused, resumed and finished", async () => {
-  await submit(page, stage.url, split("tour"));
+  await submit(page, stage.url, split("projects"));
   await live(page);
   await state(page, "waiting");
   await send(page, "#do-pause");
@@ -66,9 +66,9 @@ test("the list is filtered, the filter stands in the address, and the agents say
   await page.click("nav a[href='/migrations']");
   await live(page);
   await page.selectOption("#state", "completed");
-  await page.fill("#q", "tour");
+  await page.fill("#q", "projects");
   await page.click("#search");
-  await page.waitForURL(/\?state=completed&q=tour$/);
+  await page.waitForURL(/\?state=completed&q=projects$/);
   await page.locator(`#list a[href="/migrations/${id}"]`).waitFor();
   await look(page, "migrations");
   await page.fill("#q", "nothing like it");
@@ -88,9 +88,9 @@ test("the list is filtered, the filter stands in the address, and the agents say
 test("the doctor examines the shards of a map", async () => {
   await page.click("nav summary");
   await page.click("nav a[href='/doctor']");
-  await page.selectOption("#what", "map tour");
+  await page.selectOption("#what", "map projects");
   await page.click("#examine");
-  await page.locator("#found h3", { hasText: "Shard tour-a" }).waitFor();
+  await page.locator("#found h3", { hasText: "Shard projects-a" }).waitFor();
   await page.locator("#found [role=status]", { hasText: "2 shards were examined" }).waitFor();
   await look(page, "doctor");
 });
@@ -115,15 +115,15 @@ test("the fleet, its shards and its activity are reached by the keyboard", async
   await post(stage.url, "/api/v1/fleet/reconcile", {});
   await page.goto(stage.url);
   await live(page);
-  await page.locator("#fleet li", { hasText: "tour-a" }).locator(".value", { hasText: "iB" }).waitFor();
+  await page.locator("#fleet li", { hasText: "projects-a" }).locator(".value", { hasText: "iB" }).waitFor();
   await page.keyboard.press("g");
   await page.keyboard.press("s");
   await page.waitForURL(/\/shards$/);
   await page.keyboard.press("/");
-  await page.keyboard.type("tour-a");
+  await page.keyboard.type("projects-a");
   await page.keyboard.press("Enter");
-  await page.waitForURL(/q=tour-a/);
-  await page.click("#list a[href='/shards/tour-a']");
+  await page.waitForURL(/q=projects-a/);
+  await page.click("#list a[href='/shards/projects-a']");
   await page.locator("#head .mark", { hasText: "reachable" }).waitFor();
   await page.locator("#tables", { hasText: "orders" }).waitFor();
   await live(page);
@@ -131,7 +131,7 @@ test("the fleet, its shards and its activity are reached by the keyboard", async
   await page.keyboard.press("g");
   await page.keyboard.press("m");
   await page.waitForURL(/\/maps$/);
-  await page.locator("#maps a[href='/maps/tour']").waitFor();
+  await page.locator("#maps a[href='/maps/projects']").waitFor();
   await page.keyboard.press("?");
   await page.locator("#keyboard[open]").waitFor();
   await page.keyboard.press("Escape");
@@ -176,14 +176,14 @@ test("several moves are one operation", async () => {
   await page.goto(operation);
   await live(page);
   await confirm(page, "approve");
-  await page.locator("#head", { hasText: "2 flipped" }).waitFor();
+  await page.locator("#head", { hasText: "2 in hold" }).waitFor();
   await confirm(page, "finish");
   await page.locator("#head h1 .mark", { hasText: "completed" }).waitFor();
   assert.equal(idOf(page), id);
 });
 
 test("two versions of a map are compared", async () => {
-  await page.goto(`${stage.url}/maps/tour`);
+  await page.goto(`${stage.url}/maps/projects`);
   await live(page);
   await page.click("#versions tbody a[href*='diff']");
   await page.locator("h1", { hasText: "Version 3 → 4" }).waitFor();

@@ -5,7 +5,7 @@ import { confirm, cutOver, idOf, live, look, planned, send, split, stage, state,
 
 // Bytes a second: slow enough to be watched.
 const RATE = 500_000;
-const REQUEST = split("whole", { options: `throttle: { rate_bytes_s: ${RATE} }` });
+const REQUEST = split("tenants", { options: `throttle: { rate_bytes_s: ${RATE} }` });
 let page;
 
 before(async () => { page = await visit(); });
@@ -15,7 +15,7 @@ test("a plan that was typed is shown before anything is changed", async () => {
   assert.match(await page.inputValue("#request"), /operation: split/);
   await page.fill("#request", REQUEST);
   await page.click("#make");
-  await page.locator("#moves tbody tr", { hasText: "whole-a → whole-b" }).waitFor();
+  await page.locator("#moves tbody tr", { hasText: "tenants-a → tenants-b" }).waitFor();
   await planned(page, "public.order_items");
   await look(page, "plan");
 });
@@ -23,8 +23,8 @@ test("a plan that was typed is shown before anything is changed", async () => {
 test("a request that is pasted as JSON gives the same plan", async () => {
   const typed = await page.locator("pre.plan").textContent();
   const request = {
-    operation: "split", map: "whole", source: "whole-a",
-    into: [{ shard: "whole-a", keys: { to: 501 } }, { shard: "whole-b", keys: { from: 501 } }],
+    operation: "split", map: "tenants", source: "tenants-a",
+    into: [{ shard: "tenants-a", keys: { to: 501 } }, { shard: "tenants-b", keys: { from: 501 } }],
     tables: { tenants: "id", orders: "tenant_id", order_items: "tenant_id" },
     options: { throttle: { rate_bytes_s: RATE } },
   };
@@ -45,7 +45,7 @@ test("the copy goes to 100 % before the reader's eyes", async () => {
   await page.evaluate(() => {
     window.seen = [];
     const shares = () => document.querySelectorAll("#head .whole").forEach((whole) => {
-      if (whole.textContent.includes("step copy")) window.seen.push(whole.querySelector("progress").value);
+      if (whole.textContent.includes("rows copied")) window.seen.push(whole.querySelector("progress").value);
     });
     new MutationObserver(shares).observe(document.body, { childList: true, subtree: true });
   });
@@ -68,7 +68,7 @@ test("it waits for the approval, on its page and on the overview", async () => {
   const item = other.locator("#attention li", { hasText: `shardwright approve ${idOf(page)}` });
   await item.waitFor();
   await look(other, "overview");
-  await item.locator("a", { hasText: "Review" }).click();
+  await item.locator("a", { hasText: "Details" }).click();
   await state(other, "waiting");
   await other.context().close();
 });
@@ -81,13 +81,13 @@ test("the cutover shows its write-blocked window in milliseconds", async () => {
   assert.ok(Number(total) > 0 && Number(total) < 2000, `${total} ms are within the budget`);
   assert.ok(await page.locator("#windows .legend li").count() >= 5, "its parts are shown");
   await step(page, "hold", "running");
-  await look(page, "migration-flipped");
+  await look(page, "migration-in-hold");
 });
 
 test("the map names the target", async () => {
   const other = await visit();
-  await other.goto(`${stage.url}/maps/whole`);
-  await other.locator("#owners tr", { hasText: "whole-b" }).waitFor();
+  await other.goto(`${stage.url}/maps/tenants`);
+  await other.locator("#owners tr", { hasText: "tenants-b" }).waitFor();
   await other.locator("#versions tr", { hasText: idOf(page) }).waitFor();
   await look(other, "map");
   await other.context().close();
@@ -97,9 +97,10 @@ test("it is rolled back on the page of the cutover, with a write-blocked window 
   const id = idOf(page);
   await page.goto(`${stage.url}/migrations/${id}/switch`);
   await live(page);
-  await page.locator("#switch tr", { hasText: "whole-b", has: page.locator("td", { hasText: "takes every read and write" }) }).waitFor();
+  await page.locator("#switch tr", { hasText: "tenants-b", has: page.locator("td", { hasText: "takes every read and write" }) }).waitFor();
   await page.click("#do-rollback");
   await page.fill("#confirm-rollback", id);
+  await page.fill("#reason-rollback", "the new server is slow");
   await send(page, "#ask-rollback .buttons button");
   await page.waitForURL(/\/switch$/);
   await page.locator("#attempts tr", { hasText: "back to the source", has: page.locator(".mark", { hasText: "rolled back" }) }).waitFor();
@@ -109,6 +110,8 @@ test("it is rolled back on the page of the cutover, with a write-blocked window 
   await page.goto(`${stage.url}/migrations/${id}`);
   await live(page);
   await state(page, "rolled back");
+  await page.locator("#rollback-request", { hasText: /^Rollback requested by .+ UTC, reason: “the new server is slow”/ }).waitFor();
+  await page.locator("#phase-clean-up", { hasText: "waits for Finish" }).waitFor();
   await page.locator("#do-finish", { hasText: "Finish, drop the copy…" }).waitFor();
   assert.equal(await page.locator("#orders .first").count(), 0, "nothing waits for another cutover");
   await page.locator("#timeline", { hasText: "waits for you" }).waitFor();
@@ -120,8 +123,8 @@ test("it is rolled back on the page of the cutover, with a write-blocked window 
 test("the copy is dropped, and the keys are where they were", async () => {
   await confirm(page, "finish");
   await page.locator("#orders", { hasText: "no command is possible" }).waitFor();
-  const map = await (await fetch(`${stage.url}/api/v1/maps/whole`)).json();
-  assert.deepEqual(map.mappings.map(({ shard }) => shard), ["whole-a"]);
+  const map = await (await fetch(`${stage.url}/api/v1/maps/tenants`)).json();
+  assert.deepEqual(map.mappings.map(({ shard }) => shard), ["tenants-a"]);
 });
 
 test("the evidence of it is one page", async () => {

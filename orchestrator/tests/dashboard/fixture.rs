@@ -112,6 +112,15 @@ impl Dashboard {
         }
     }
 
+    /// The dashboard of another controller over the same store, which follows this one.
+    pub(crate) async fn follower(&self) -> Self {
+        let store = Arc::new(self.store.for_another_process());
+        Self {
+            served: Served::over(store.clone(), Duration::from_millis(20)).await,
+            store,
+        }
+    }
+
     /// Shards `a` to `c`, and `map`.
     pub(crate) async fn with(map: impl FnOnce(ShardMap) -> ShardMap) -> Self {
         Self::empty().await.having(map).await

@@ -1,11 +1,11 @@
 //! The fleet on the pages: what was measured and what was not, flows, needs with their buttons, and roles.
 
 use crate::fixture::probes::{hidden_inventory, inventory};
-use crate::fixture::{Dashboard, failure};
+use crate::fixture::{Dashboard, failure, plan};
 use crate::state;
 use orchestrator::store::{
     AccessStore, AgentProcess, AgentStore, AuditRecord, ImbalanceSample, ImbalanceStore,
-    ShardStore, ShardUpdate,
+    ShardStore, ShardUpdate, Store,
 };
 use plans::id::{AgentName, InstanceId};
 use plans::state::cutover::Ownership;
@@ -88,9 +88,81 @@ async fn running_moves_are_flows_between_the_shards() {
         .await;
     let page = dashboard.page("/").await;
     let fleet = part(&page, "fleet");
-    assert_eq!(fleet.matches("class=\"flow\"").count(), 1, "{fleet}");
+    assert_eq!(fleet.matches("class=\"leader-line\"").count(), 1, "{fleet}");
+    assert!(fleet.contains("moves rows now"), "{fleet}");
     assert!(fleet.contains("<a href=\"/migrations/m1x1\""), "{fleet}");
-    assert!(fleet.contains("split a → b: 0 %"), "{fleet}");
+    assert!(fleet.contains("split a → b: step 1 of 11"), "{fleet}");
+    assert!(!fleet.contains("quiet-flow"), "{fleet}");
+}
+
+#[tokio::test]
+async fn moves_in_hold_are_quiet_arrows_that_point_to_the_owner() {
+    let dashboard = probed().await.having_operation().await;
+    dashboard
+        .edit("m1x1", state(State::Flipped, Ownership::Flipped))
+        .await;
+    dashboard
+        .edit("m1x3", state(State::RolledBack, Ownership::RolledBack))
+        .await;
+    let page = dashboard.page("/").await;
+    let fleet = part(&page, "fleet");
+    for words in [
+        "in hold · b owns the keys",
+        "rolled back · a owns the keys",
+        "keys moved; points to their owner",
+    ] {
+        assert!(fleet.contains(words), "{words}: {fleet}");
+    }
+    assert_eq!(fleet.matches(" quiet-flow\"><title>").count(), 2, "{fleet}");
+    let list = part(&page, "migrations");
+    assert!(
+        list.contains("3 unfinished: 1 in hold, 1 planned, 1 rolled back"),
+        "{list}"
+    );
+}
+
+#[tokio::test]
+async fn finish_looks_the_same_on_the_overview_and_on_the_page_of_the_migration() {
+    use plans::step::StepKind;
+    let dashboard = Dashboard::with_migration(|snapshot| {
+        state(State::Flipped, Ownership::Flipped)(snapshot);
+        crate::step(snapshot, StepKind::Hold).state = plans::state::step::StepState::Running;
+    })
+    .await;
+    let overview = dashboard.page("/").await;
+    let needs = part(&overview, "attention");
+    let button = "<a class=\"button grave\"";
+    assert!(
+        needs.contains(&format!(
+            "{button} href=\"/migrations/m1/finish\">Finish, drop old rows…"
+        )),
+        "{needs}"
+    );
+    assert!(needs.contains("Cannot be undone: no rollback"), "{needs}");
+    assert!(!needs.contains("button first"), "{needs}");
+    let page = dashboard.page("/migrations/m1").await;
+    let own = format!("{button} id=\"do-finish\" href=\"/migrations/m1/finish\"");
+    assert!(page.contains(&own), "{page}");
+    assert!(page.contains("waits for Finish"), "{page}");
+}
+
+#[tokio::test]
+async fn a_controller_that_follows_says_that_the_leader_probes() {
+    let leader = probed().await;
+    let follower = leader.follower().await;
+    for path in ["/", "/shards", "/shards/a"] {
+        let own = leader.page(path).await;
+        assert!(!own.contains("does not probe shards"), "{path}");
+        let page = follower.page(path).await;
+        for words in [
+            "This controller does not probe shards.",
+            &format!("<a href=\"http://this{path}\">see this page on this</a>"),
+            "not probed here",
+        ] {
+            assert!(page.contains(words), "{path}: {words}: {page}");
+        }
+        assert!(!page.contains("No agent has probed"), "{path}");
+    }
 }
 
 #[tokio::test]
@@ -120,9 +192,13 @@ async fn what_needs_a_person_has_a_button_and_the_command() {
     for words in [
         "Shard c is unreachable",
         "connection refused",
-        "href=\"/migrations/m1x1/approve\">Approve the cutover…",
+        "<a class=\"button first\" href=\"/migrations/m1x1/approve\">Approve the cutover…",
+        "Can be undone: roll back until you finish.",
         "shardwright approve m1x1",
-        "href=\"/migrations/m1x3/resume\">Resume…",
+        "<a class=\"button first\" href=\"/migrations/m1x3/resume\">Resume…",
+        "Continues where it stopped. You can pause it again.",
+        "<a class=\"button details\" href=\"/migrations/m1x3\">Details",
+        "<a class=\"button details\" href=\"/shards/c\">Details",
         "Agent lost is silent",
         "shardwright agent remove lost",
     ] {
@@ -175,8 +251,12 @@ async fn a_shard_has_a_page_with_its_server_tables_slots_and_registers() {
         "312 of 200",
         "region=eu",
         "standby-1",
+        "Logical slots of this shard, database shop",
         "shardwright_m1_fwd",
         "48.0 MiB",
+        "Physical slots of the whole server",
+        "Logical slots of other databases on this server",
+        "data-label=\"Database\">billing<",
         "public.order_items",
         "912\u{202f}000\u{202f}000",
         "never analyzed",
@@ -187,17 +267,36 @@ async fn a_shard_has_a_page_with_its_server_tables_slots_and_registers() {
         assert!(page.contains(words), "{words}: {page}");
     }
     assert_eq!(page.matches("<h1").count(), 1);
+    let order = ["shardwright_m1_fwd", "standby_1", "debezium"];
+    let order = order.map(|slot| page.find(&format!("<code>{slot}</code></th>")).unwrap());
+    assert!(order.is_sorted(), "{page}");
     let lost = dashboard.page("/shards/c").await;
     for words in [
         "The last probe failed",
         "No probe has reached the shard yet",
         "not measured",
-        "Unknown: no probe has reached",
+        "Unknown: no probe of this controller has reached",
     ] {
         assert!(lost.contains(words), "{words}: {lost}");
     }
     assert_eq!(dashboard.get("/shards/nope").await.status(), 404);
     assert_eq!(dashboard.get("/live/shards/nope").await.status(), 404);
+}
+
+#[tokio::test]
+async fn a_slot_of_a_migration_links_to_it() {
+    let dashboard = probed().await;
+    let before = dashboard.page("/shards/a").await;
+    assert!(
+        before.contains("a migration of another control store"),
+        "{before}"
+    );
+    dashboard
+        .submit("m1", plan(dashboard.store.incarnation()))
+        .await;
+    let page = dashboard.page("/shards/a").await;
+    let link = "<a href=\"/migrations/m1\">split a → b</a>";
+    assert!(part(&page, "replication").contains(link), "{page}");
 }
 
 #[tokio::test]
@@ -238,7 +337,8 @@ async fn the_api_has_the_figures_of_the_page() {
     let standby = json!({"name": "standby-1", "state": "streaming", "synchronous": true, "lag_bytes": 81_920, "lag_ms": 140});
     assert_eq!(activity["standbys"], json!([standby]));
     assert_eq!(activity["slots"][0]["retained_bytes"], json!(48 << 20));
-    assert!(activity["slots"][1].get("retained_bytes").is_none());
+    assert_eq!(activity["slots"][1]["database"], "billing");
+    assert!(activity["slots"][2].get("retained_bytes").is_none());
     let lost = dashboard.json("/api/v1/shards/c/probe").await;
     assert!(
         lost["failure"].is_string() && lost.get("activity").is_none(),

@@ -21,7 +21,7 @@ async fn a_hash_map_is_bars_of_virtual_shards() {
     let dashboard = Dashboard::with(hash_map).await;
     let page = dashboard.page("/maps/tenants").await;
     for words in [
-        "64 virtual shards by the hash of bigint",
+        "64 virtual shards by the hash of key (bigint)",
         "32 of 64 virtual shards, 50.0 %",
         "x=\"50%\" width=\"50%\"",
         "buckets",
@@ -90,7 +90,7 @@ async fn ranges_of_any_type_fill_the_bar() {
         }
     };
     let page = Dashboard::with(composite).await.page("/maps/tenants").await;
-    assert!(page.contains("ranges of bigint, text"), "{page}");
+    assert!(page.contains("ranges of key (bigint, text)"), "{page}");
 }
 
 #[tokio::test]

@@ -233,8 +233,8 @@ async fn an_offline_move_says_that_its_keys_are_read_only() {
     let page = dashboard.page("/migrations/m1x3").await;
     for words in [
         "the moving keys are read-only until the flip.",
-        "<text class=\"name\" x=\"278\" y=\"22\">set_read_only</text>",
-        "<code>set_read_only</code>",
+        "<text class=\"name\" x=\"278\" y=\"22\">set read-only</text>",
+        "#step\">set read-only</a>",
         "Nothing is captured",
         "there is no reverse stream",
         "<dd>offline</dd>",

@@ -163,7 +163,7 @@ async fn the_switch_says_who_has_the_keys_now_and_then() {
     let page = dashboard.page("/migrations/m1/switch").await;
     for words in [
         "takes every read and write",
-        "No write is refused now",
+        "Writes are not blocked now",
         "No attempt was made yet",
         "id=\"do-approve\"",
         "name=\"back\" value=\"switch\"",
@@ -237,7 +237,7 @@ async fn the_page_of_agents_says_whom_each_works_for() {
         "connected",
         "db&#60;7",
         "href=\"/migrations/m1\"",
-        "a → b, preflight",
+        "a → b, check",
     ] {
         assert!(page.contains(words), "{words}: {page}");
     }

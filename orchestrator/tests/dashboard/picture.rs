@@ -6,7 +6,7 @@ use orchestrator::store::{MapStore, NewShard, ShardStore, Store};
 use plans::id::{MapName, ShardName};
 use plans::key::Key;
 use plans::key_set::KeySet;
-use plans::shard_map::ShardMap;
+use plans::shard_map::{KeyColumns, ShardMap};
 
 fn assert_says(page: &str, words: &[&str]) {
     for words in words {
@@ -51,7 +51,7 @@ async fn widths_are_the_parts_of_the_chosen_measure() {
             "10.0 writes per second",
             "500 rows · 50.0 %",
             "<text class=\"middle\" x=\"62.500%\"",
-            ">150</text>",
+            ">Hottest key: 150, 35.0 % of writes</text>",
         ],
     );
     let by_writes = dashboard.page("/maps/tenants?by=writes").await;
@@ -188,4 +188,32 @@ async fn the_page_of_a_large_map_is_bounded_and_says_what_is_drawn_together() {
     );
     let part = dashboard.page("/maps/tenants?part=0-9").await;
     assert_says(&part, &["This is a part of the map", "[90, 100)"]);
+}
+
+#[tokio::test]
+async fn ranges_have_the_name_of_the_key_column() {
+    let named = |map: ShardMap| {
+        let mut map = three_ranges(map);
+        for (table, column) in [
+            ("tenants", "id"),
+            ("orders", "tenant_id"),
+            ("items", "tenant_id"),
+        ] {
+            let columns = KeyColumns(vec![column.to_owned()]);
+            map.settings.tables.insert(table.to_owned(), columns);
+        }
+        map
+    };
+    let dashboard = Dashboard::with(named).await;
+    let page = dashboard.page("/maps/tenants?piece=1").await;
+    assert_says(
+        &page,
+        &[
+            "ranges of tenant_id (bigint)",
+            ">tenant_id 100</text>",
+            ">200</text>",
+            "tenant_id [100, 200) <span class=\"small\">on shard b",
+            "class=\"keys\">tenant_id [200, ∞)",
+        ],
+    );
 }

@@ -86,6 +86,7 @@ fn activity(gib: u64, probe: u64) -> ServerActivity {
         read_rows: Some(81_000 * gib * probe),
         row_count: Some(11_400_000 * gib),
         commits: 900 * gib * probe,
+        database: Some("shop".to_owned()),
         standbys: vec![ActiveStandby {
             name: "standby-1".to_owned(),
             state: Some("streaming".to_owned()),
@@ -97,12 +98,21 @@ fn activity(gib: u64, probe: u64) -> ServerActivity {
             ActiveSlot {
                 name: "shardwright_m1_fwd".to_owned(),
                 logical: true,
+                database: Some("shop".to_owned()),
                 active: true,
                 retained_bytes: Some(48 << 20),
             },
             ActiveSlot {
+                name: "debezium".to_owned(),
+                logical: true,
+                database: Some("billing".to_owned()),
+                active: true,
+                retained_bytes: Some(3 << 20),
+            },
+            ActiveSlot {
                 name: "standby_1".to_owned(),
                 logical: false,
+                database: None,
                 active: false,
                 retained_bytes: None,
             },

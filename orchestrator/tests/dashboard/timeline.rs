@@ -75,7 +75,7 @@ async fn the_head_has_one_bar_with_rows_a_rate_and_a_range() {
     for words in [
         "split tenants: <span",
         "keys [501, ∞)",
-        "<strong>25 %</strong> <span>step copy</span>",
+        "<strong>25 %</strong> <span>of the rows copied</span>",
         "50 of 200 rows",
         "rows/s, 244.1 KiB/s",
         "ends between <time",

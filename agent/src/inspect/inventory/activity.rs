@@ -52,7 +52,8 @@ async fn counters(client: &Connected) -> Result<ServerActivity, Error> {
                       (select coalesce(sum(numbackends), 0)::bigint from pg_catalog.pg_stat_database),
                       pg_catalog.current_setting('max_connections')::bigint,
                       d.tup_inserted + d.tup_updated + d.tup_deleted, d.xact_commit, d.tup_returned,
-                      t.tables, case when t.tables = 0 then 0 else t.rows end
+                      t.tables, case when t.tables = 0 then 0 else t.rows end,
+                      d.datname::text
                from pg_catalog.pg_stat_database d,
                     (select count(*) filter (where not c.relispartition) as tables,
                             (sum(c.reltuples::float8) filter (where c.relkind <> 'p' and c.reltuples >= 0))::bigint as rows
@@ -70,6 +71,7 @@ async fn counters(client: &Connected) -> Result<ServerActivity, Error> {
         read_rows: unsigned(&row, 5),
         table_count: unsigned(&row, 6).unwrap_or_default(),
         row_count: unsigned(&row, 7),
+        database: row.get(8),
         ..ServerActivity::default()
     })
 }
@@ -99,7 +101,8 @@ async fn standbys(client: &Connected) -> Result<Vec<ActiveStandby>, Error> {
 async fn slots(client: &Connected) -> Result<Vec<ActiveSlot>, Error> {
     let sql = "select slot_name::text, slot_type = 'logical', active,
                       ((case when pg_catalog.pg_is_in_recovery() then pg_catalog.pg_last_wal_replay_lsn()
-                             else pg_catalog.pg_current_wal_lsn() end) - restart_lsn)::bigint
+                             else pg_catalog.pg_current_wal_lsn() end) - restart_lsn)::bigint,
+                      database::text
                from pg_catalog.pg_replication_slots order by 1";
     let rows = client.query(sql, &[]).await?;
     let slot = |row: &Row| ActiveSlot {
@@ -107,6 +110,7 @@ async fn slots(client: &Connected) -> Result<Vec<ActiveSlot>, Error> {
         logical: row.get(1),
         active: row.get(2),
         retained_bytes: unsigned(row, 3),
+        database: row.get(4),
     };
     Ok(rows.iter().map(slot).collect())
 }

@@ -2,22 +2,22 @@
 //! the hottest keys. It is drawn on the server; positions are in percent of the width, heights in pixels.
 
 use super::cuts::cuts;
-use super::figures::{BarMeasure, KeyFigures, MappingIndex, end_key};
+use super::figures::{BarMeasure, KeyFigures, end_key};
+use super::key_column::{key_column, named_keys};
 use super::labels::{BarLabel, place_labels};
 use super::piece::{href, split_fields};
 use super::pieces::{PicturePiece, PieceInput, pieces};
+use super::pins::pins;
 use super::query::MapSight;
-use crate::controller::{HotKeyLoad, MapLoad, MarkedMap};
+use crate::controller::{MapLoad, MarkedMap};
 use crate::dashboard::bars::{Palette, key_count_text};
 use crate::view::figures::{bytes, count};
 use askama::Template;
 use plans::key_set::{KeySet, bucket_of};
 use plans::shard_map::ShardMap;
 
-/// The maximum number of bounds that are written below the bar, of pins, and of characters of a pin's name.
+/// The maximum number of bounds that are written below the bar.
 const MAX_BOUNDS: usize = 12;
-const MAX_PINS: usize = 6;
-const MAX_PIN_NAME: usize = 18;
 /// The maximum number of pieces that can be dragged.
 const MAX_GESTURES: usize = 32;
 /// The maximum number of exceptions of a hash map that are marked on the bar.
@@ -131,7 +131,7 @@ impl MapBarView {
             .map(|piece| (piece.middle(), shard_name(piece)))
             .collect();
         let labels = place_labels(&outside, 2);
-        let pins = place_labels(&pins(input, map, &drawn), 1);
+        let pins = place_labels(&pins(map, &drawn, input.load, input.figures), 1);
         let bounds = bounds(map, &drawn);
         let top = if labels.is_empty() { 2 } else { LABELS };
         let bounds_at = top + BAR + 16;
@@ -230,7 +230,7 @@ fn drawn_part(input: &BarInput<'_>, map: &ShardMap, piece: &PicturePiece<'_>) ->
             ),
             _ => input.sight.within(Some(piece.mappings.clone())).href(),
         },
-        title: title(input, piece, keys.as_ref()),
+        title: title(input, map, piece, keys.as_ref()),
         name: if fit.is_empty() { String::new() } else { name },
         fit,
         is_moving: piece.is_moving,
@@ -256,12 +256,17 @@ impl MapBarPart {
 }
 
 /// Describes a piece: keys, owner, load, and since when it has the owner.
-fn title(input: &BarInput<'_>, piece: &PicturePiece<'_>, keys: Option<&KeySet>) -> String {
+fn title(
+    input: &BarInput<'_>,
+    map: &ShardMap,
+    piece: &PicturePiece<'_>,
+    keys: Option<&KeySet>,
+) -> String {
     if piece.is_gap && piece.together == 1 {
         return "no shard owns these keys".to_owned();
     }
     let mut lines = vec![match (piece.together, keys) {
-        (1, Some(keys)) => keys_text(keys),
+        (1, Some(keys)) => keys_text(map, keys),
         (several, _) => format!("{} pieces, drawn together", count_of(several)),
     }];
     match (piece.shard, piece.together) {
@@ -299,10 +304,10 @@ pub(super) fn load_lines(figures: KeyFigures, load: &MapLoad) -> Vec<String> {
 }
 
 /// Returns keys as text; for keys of a list only their number.
-fn keys_text(keys: &KeySet) -> String {
+fn keys_text(map: &ShardMap, keys: &KeySet) -> String {
     match keys {
         KeySet::List(keys) => key_count_text(keys.len()),
-        KeySet::Range(_) | KeySet::Hash(_) => keys.to_string(),
+        KeySet::Range(_) | KeySet::Hash(_) => named_keys(map, keys),
     }
 }
 
@@ -320,34 +325,6 @@ fn heat(writes: u64, most: u64) -> &'static str {
     CLASSES[usize::try_from(class).unwrap_or(4).min(4)]
 }
 
-/// Returns the hottest keys with their positions, the hottest first.
-fn pins(input: &BarInput<'_>, map: &ShardMap, drawn: &[PicturePiece<'_>]) -> Vec<(f64, String)> {
-    let Some(load) = input.load else {
-        return Vec::new();
-    };
-    let index = MappingIndex::new(map);
-    let position = |hot: &HotKeyLoad| {
-        let keys = match map.buckets {
-            0 => map.empty_key_set().only(&hot.key),
-            buckets => KeySet::virtual_shard_of(&hot.key, buckets),
-        };
-        let place = index.places(&keys).first().copied()?;
-        let piece = drawn.iter().find(|piece| piece.mappings.contains(&place))?;
-        Some(piece.middle())
-    };
-    let hottest = load.hottest.iter();
-    let pins = hottest.filter_map(|hot| Some((position(hot)?, pin_name(hot))));
-    pins.take(MAX_PINS).collect()
-}
-
-fn pin_name(hot: &HotKeyLoad) -> String {
-    let name = hot.key.to_string();
-    match name.chars().count() > MAX_PIN_NAME {
-        true => name.chars().take(MAX_PIN_NAME - 1).chain(['…']).collect(),
-        false => name,
-    }
-}
-
 /// Returns the bounds between the pieces, if they are few enough to be read.
 fn bounds(map: &ShardMap, drawn: &[PicturePiece<'_>]) -> Vec<BarLabel> {
     if drawn.len() > MAX_BOUNDS + 1 || drawn.iter().any(|piece| piece.together > 1) {
@@ -363,7 +340,11 @@ fn bounds(map: &ShardMap, drawn: &[PicturePiece<'_>]) -> Vec<BarLabel> {
         };
         Some((piece.x + piece.width, text))
     });
-    let ends: Vec<(f64, String)> = ends.filter(|(x, _)| *x < 99.9).collect();
+    let mut ends: Vec<(f64, String)> = ends.filter(|(x, _)| *x < 99.9).collect();
+    // The first bound names the column.
+    if let Some((_, first)) = ends.first_mut().filter(|_| map.buckets == 0) {
+        *first = format!("{} {first}", key_column(map));
+    }
     place_labels(&ends, 1)
 }
 

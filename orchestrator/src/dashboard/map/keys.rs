@@ -1,5 +1,6 @@
 //! The owners of keys: ranges, ranges of virtual shards, or the number of a list's keys for each shard.
 
+use super::key_column::{key_column, named_keys};
 use crate::controller::MarkedMap;
 use crate::dashboard::bars::{key_count_text, keys_text};
 use crate::dashboard::marks::{self, StateMark};
@@ -38,15 +39,19 @@ impl MapKeysView {
         let map = marked.bare();
         Self {
             name: map.name.to_string(),
-            rows: marked.moving_keys().take(MAX_MAPPINGS).map(row).collect(),
+            rows: marked
+                .moving_keys()
+                .take(MAX_MAPPINGS)
+                .map(|keys| row(map, keys))
+                .collect(),
             hidden: map.mappings.len().saturating_sub(MAX_MAPPINGS),
         }
     }
 }
 
-fn row((mapping, moving): (&Mapping, Option<&KeySet>)) -> MapKeysRow {
+fn row(map: &ShardMap, (mapping, moving): (&Mapping, Option<&KeySet>)) -> MapKeysRow {
     let (keys, named, hidden_keys) = match &mapping.keys {
-        KeySet::Range(_) | KeySet::Hash(_) => (mapping.keys.to_string(), Vec::new(), 0),
+        KeySet::Range(_) | KeySet::Hash(_) => (named_keys(map, &mapping.keys), Vec::new(), 0),
         KeySet::List(keys) => (
             key_count_text(keys.len()),
             keys.iter()
@@ -68,13 +73,17 @@ fn row((mapping, moving): (&Mapping, Option<&KeySet>)) -> MapKeysRow {
 
 /// Describes how the map divides the keys.
 pub(super) fn division_text(map: &ShardMap) -> String {
-    let key: Vec<_> = map.key.iter().map(|key| key.sql_name()).collect();
-    let key = key.join(", ");
+    let types: Vec<_> = map.key.iter().map(|key| key.sql_name()).collect();
+    let key = types.join(", ");
     match map.strategy {
-        Strategy::Range => format!("half-open ranges of {key}"),
+        Strategy::Range => format!(
+            "ranges of {} ({key}), each with its lower bound and without its upper one",
+            key_column(map)
+        ),
         Strategy::Hash => format!(
-            "{} virtual shards by the hash of {key}, in half-open ranges",
-            map.buckets
+            "{} virtual shards by the hash of {} ({key}), in half-open ranges",
+            map.buckets,
+            key_column(map)
         ),
         Strategy::List => {
             let sets = map.mappings.iter().map(|mapping| match &mapping.keys {

@@ -4,6 +4,7 @@
 use super::bar::load_lines;
 use super::cuts::{PieceCut, cuts, middle};
 use super::figures::{BarMeasure, KeyFigures, end_key, first_key};
+use super::key_column::named_keys;
 use super::pieces::PicturePiece;
 use super::query::MapSight;
 use crate::controller::MapLoad;
@@ -97,7 +98,7 @@ impl MapPieceView {
         Some(Self {
             keys: match &keys {
                 KeySet::List(keys) => key_count_text(keys.len()),
-                KeySet::Range(_) | KeySet::Hash(_) => keys.to_string(),
+                KeySet::Range(_) | KeySet::Hash(_) => named_keys(map, &keys),
             },
             shard: shard.to_string(),
             class: input.palette.class(shard),

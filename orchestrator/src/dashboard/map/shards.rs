@@ -20,7 +20,7 @@ pub(super) struct MapShardsView {
 
 struct MapShardRow {
     name: String,
-    colour: usize,
+    colour: String,
     number: i32,
     owns: String,
     labels: Vec<String>,
@@ -43,7 +43,7 @@ impl MapShardsView {
             .take(MAX_SHARDS)
             .map(|shard| MapShardRow {
                 name: shard.name.to_string(),
-                colour: palette.colour(&shard.name),
+                colour: palette.class(&shard.name),
                 number: shard.number,
                 owns: owned
                     .get(&shard.name)

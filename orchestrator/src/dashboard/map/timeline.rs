@@ -1,12 +1,14 @@
 //! The version that is shown: who made it, when and by which migration, what it changed, and the way to others.
 
 use super::changes::MapChanges;
+use super::key_column::named_keys;
 use super::query::MapSight;
 use crate::dashboard::bars::keys_text;
 use crate::store::MapVersionRecord;
 use crate::view::figures::{ago, count};
 use plans::id::MapVersion;
-use plans::shard_map::Difference;
+use plans::key_set::KeySet;
+use plans::shard_map::{Difference, ShardMap};
 
 /// The maximum number of listed changes.
 const MAX_CHANGES: usize = 4;
@@ -33,13 +35,14 @@ pub(super) struct MapTimeline {
 }
 
 impl MapTimeline {
-    /// Describes version `shown`.
+    /// Describes the version of `map`.
     pub(super) fn new(
-        shown: MapVersion,
+        map: &ShardMap,
         history: &[MapVersionRecord],
         changes: &MapChanges,
         sight: &MapSight,
     ) -> Self {
+        let shown = map.version;
         let place = history.iter().position(|record| record.version == shown);
         let record = place.and_then(|place| history.get(place));
         let neighbour = |place: Option<usize>| place.and_then(|place| history.get(place));
@@ -63,7 +66,7 @@ impl MapTimeline {
                 .unwrap_or_default()
                 .iter()
                 .take(MAX_CHANGES)
-                .map(change)
+                .map(|difference| change(map, difference))
                 .collect(),
             hidden: compared.map_or(0, |all| all.len().saturating_sub(MAX_CHANGES)),
             no_changes: no_changes(record, compared),
@@ -84,12 +87,15 @@ fn author(record: &MapVersionRecord) -> String {
     }
 }
 
-fn change(difference: &Difference) -> (String, String, String) {
+fn change(map: &ShardMap, difference: &Difference) -> (String, String, String) {
     let owner = |shard: Option<&plans::id::ShardName>| {
         shard.map_or_else(|| "no shard".to_owned(), ToString::to_string)
     };
     (
-        keys_text(&difference.keys),
+        match difference.keys {
+            KeySet::Range(_) => named_keys(map, &difference.keys),
+            KeySet::Hash(_) | KeySet::List(_) => keys_text(&difference.keys),
+        },
         owner(difference.from.as_ref()),
         owner(difference.to.as_ref()),
     )

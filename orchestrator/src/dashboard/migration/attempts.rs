@@ -1,6 +1,7 @@
 //! The attempts of a cutover, and the events of the last one in milliseconds.
 
 use super::super::marks::{self, StateMark};
+use super::super::step_words::words_of_step;
 use super::events;
 use crate::chart::{ChartQuantity, ValueAxis};
 use crate::store::Event;
@@ -125,13 +126,13 @@ impl AttemptRow {
                 let reason = event.data.get("reason").and_then(|reason| reason.as_str());
                 self.end(
                     event,
-                    marks::of_unsuccessful("released"),
+                    marks::of_unsuccessful("given up"),
                     reason.unwrap_or_default(),
                 );
             }
             "ownership.abort" => self.end(
                 event,
-                marks::of_unsuccessful("released"),
+                marks::of_unsuccessful("given up"),
                 "the migration was aborted",
             ),
             _ => {}
@@ -155,18 +156,6 @@ impl AttemptRow {
     fn at(&self) -> String {
         moment(self.began)
     }
-}
-
-/// Describes an event of a cutover.
-fn event_name(event: &Event) -> String {
-    let name = match event.kind.as_str() {
-        "ownership.fence" | "ownership.fence_back" => "writes to the keys fenced",
-        "ownership.release" | "ownership.release_back" => "attempt released, writes accepted again",
-        "ownership.flip" => "map flipped to the target",
-        "ownership.flip_back" => "map flipped back to the source",
-        _ => return events::event_text(event),
-    };
-    name.to_owned()
 }
 
 /// What happened from the beginning of the last attempt on.
@@ -201,11 +190,8 @@ impl CutoverCourse {
                 format!("+{}", millis((event.at - began).num_milliseconds()))
             }),
             at: moment(event.at),
-            what: event_name(event),
-            step: event
-                .step
-                .as_ref()
-                .map_or_else(String::new, ToString::to_string),
+            what: events::event_text(event),
+            step: event.step.as_ref().map_or_else(String::new, words_of_step),
             details: events::details(&event.data),
         };
         Self {

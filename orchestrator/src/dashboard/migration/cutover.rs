@@ -8,6 +8,7 @@ use super::super::palette::Palette;
 use super::attempts::{AttemptsView, CutoverCourse};
 use super::events;
 use super::ready::ReadyView;
+use super::rollback::RollbackRequest;
 use super::window::{WindowsView, blocked_ms};
 use crate::access::Caller;
 use crate::controller::{ControlError, Controller};
@@ -49,7 +50,15 @@ pub(in crate::dashboard) async fn fragments(
     let palette = Palette::of(shards.into_iter().map(|shard| shard.name));
     let attempts = AttemptsView::new(&events, &blocked_ms(&view));
     Ok(vec![
-        Fragment::new("switch", &CutoverHead::new(&view, &attempts, &palette)),
+        Fragment::new(
+            "switch",
+            &CutoverHead::new(
+                &view,
+                &attempts,
+                RollbackRequest::new(&view, &events),
+                &palette,
+            ),
+        ),
         Fragment::new("orders", &CommandsView::of_cutover(&snapshot, caller)),
         Fragment::new("ready", &ReadyView::on_cutover_page(&view)),
         Fragment::new("windows", &WindowsView::on_cutover_page(&view)),
@@ -66,6 +75,7 @@ struct CutoverHead {
     title: String,
     mark: StateMark,
     sentence: String,
+    rollback: Option<RollbackRequest>,
     keys: String,
     sides: [CutoverSide; 2],
     /// The heading of what the shards do afterwards; `None` if the owner does not change any more.
@@ -91,13 +101,19 @@ struct CutoverSide {
 }
 
 impl CutoverHead {
-    fn new(view: &MigrationView, attempts: &AttemptsView, palette: &Palette) -> Self {
+    fn new(
+        view: &MigrationView,
+        attempts: &AttemptsView,
+        rollback: Option<RollbackRequest>,
+        palette: &Palette,
+    ) -> Self {
         let m = &view.summary;
         Self {
             id: m.id.to_string(),
             title: format!("Cutover {} → {}", m.source, m.target),
             mark: marks::of_migration(m.state),
             sentence: migration_sentence(view),
+            rollback,
             keys: m.keys.to_string(),
             sides: sides(view, palette),
             then: then_title(view),
@@ -136,8 +152,8 @@ fn then_title(view: &MigrationView) -> Option<&'static str> {
 }
 
 const OWNS: &str = "takes every read and write";
-const FOLLOWS: &str = "receives the changes of the owner, refuses writes of the application";
-const REFUSES: &str = "refuses writes for a moment";
+const FOLLOWS: &str = "receives the changes of the owner, takes no writes of the application";
+const BLOCKS: &str = "writes are blocked for a moment";
 const NO_ROWS: &str = "has no rows of the keys";
 
 fn sides(view: &MigrationView, palette: &Palette) -> [CutoverSide; 2] {
@@ -147,10 +163,10 @@ fn sides(view: &MigrationView, palette: &Palette) -> [CutoverSide; 2] {
     let (source, target, is_flipped) = match m.ownership {
         Ownership::Ready if m.state == MigrationState::Planned => (OWNS, NO_ROWS, false),
         Ownership::Ready => (OWNS, copy_state, false),
-        Ownership::Fencing => (REFUSES, FOLLOWS, false),
+        Ownership::Fencing => (BLOCKS, FOLLOWS, false),
         Ownership::Aborted => (OWNS, NO_ROWS, false),
         Ownership::Flipped => (copy_state, OWNS, true),
-        Ownership::RollbackFencing => (FOLLOWS, REFUSES, true),
+        Ownership::RollbackFencing => (FOLLOWS, BLOCKS, true),
         Ownership::RolledBack => (OWNS, copy_state, false),
         Ownership::Completed => (NO_ROWS, OWNS, true),
     };

@@ -1,5 +1,6 @@
 //! The journal as text, newest line first.
 
+use super::super::step_words::{step_words, words_of_step};
 use crate::controller::{ControlError, Controller, NO_TOKEN};
 use crate::store::Event;
 use crate::view::StepView;
@@ -54,8 +55,10 @@ impl JournalFilter {
         let kinds =
             GROUPS.map(|(kind, label)| choice(kind.to_owned(), label.to_owned(), &self.kind));
         let any = choice(String::new(), "all steps".to_owned(), &self.of);
-        let steps = steps.iter().map(|step| step.id.to_string());
-        let steps = steps.map(|step| choice(step.clone(), step, &self.of));
+        let steps = steps.iter().map(|step| {
+            let label = step_words(step.kind).to_owned();
+            choice(step.id.to_string(), label, &self.of)
+        });
         JournalForm {
             id: id.to_string(),
             kinds: kinds.into(),
@@ -146,7 +149,18 @@ pub(super) async fn read(
 
 /// Describes an event.
 pub(super) fn event_text(event: &Event) -> String {
-    event.kind.replace(['.', '_'], " ")
+    let text = match event.kind.as_str() {
+        "ownership.fence" => "writes to the keys blocked",
+        "ownership.fence_back" => "writes to the keys blocked for the rollback",
+        "ownership.release" | "ownership.release_back" => "attempt given up, writes accepted again",
+        "ownership.flip" => "map flipped to the target",
+        "ownership.flip_back" => "map flipped back to the source",
+        "ownership.abort" => "abort recorded, the source keeps the keys",
+        "migration.flipped" => "hold began",
+        "migration.unwound" => "migration aborted, what it created is removed",
+        kind => return kind.replace(['.', '_'], " "),
+    };
+    text.to_owned()
 }
 
 fn row(event: &Event) -> JournalRow {
@@ -154,10 +168,7 @@ fn row(event: &Event) -> JournalRow {
         seq: event.seq,
         at: moment(event.at),
         what: event_text(event),
-        step: event
-            .step
-            .as_ref()
-            .map_or_else(String::new, ToString::to_string),
+        step: event.step.as_ref().map_or_else(String::new, words_of_step),
         actor: event.actor.clone(),
         details: details(&event.data),
     }

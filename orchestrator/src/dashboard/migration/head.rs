@@ -2,7 +2,9 @@
 
 use super::super::marks::{self, StateMark};
 use super::super::palette::Palette;
+use super::super::step_words::step_words;
 use super::progress::ProgressLine;
+use super::rollback::RollbackRequest;
 use crate::view::figures::moment;
 use crate::view::sentence::migration_sentence;
 use crate::view::{MigrationView, WaitKind, WaitReason};
@@ -26,6 +28,8 @@ pub(super) struct MigrationHead {
     part: Option<OperationPart>,
     mark: StateMark,
     sentence: String,
+    /// Who requested a rollback, if the keys are back because of it.
+    pub(super) rollback: Option<RollbackRequest>,
     progress: Option<ProgressLine>,
     waits: Vec<WaitNotice>,
     /// Why the running step is slowed, if it is.
@@ -71,7 +75,7 @@ struct OperationPart {
 
 /// A step that waits for its next attempt.
 struct RetryNotice {
-    step: String,
+    step: &'static str,
     failure: Failure,
     attempt: u32,
     of: u32,
@@ -103,6 +107,7 @@ impl MigrationHead {
             }),
             mark: marks::of_migration(m.state),
             sentence: migration_sentence(view),
+            rollback: None,
             waits: view
                 .waits
                 .iter()
@@ -198,7 +203,7 @@ fn capitalized(text: &str) -> String {
 fn retry_notice(view: &MigrationView) -> Option<RetryNotice> {
     let step = view.steps.iter().find(|s| s.state == StepState::Backoff)?;
     Some(RetryNotice {
-        step: step.id.to_string(),
+        step: step_words(step.kind),
         failure: step.failure.clone()?,
         attempt: step.attempt,
         of: view.plan.options.max_attempts,

@@ -16,9 +16,9 @@ const PHASES: [&str; 11] = [
     "Verify",
     "Cutover",
     "Hold",
-    "Clean up",
     "Abort",
     "Roll back",
+    "Clean up",
 ];
 
 /// Several steps that the dashboard shows as one phase.
@@ -91,7 +91,7 @@ fn phase<'a>(name: &'static str, steps: &'a [StepView]) -> Option<PhaseOfSteps<'
     let state = state.unwrap_or_else(|| match steps.iter().all(|step| has_ended(step)) {
         true if steps.iter().all(|s| s.state == StepState::Skipped) => StepState::Skipped,
         true => StepState::Done,
-        false if steps.iter().any(|step| has_ended(step)) => StepState::Running,
+        false if has_step_in(StepState::Done) => StepState::Running,
         false => StepState::Pending,
     });
     let is_worked_on = |step: &&StepView| {
@@ -121,9 +121,9 @@ fn phase_of(kind: StepKind) -> &'static str {
         StepKind::Verify => "Verify",
         StepKind::OpenReverse | StepKind::Cutover => "Cutover",
         StepKind::Hold => "Hold",
-        StepKind::DropOld | StepKind::DropSurplus => "Clean up",
+        StepKind::DropOld | StepKind::DropSurplus | StepKind::DropNew => "Clean up",
         StepKind::Unwind => "Abort",
-        StepKind::Rollback | StepKind::HoldBack | StepKind::DropNew => "Roll back",
+        StepKind::Rollback | StepKind::HoldBack => "Roll back",
     }
 }
 

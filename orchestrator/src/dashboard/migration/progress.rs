@@ -1,5 +1,7 @@
 //! How far a migration is, how fast, and when its current step will end.
 
+use super::super::done_part::counted_words;
+use super::super::step_words::step_words;
 use crate::store::FigureReading;
 use crate::view::figures::{bytes, count};
 use crate::view::sentence::{current, has_ended, progress_percent, tables_percent};
@@ -40,16 +42,16 @@ impl ProgressLine {
         counted.or_else(|| {
             let done = view.steps.iter().filter(|step| has_ended(step)).count();
             let named = |step: &StepView| match step.state {
-                StepState::Running => format!("now {}", step.id),
+                StepState::Running => format!("now: {}", step_words(step.kind)),
                 StepState::Pending
                 | StepState::Backoff
                 | StepState::Failed
                 | StepState::Done
-                | StepState::Skipped => format!("next {}", step.id),
+                | StepState::Skipped => format!("next: {}", step_words(step.kind)),
             };
             Some(Self {
                 percent: all,
-                of: format!("{done} of {} steps done", view.steps.len()),
+                of: format!("of the steps done ({done} of {})", view.steps.len()),
                 figures: current(view).map(named).into_iter().collect(),
                 ends: None,
             })
@@ -71,7 +73,7 @@ fn step_line(
     figures.extend(rate_text(progress).filter(|_| is_running));
     Some(ProgressLine {
         percent,
-        of: format!("step {}", step.id),
+        of: format!("of the {}", counted_words(step)),
         figures,
         ends: left.map(|left| {
             let (from, to) = predicted_ends(&step.id, readings, now, left);

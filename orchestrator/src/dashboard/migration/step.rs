@@ -1,6 +1,7 @@
 //! The details of a step: attempts, error, next attempt, statements, the agent that executes it, and its journal.
 
 use super::super::marks::{self, StateMark};
+use super::super::step_words::step_words;
 use crate::store::{Event, Snapshot};
 use crate::view::figures::{bytes, count, millis, moment, seconds};
 use crate::view::{MigrationView, StepView};
@@ -18,7 +19,9 @@ const MAX_LINES: usize = 20;
 #[template(path = "migration/step.html")]
 pub(super) struct StepPanel {
     migration: String,
-    name: String,
+    name: &'static str,
+    /// The name in the plan and on the command line.
+    id: String,
     summary: String,
     mark: StateMark,
     attempts: String,
@@ -69,7 +72,8 @@ impl StepPanel {
         let line_count = events.iter().filter(is_of_step).count();
         Some(Self {
             migration: view.summary.id.to_string(),
-            name: step.id.to_string(),
+            name: step_words(step.kind),
+            id: step.id.to_string(),
             summary: step.summary.clone(),
             mark: marks::of_step(step.state),
             attempts: format!("{} of {}", step.attempt, view.plan.options.max_attempts),

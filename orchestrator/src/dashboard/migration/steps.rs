@@ -1,6 +1,7 @@
 //! The steps of a migration as a table: state, attempts, time and result.
 
 use super::super::marks::{self, StateMark};
+use super::super::step_words::step_words;
 use crate::view::figures::{bytes, count, millis, seconds};
 use crate::view::{MigrationView, StepView};
 use askama::Template;
@@ -31,7 +32,8 @@ impl StepsView {
 }
 
 struct StepStateRow {
-    name: String,
+    id: String,
+    name: &'static str,
     summary: String,
     mark: StateMark,
     attempt: u32,
@@ -44,7 +46,8 @@ struct StepStateRow {
 fn step_row(step: &StepView) -> StepStateRow {
     let message = step.progress.as_ref().map(|p| p.message.clone());
     StepStateRow {
-        name: step.id.to_string(),
+        id: step.id.to_string(),
+        name: step_words(step.kind),
         summary: step.summary.clone(),
         mark: marks::of_step(step.state),
         attempt: step.attempt,

@@ -7,6 +7,7 @@ mod runs;
 mod scale;
 
 use super::super::graph::StepGraphView;
+use super::super::step_words::step_words;
 use super::phases::{PhaseOfSteps, phases, waiting_mark};
 use super::steps::StepsView;
 use crate::store::Event;
@@ -16,6 +17,7 @@ use crate::view::sentence::current;
 use crate::view::{MigrationView, StepView, Tone};
 use askama::Template;
 use chrono::{DateTime, DurationRound, TimeDelta, Utc};
+use plans::request::Hold;
 use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
 use plans::step::StepKind;
@@ -143,7 +145,7 @@ impl<'a> TimelineDrawing<'a> {
         bars.extend(self.runs_of(step).iter().map(|run| self.run_bar(step, run)));
         bars.extend(self.predicted_bar(step));
         TimelineRow {
-            name: step.id.to_string(),
+            name: step_words(step.kind).to_owned(),
             step: Some(step.id.to_string()),
             mark: super::super::marks::of_step(step.state),
             took: self.took(&[step]),
@@ -179,13 +181,18 @@ impl<'a> TimelineDrawing<'a> {
 
     fn run_bar(&self, step: &StepView, run: &StepRun) -> TimelineBar {
         let (class, what) = match run.end {
-            _ if is_hold(step) => ("hold", "hold"),
+            _ if is_hold(step) => ("hold", "kept in step"),
             RunEnd::Running => ("busy", "running"),
             RunEnd::Completed => ("done", "done"),
             RunEnd::Failed => ("bad", "attempt failed"),
             RunEnd::Interrupted => ("stopped", "interrupted"),
         };
-        self.bar(run.from, run.to, class, &format!("{} {what}", step.id))
+        self.bar(
+            run.from,
+            run.to,
+            class,
+            &format!("{} {what}", step_words(step.kind)),
+        )
     }
 
     /// Returns the waits before and between the runs of a step, and the wait that has not ended.
@@ -221,7 +228,12 @@ impl<'a> TimelineDrawing<'a> {
     fn predicted_bar(&self, step: &StepView) -> Option<TimelineBar> {
         let is_running = step.state == StepState::Running;
         let end = predicted_end(&self.view.steps, self.now).filter(|_| is_running)?;
-        Some(self.bar(self.now, end, "later", &format!("{} predicted", step.id)))
+        Some(self.bar(
+            self.now,
+            end,
+            "later",
+            &format!("{} predicted", step_words(step.kind)),
+        ))
     }
 
     /// Returns how long agents worked on these steps, or why they did not.
@@ -236,9 +248,10 @@ impl<'a> TimelineDrawing<'a> {
             attempts => format!(", {attempts} attempts"),
         };
         match runs().next() {
-            _ if all(StepState::Skipped) => "skipped".to_owned(),
-            None if all(StepState::Pending) && ended => "not run".to_owned(),
-            None if all(StepState::Pending) => "later".to_owned(),
+            _ if all(StepState::Skipped) => "not needed".to_owned(),
+            None if steps.iter().all(|step| has_not_run(step)) => {
+                if ended { "not run" } else { self.when(steps) }.to_owned()
+            }
             None => String::new(),
             // A running time is shown in whole seconds.
             Some(_) if runs().any(|run| run.end == RunEnd::Running) => {
@@ -250,6 +263,33 @@ impl<'a> TimelineDrawing<'a> {
             Some(_) => format!("{}{attempts}", millis(sum.num_milliseconds())),
         }
     }
+}
+
+impl TimelineDrawing<'_> {
+    /// Returns when steps that have not run begin. What a hold keeps is removed when the hold ends.
+    fn when(&self, steps: &[&StepView]) -> &'static str {
+        let removes = |step: &&StepView| {
+            matches!(
+                step.kind,
+                StepKind::DropOld | StepKind::DropSurplus | StepKind::DropNew
+            )
+        };
+        let mut all = self.view.steps.iter();
+        let holds = all.any(|step| is_hold(step) && step.state == StepState::Running);
+        let is_held = holds && self.view.hold_end.is_none();
+        match (
+            is_held && steps.iter().any(removes),
+            self.view.plan.options.hold,
+        ) {
+            (true, Hold::UntilFinish) => "waits for Finish",
+            (true, Hold::Seconds(_)) => "after the hold",
+            (false, _) => "later",
+        }
+    }
+}
+
+fn has_not_run(step: &StepView) -> bool {
+    matches!(step.state, StepState::Pending | StepState::Skipped)
 }
 
 fn is_hold(step: &StepView) -> bool {

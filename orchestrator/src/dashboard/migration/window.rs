@@ -31,7 +31,7 @@ struct WindowView {
     attempt: AttemptNo,
     map_version: MapVersion,
     dirty_keys: String,
-    /// The number of refused writes; empty if they were not counted.
+    /// The number of writes that were blocked; empty if they were not counted.
     refused: String,
     parts: Vec<WindowPart>,
 }
@@ -131,7 +131,11 @@ fn window(
 }
 
 fn window_parts(window: &WriteBlockTimes, axis: &ValueAxis) -> Vec<WindowPart> {
-    let parts = window.parts();
+    let parts = window.parts().map(|(name, ms)| match name {
+        // The protocol's name would be a second one for the block.
+        "fence" => ("block writes", ms),
+        name => (name, ms),
+    });
     let sum: f64 = parts.iter().map(|(_, ms)| ms).sum();
     // The time between the measured parts.
     let rest = ("rest", (window.total - sum).max(0.0));

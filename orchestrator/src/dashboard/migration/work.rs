@@ -1,5 +1,7 @@
 //! The progress of the work: the tables of a step, and the change stream.
 
+use super::super::step_words::step_words;
+use super::built_object::{BuiltObject, built_object};
 use crate::dual_write;
 use crate::view::figures::{bytes, count, millis, moment, percent};
 use crate::view::sentence::{current, is_forward, tables_percent};
@@ -15,9 +17,11 @@ use plans::wire::{Retained, TableProgress};
 #[derive(Template)]
 #[template(path = "migration/tables.html")]
 pub(super) struct TablesView {
-    step: String,
+    step: &'static str,
     message: String,
     rows: Vec<TableProgressRow>,
+    /// Indexes and constraints that are being built, in words.
+    objects: Vec<BuiltObject>,
     /// True if the migration was aborted or rolled back, so that its bars are grey.
     is_unsuccessful: bool,
 }
@@ -49,14 +53,25 @@ impl TablesView {
         let progress = progress.unwrap_or_default();
         let is_running = step.is_some_and(|step| step.state == StepState::Running);
         Self {
-            step: step.map_or_else(String::new, |step| step.id.to_string()),
+            step: step.map_or("", |step| step_words(step.kind)),
             message: Some(progress.message.clone())
-                .filter(|_| is_running)
+                .filter(|_| is_running && !progress.tables.iter().any(is_built))
                 .unwrap_or_default(),
             is_unsuccessful: !is_forward(view.summary.state),
-            rows: progress.tables.iter().map(table_row).collect(),
+            objects: progress.tables.iter().filter_map(built_object).collect(),
+            rows: progress
+                .tables
+                .iter()
+                .filter(|table| built_object(table).is_none())
+                .map(table_row)
+                .collect(),
         }
     }
+}
+
+/// Returns whether the entry is an object that is being built, not a table.
+fn is_built(table: &TableProgress) -> bool {
+    built_object(table).is_some()
 }
 
 fn table_row(table: &TableProgress) -> TableProgressRow {
@@ -86,16 +101,30 @@ fn table_row(table: &TableProgress) -> TableProgressRow {
     }
 }
 
+/// Describes the log that a shard retains now. It is no limit.
 fn retained_text(log: &Retained) -> Option<String> {
-    let known = !log.wal_status.is_empty();
-    known.then(|| {
-        format!(
-            "{} now, {} at most, {}",
-            bytes(log.bytes),
-            bytes(log.peak_bytes),
-            log.wal_status
-        )
-    })
+    let status = match log.wal_status.as_str() {
+        "" => return None,
+        "reserved" => String::new(),
+        status => format!(", {status}"),
+    };
+    Some(format!(
+        "{} now, the most so far was {}{status}",
+        bytes(log.bytes),
+        bytes(log.peak_bytes)
+    ))
+}
+
+/// Describes at which amount the log is not retained any more.
+fn retained_limit_text(view: &MigrationView, log: &Retained) -> String {
+    let cap = bytes(i64::from(view.plan.options.wal_cap_mb) << 20);
+    match log.safe_bytes {
+        Some(safe) => format!(
+            "{cap} (wal_cap_mb); the server drops the slot after another {}",
+            bytes(safe)
+        ),
+        None => format!("{cap} (wal_cap_mb); none on the server"),
+    }
 }
 
 /// The change stream.
@@ -109,14 +138,18 @@ pub(super) struct StreamView {
 
 struct StreamFigures {
     direction: &'static str,
-    /// When a write is acknowledged.
-    state: String,
+    /// What happens to the changes, in plain words.
+    words: String,
+    /// The same in the terms of the command line.
+    mode: String,
     lag: String,
     lag_bytes: String,
     transactions: String,
     changes: String,
     /// The log that the upstream shard retains for the stream, if any.
     retained: Option<String>,
+    /// At which amount the log is not retained any more.
+    retained_limit: String,
     /// When the hold, and with it the stream, ends without a command.
     ends: Option<String>,
     failure: Option<Failure>,
@@ -130,7 +163,8 @@ impl StreamView {
                 Direction::Forward => "source to target",
                 Direction::Reverse => "target to source",
             },
-            state: format!(
+            words: dual_write::in_plain_words(stream),
+            mode: format!(
                 "{}, {}",
                 dual_write::phase(stream),
                 dual_write::state(stream)
@@ -140,6 +174,7 @@ impl StreamView {
             transactions: count(stream.transactions),
             changes: count(stream.changes),
             retained: retained_text(&stream.retained),
+            retained_limit: retained_limit_text(view, &stream.retained),
             ends: view.hold_ends_at.map(moment),
             failure: stream.failure.clone(),
         });

@@ -98,7 +98,7 @@ fn row(m: &Migration, unfinished: &[OpenMigration]) -> OperationMoveRow {
 /// Describes which moves must come first according to the plan.
 pub(in crate::dashboard) fn after_text(after: &[After]) -> String {
     let text = |after: &After| match after.until {
-        Until::Flipped => format!("{} flipped", after.id),
+        Until::Flipped => format!("{} cut over", after.id),
         Until::Finished => format!("{} finished", after.id),
     };
     after.iter().map(text).collect::<Vec<_>>().join(", ")

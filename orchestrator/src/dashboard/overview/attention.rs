@@ -3,14 +3,16 @@
 mod agents;
 mod shards;
 
+use super::super::commands::{ButtonStyle, label, label_for_all};
 use super::super::marks::{self, StateMark};
 use super::super::open::OpenMigration;
 use super::super::shards::ShardState;
 use crate::access::{Caller, RouteAccess};
+use crate::controller::Command;
 use crate::store::AgentRecord;
-use crate::view::MigrationView;
 use crate::view::figures::ago;
 use crate::view::sentence::{is_open_ended_hold, migration_sentence};
+use crate::view::{MigrationView, effect, effect_on_all};
 use askama::Template;
 use chrono::{DateTime, Utc};
 use plans::inspection::reconcile::Contradiction;
@@ -32,22 +34,43 @@ struct AttentionItem {
     since: Option<String>,
     text: String,
     hint: Option<String>,
-    /// The buttons, the most likely one first.
-    buttons: Vec<AttentionButton>,
+    buttons: ItemButtons,
     command: String,
+}
+
+/// What can be done about an item. Each button has the same place in every item.
+struct ItemButtons {
+    /// The command that the object waits for, if the caller may give it.
+    command: Option<AttentionButton>,
+    /// The URL of the object.
+    details: String,
 }
 
 /// A link that looks like a button.
 struct AttentionButton {
     label: &'static str,
     href: String,
+    class: &'static str,
+    /// What the command does, and whether it can be undone.
+    effect: String,
+}
+
+impl ItemButtons {
+    /// Returns the buttons of an item for which no command of the dashboard is needed.
+    fn details_only(href: &str) -> Self {
+        Self {
+            command: None,
+            details: href.to_owned(),
+        }
+    }
 }
 
 /// A migration that needs a command from an operator.
 struct MigrationNeed<'a> {
     view: &'a MigrationView,
     mark: StateMark,
-    verb: &'static str,
+    /// The command; `None`: to look at it is enough.
+    command: Option<Command>,
 }
 
 /// The state of the fleet from which the needs are collected.
@@ -99,7 +122,7 @@ impl MigrationNeed<'_> {
             || (!failed
                 && own.operation_id == theirs.operation_id
                 && own.state == theirs.state
-                && self.verb == other.verb)
+                && self.command == other.command)
     }
 }
 
@@ -107,27 +130,32 @@ impl MigrationNeed<'_> {
 fn need(view: &MigrationView) -> Option<MigrationNeed<'_>> {
     let m = &view.summary;
     let mark = marks::of_migration(m.state);
-    let (mark, verb) = match m.state {
-        MigrationState::Failed | MigrationState::Paused => (mark, "resume"),
-        MigrationState::Waiting => (mark, "approve"),
+    let (mark, command) = match m.state {
+        MigrationState::Failed | MigrationState::Paused => (mark, Some(Command::Resume)),
+        MigrationState::Waiting if view.cancel.is_some() => (mark, Some(Command::ApproveCancel)),
+        MigrationState::Waiting => (mark, Some(Command::Approve)),
         MigrationState::Flipped | MigrationState::RolledBack if is_open_ended_hold(view) => {
-            (mark, "finish")
+            (mark, Some(Command::Finish))
         }
         MigrationState::Planned
         | MigrationState::Running
         | MigrationState::Unwinding
         | MigrationState::Flipped
-        | MigrationState::RolledBack => (marks::of_step(backoff_state(view)?), "show"),
+        | MigrationState::RolledBack => (marks::of_step(backoff_state(view)?), None),
         MigrationState::Unwound | MigrationState::Completed => return None,
     };
-    Some(MigrationNeed { view, mark, verb })
+    Some(MigrationNeed {
+        view,
+        mark,
+        command,
+    })
 }
 
 /// Returns the rank of a need: what has failed comes first, and what can stay as it is comes last.
 fn urgency(need: &MigrationNeed<'_>) -> u8 {
     match need.view.summary.state {
         MigrationState::Failed => 0,
-        MigrationState::RolledBack if need.verb == "finish" => 4,
+        MigrationState::RolledBack if need.command == Some(Command::Finish) => 4,
         MigrationState::Planned
         | MigrationState::Running
         | MigrationState::Unwinding
@@ -152,30 +180,40 @@ fn failure(view: &MigrationView) -> Option<&plans::failure::Failure> {
     failure.or_else(|| step_in_backoff.and_then(|step| step.failure.as_ref()))
 }
 
-/// Returns the button of a command, if the caller may give it, and the one that leads to the object. The latter comes first
-/// if the command cannot be undone.
-fn buttons(need: &MigrationNeed<'_>, path: &str, caller: &Caller) -> Vec<AttentionButton> {
-    let (verb, state) = (need.verb, need.view.summary.state);
-    let label = match verb {
-        "approve" => Some("Approve the cutover…"),
-        "resume" => Some("Resume…"),
-        "finish" if state == MigrationState::RolledBack => Some("Finish, drop the copy…"),
-        "finish" => Some("Finish, drop old rows…"),
-        _ => None,
-    };
-    let permitted = label.filter(|_| caller.may(RouteAccess::of_command(verb)));
-    let command = permitted.map(|label| AttentionButton {
-        label,
-        href: format!("{path}/{verb}"),
-    });
-    let review = AttentionButton {
-        label: "Review",
-        href: path.to_owned(),
-    };
-    match verb {
-        "finish" => [review].into_iter().chain(command).collect(),
-        _ => command.into_iter().chain([review]).collect(),
+/// Returns what can be done about a need.
+fn item_buttons(
+    need: &MigrationNeed<'_>,
+    path: &str,
+    caller: &Caller,
+    is_for_all: bool,
+) -> ItemButtons {
+    let view = need.view;
+    let is_rolled_back = view.summary.map_version.back.is_some();
+    let command = need
+        .command
+        .filter(|command| caller.may(RouteAccess::of_command(command.name())));
+    ItemButtons {
+        command: command.map(|command| AttentionButton {
+            label: if is_for_all {
+                label_for_all(command)
+            } else {
+                label(command, &view.plan, is_rolled_back)
+            },
+            href: format!("{path}/{command}"),
+            class: ButtonStyle::of(command, is_rolled_back).class(),
+            effect: if is_for_all {
+                effect_on_all(command).to_owned()
+            } else {
+                effect(command, &view.plan, view.cancel.as_ref(), is_rolled_back)
+            },
+        }),
+        details: path.to_owned(),
     }
+}
+
+fn command_line(need: &MigrationNeed<'_>, id: &str) -> String {
+    let verb = need.command.map_or("show", Command::name);
+    format!("shardwright {verb} {id}")
 }
 
 fn item_of_one(need: &MigrationNeed<'_>, caller: &Caller) -> AttentionItem {
@@ -192,9 +230,9 @@ fn item_of_one(need: &MigrationNeed<'_>, caller: &Caller) -> AttentionItem {
             |failure| failure.message.clone(),
         ),
         hint: failure.and_then(|failure| failure.hint.clone()),
-        buttons: buttons(need, &href, caller),
+        buttons: item_buttons(need, &href, caller, false),
         href,
-        command: format!("shardwright {} {}", need.verb, m.id),
+        command: command_line(need, m.id.as_str()),
     }
 }
 
@@ -205,7 +243,7 @@ fn item_of_several(need: &MigrationNeed<'_>, count: usize, caller: &Caller) -> A
             "They are copied and verified; their sources own the keys until you approve the cutovers."
         }
         MigrationState::Flipped => {
-            "Their targets own the keys; the old rows are kept until you finish, which ends the way back, or roll back."
+            "Their targets own the keys; the old rows are kept until you finish, or roll back."
         }
         MigrationState::RolledBack => {
             "Their sources own the keys again; the copies are kept in step until you finish, or approve another cutover."
@@ -216,7 +254,9 @@ fn item_of_several(need: &MigrationNeed<'_>, count: usize, caller: &Caller) -> A
         | MigrationState::Failed
         | MigrationState::Unwinding
         | MigrationState::Unwound
-        | MigrationState::Completed => "They were paused by an operator.",
+        | MigrationState::Completed => {
+            "They were paused by an operator; what they have done is kept."
+        }
     };
     let href = format!("/operations/{}", m.operation_id);
     AttentionItem {
@@ -225,8 +265,8 @@ fn item_of_several(need: &MigrationNeed<'_>, count: usize, caller: &Caller) -> A
         since: None,
         text: text.to_owned(),
         hint: None,
-        buttons: buttons(need, &href, caller),
+        buttons: item_buttons(need, &href, caller, true),
         href,
-        command: format!("shardwright {} {}", need.verb, m.operation_id),
+        command: command_line(need, m.operation_id.as_str()),
     }
 }

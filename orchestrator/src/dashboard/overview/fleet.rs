@@ -6,6 +6,7 @@
 use super::super::marks::StateMark;
 use super::super::open::OpenMigration;
 use super::super::palette::Palette;
+use super::super::prober::OtherProber;
 use super::super::reachability::ShardReachability;
 use super::super::shards::{ShardState, imbalance, measure_text};
 use super::flows::{FleetFlows, RowPlaces};
@@ -34,6 +35,8 @@ pub(super) struct FleetPicture {
     measures: Vec<FleetMeasureChoice>,
     flows: FleetFlows,
     connected_agents: usize,
+    /// The note of a controller that does not probe.
+    prober: Option<OtherProber>,
 }
 
 struct FleetMeasureChoice {
@@ -66,6 +69,7 @@ pub(super) struct FleetParts<'a> {
     /// The imbalance of the last day by the measure.
     pub(super) trend: Option<ImbalanceTrend>,
     pub(super) connected_agents: usize,
+    pub(super) prober: Option<OtherProber>,
 }
 
 impl FleetPicture {
@@ -77,6 +81,7 @@ impl FleetPicture {
             measure,
             trend,
             connected_agents,
+            prober,
         } = parts;
         let palette = Palette::of(shards.iter().map(|shard| shard.record.name.clone()));
         let drawn = select_shards(shards, unfinished, measure);
@@ -104,6 +109,7 @@ impl FleetPicture {
                 })
                 .into(),
             connected_agents,
+            prober,
         }
     }
 }

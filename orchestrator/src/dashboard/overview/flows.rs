@@ -1,12 +1,17 @@
-//! The running moves, drawn beside the rows of the shards: an arrow from the source's row to the target's row.
+//! The unfinished moves, drawn beside the rows of the shards: an arrow from the source's row to the target's row. A move
+//! whose keys have a new owner, but whose old rows are kept, has a quiet arrow; after a rollback it points to the source.
 //!
 //! Positions are in pixels. The height of a row is that of the style sheet.
 
+use super::super::done_part::DonePart;
+use super::super::marks;
 use super::super::open::OpenMigration;
 use super::super::palette::Palette;
+use super::super::step_words::step_words;
+use super::flow_style::FlowStyle;
 use crate::view::MigrationView;
 use crate::view::figures::{bytes, seconds};
-use crate::view::sentence::{current, progress_percent};
+use crate::view::sentence::current;
 use askama::Template;
 use plans::id::ShardName;
 use plans::state::migration::MigrationState;
@@ -29,7 +34,7 @@ pub(super) struct FleetFlows {
     pub(super) flows: Vec<FleetFlow>,
     width: usize,
     height: usize,
-    /// The number of running moves that are not drawn.
+    /// The number of unfinished moves that are not drawn.
     pub(super) hidden: usize,
 }
 
@@ -47,10 +52,15 @@ pub(super) struct FleetFlow {
     leader: String,
     what: String,
     figures: String,
-    is_busy: bool,
+    style: FlowStyle,
 }
 
 impl FleetFlow {
+    /// Returns the CSS class of the style.
+    fn class(&self) -> &'static str {
+        self.style.class()
+    }
+
     /// Returns the estimated width of the label.
     fn label_width(&self) -> usize {
         let (what, figures) = (self.what.chars().count(), self.figures.chars().count());
@@ -59,28 +69,34 @@ impl FleetFlow {
 }
 
 impl FleetFlows {
-    /// Draws the moves of `unfinished` that have started and not flipped, between shards that have a row.
+    /// Draws the moves of `unfinished` that have started, between shards that have a row. Those that have not flipped come
+    /// first.
     pub(super) fn new(
         unfinished: &[OpenMigration],
         places: &RowPlaces<'_>,
         palette: &Palette,
     ) -> Self {
-        let started = unfinished
+        let mut drawable: Vec<(&MigrationView, FlowStyle, usize, usize)> = unfinished
             .iter()
-            .filter(|migration| is_before_flip(&migration.view));
-        let drawable: Vec<(&MigrationView, usize, usize)> = started
             .filter_map(|migration| {
                 let view = &migration.view;
-                let from = places.get(&view.summary.source)?;
-                let to = places.get(&view.summary.target)?;
-                Some((view, *from, *to))
+                let style = FlowStyle::of(view)?;
+                let source = *places.get(&view.summary.source)?;
+                let target = *places.get(&view.summary.target)?;
+                Some(match style {
+                    FlowStyle::RolledBack => (view, style, target, source),
+                    FlowStyle::Busy | FlowStyle::Idle | FlowStyle::Held => {
+                        (view, style, source, target)
+                    }
+                })
             })
             .collect();
+        drawable.sort_by_key(|(_, style, _, _)| style.is_quiet());
         let limit = MAX_FLOWS.min(places.len());
         let lanes = drawable.len().min(limit);
         let mut free: BTreeSet<usize> = (0..places.len()).collect();
         let mut flows = Vec::with_capacity(lanes);
-        for (lane, (view, from, to)) in drawable.iter().take(limit).enumerate() {
+        for (lane, (view, style, from, to)) in drawable.iter().take(limit).enumerate() {
             let Some(slot) = nearest(&free, usize::midpoint(*from, *to)) else {
                 break;
             };
@@ -92,7 +108,7 @@ impl FleetFlows {
                 to: *to,
                 slot,
             };
-            flows.push(flow(view, place, palette));
+            flows.push(flow(view, *style, place, palette));
         }
         Self {
             hidden: drawable.len() - flows.len(),
@@ -103,19 +119,27 @@ impl FleetFlows {
     }
 }
 
-/// Returns whether the move has started, and its keys still belong to the source.
-fn is_before_flip(view: &MigrationView) -> bool {
-    match view.summary.state {
-        MigrationState::Planned
-        | MigrationState::Unwound
-        | MigrationState::Flipped
-        | MigrationState::Completed
-        | MigrationState::RolledBack => false,
-        MigrationState::Running
-        | MigrationState::Waiting
-        | MigrationState::Paused
-        | MigrationState::Failed
-        | MigrationState::Unwinding => view.summary.started_at.is_some(),
+impl FleetFlows {
+    /// Returns the styles of the drawn arrows: the CSS class, and what it means.
+    pub(super) fn legend(&self) -> Vec<(&'static str, &'static str)> {
+        let kinds = [
+            (FlowStyle::Busy, "moves rows now"),
+            (
+                FlowStyle::Idle,
+                "waits, is paused, has failed or is aborted",
+            ),
+            (
+                FlowStyle::Held,
+                "keys moved; points to their owner, the other copy is kept until Finish",
+            ),
+        ];
+        let is_drawn =
+            |class: &'static str| self.flows.iter().any(|flow| flow.style.class() == class);
+        kinds
+            .into_iter()
+            .map(|(style, words)| (style.class(), words))
+            .filter(|(class, _)| is_drawn(class))
+            .collect()
     }
 }
 
@@ -142,7 +166,7 @@ struct FlowPlace {
     slot: usize,
 }
 
-fn flow(view: &MigrationView, place: FlowPlace, palette: &Palette) -> FleetFlow {
+fn flow(view: &MigrationView, style: FlowStyle, place: FlowPlace, palette: &Palette) -> FleetFlow {
     let middle = |row: usize| row * ROW_HEIGHT + ROW_HEIGHT / 2;
     // Arrows of several moves of one shard begin and end beside each other.
     let shift = place.lane % 3 * 5;
@@ -162,8 +186,12 @@ fn flow(view: &MigrationView, place: FlowPlace, palette: &Palette) -> FleetFlow 
             "{} {} → {}",
             summary.operation, summary.source, summary.target
         ),
-        figures: figures(view),
-        is_busy: summary.state == MigrationState::Running,
+        figures: if style.is_quiet() {
+            quiet_figures(view, style)
+        } else {
+            figures(view)
+        },
+        style,
     }
 }
 
@@ -188,16 +216,27 @@ fn whole_minutes(eta: f64) -> String {
     }
 }
 
-/// Describes the progress of a move: percent, rate, remaining time of the step.
+/// Describes a move whose old rows or copy are kept: the state, and the owner of the keys.
+fn quiet_figures(view: &MigrationView, style: FlowStyle) -> String {
+    let m = &view.summary;
+    let owner = match style {
+        FlowStyle::RolledBack => &m.source,
+        FlowStyle::Busy | FlowStyle::Idle | FlowStyle::Held => &m.target,
+    };
+    format!(
+        "{} · {owner} owns the keys",
+        marks::of_migration(m.state).text
+    )
+}
+
+/// Describes the progress of a move: what is done, rate, remaining time of the step.
 fn figures(view: &MigrationView) -> String {
     let mut parts = Vec::new();
-    if let Some(percent) = progress_percent(view) {
-        parts.push(format!("{percent} %"));
-    }
     let state = view.summary.state;
     if state != MigrationState::Running {
-        parts.push(state.name().replace('_', " "));
+        parts.push(marks::of_migration(state).text.to_owned());
     }
+    parts.extend(DonePart::of(view).map(|done| done.text));
     let step = current(view);
     let progress = step.and_then(|step| step.progress.as_ref());
     if let Some(progress) = progress.filter(|_| state == MigrationState::Running) {
@@ -205,7 +244,7 @@ fn figures(view: &MigrationView) -> String {
             parts.push(format!("{}/s", bytes(progress.bytes_per_second as i64)));
         }
         if let (Some(eta), Some(step)) = (progress.eta_seconds, step) {
-            parts.push(format!("{} ~{}", step.id, whole_minutes(eta)));
+            parts.push(format!("{} ~{}", step_words(step.kind), whole_minutes(eta)));
         }
     }
     parts.join(" · ")

@@ -23,8 +23,8 @@ const MAX_ENDED: usize = 6;
 #[template(path = "overview/migrations.html")]
 pub(super) struct OverviewOperations {
     groups: Vec<OperationGroup>,
-    /// The number of unfinished migrations in each state, as text.
-    counts: Vec<String>,
+    /// The numbers of unfinished migrations, in all and in each state; `None` without any.
+    unfinished: Option<String>,
     /// True if older operations exist that are not shown.
     has_more: bool,
     /// True if the caller may plan a migration.
@@ -74,24 +74,24 @@ impl OverviewOperations {
         Self {
             has_more: groups.len() < operations.len(),
             groups,
-            counts: state_counts(unfinished),
+            unfinished: state_counts(unfinished),
             may_plan,
         }
     }
 }
 
-/// Counts the unfinished migrations by state, for the summary above their list.
-fn state_counts(unfinished: &[OpenMigration]) -> Vec<String> {
+/// Counts the unfinished migrations, and those in each state, for the summary above their list.
+fn state_counts(unfinished: &[OpenMigration]) -> Option<String> {
     let mut counts: BTreeMap<&'static str, usize> = BTreeMap::new();
     for migration in unfinished {
-        *counts
-            .entry(migration.view.summary.state.name())
-            .or_default() += 1;
+        let mark = marks::of_migration(migration.view.summary.state);
+        *counts.entry(mark.text).or_default() += 1;
     }
     let counts = counts.into_iter();
-    counts
-        .map(|(state, number)| format!("{number} {}", state.replace('_', " ")))
-        .collect()
+    let counts: Vec<String> = counts
+        .map(|(state, number)| format!("{number} {state}"))
+        .collect();
+    (!counts.is_empty()).then(|| format!("{} unfinished: {}", unfinished.len(), counts.join(", ")))
 }
 
 fn group(operation: &OperationRecord, unfinished: &[OpenMigration]) -> OperationGroup {
@@ -126,7 +126,7 @@ fn head(operation: &OperationRecord, rows: &[MigrationListRow]) -> OperationGrou
     let ended = all.iter().filter(|m| m.finished_at.is_some()).count();
     let percents = || {
         rows.iter()
-            .filter_map(|row| row.progress_percent)
+            .filter_map(|row| row.steps_percent)
             .map(usize::from)
     };
     let mean = percents().sum::<usize>().checked_div(percents().count());
@@ -142,7 +142,13 @@ fn head(operation: &OperationRecord, rows: &[MigrationListRow]) -> OperationGrou
         moves: format!("{} moves", all.len()),
         mark: marks::of_operation(state_of(all)),
         progress_percent: mean.and_then(|mean| u8::try_from(mean).ok()),
-        ended: format!("{ended} of {} moves have ended", all.len()),
+        ended: match mean {
+            Some(mean) if ended < all.len() => format!(
+                "{mean} % of the steps, {ended} of {} moves have ended",
+                all.len()
+            ),
+            _ => format!("{ended} of {} moves have ended", all.len()),
+        },
         updated: ago(changed.unwrap_or(operation.created_at)),
     }
 }

@@ -71,11 +71,20 @@ impl FindingsView {
     }
 
     /// Returns the number of findings.
-    pub(super) fn number(&self) -> usize {
+    fn number(&self) -> usize {
         self.groups
             .iter()
             .map(|group| group.objects.len() + group.hidden)
             .sum()
+    }
+
+    /// Returns the numbers of findings and of their kinds, as in `3 of 2 kinds`.
+    pub(super) fn summary(&self) -> String {
+        match (self.number(), self.groups.len()) {
+            (1, _) => "1".to_owned(),
+            (number, 1) => format!("{number} of one kind"),
+            (number, kinds) => format!("{number} of {kinds} kinds"),
+        }
     }
 }
 
@@ -122,7 +131,7 @@ mod tests {
             .iter()
             .map(|group| (group.objects.len(), group.objects[0].remedy.is_some()))
             .collect();
-        assert_eq!(view.number(), 3);
+        assert_eq!(view.summary(), "3 of 2 kinds");
         assert!(
             kinds.contains(&(2, true)) && kinds.contains(&(1, false)),
             "{kinds:?}"

@@ -5,6 +5,7 @@ use crate::view::figures::{bytes, count, millis};
 use plans::plan::{Plan, PlannedMove, TargetState};
 use plans::render::plan_text;
 use plans::request::{Cutover, Mode};
+use plans::speed::DurationEstimate;
 use plans::table::{CopyBy, MovingTable};
 
 /// The maximum number of listed moves, and of moves whose steps and tables are listed.
@@ -124,7 +125,13 @@ fn takes(plan: &Plan) -> String {
     let duration = plan.estimate.duration.as_ref();
     duration.map_or_else(String::new, |duration| {
         let (range, basis) = (duration.range(), duration.basis());
-        format!("It takes about {range} {basis}, without waits.")
+        let (fixed, each) = (
+            DurationEstimate::fixed(),
+            if plan.moves.len() > 1 { " of each move" } else { "" },
+        );
+        format!(
+            "It takes about {range} without waits: {fixed} for the fixed steps{each}, and the copy {basis}."
+        )
     })
 }
 

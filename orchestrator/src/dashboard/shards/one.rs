@@ -3,6 +3,7 @@
 //! Everything about the server is as of the last probe. The page names its time, and what the probe could not read.
 
 mod objects;
+mod slots;
 
 use super::ShardState;
 use super::keys::keys_by_shard;
@@ -12,8 +13,9 @@ use crate::dashboard::marks::StateMark;
 use crate::dashboard::open::{MigrationListRow, OpenMigration};
 use crate::dashboard::page::{DashboardPage, Fragment, PageError};
 use crate::dashboard::palette::Palette;
+use crate::dashboard::prober::{OtherProber, probes_here};
 use crate::view::figures::{ago, count, file_size};
-use crate::view::server::{ServerFigures, ServerValue, SlotTexts, StandbyTexts};
+use crate::view::server::{ServerFigures, ServerValue, StandbyTexts};
 use askama::Template;
 use axum::Extension;
 use axum::extract::{Path, State};
@@ -21,6 +23,7 @@ use chrono::Utc;
 use objects::ShardObjects;
 use plans::id::ShardName;
 use plans::inspection::inventory::{ActivityPart, MeasuredTable};
+use slots::{SlotGroup, slot_groups};
 
 /// The title, and the figures of the server.
 #[derive(Template)]
@@ -40,6 +43,8 @@ struct ShardHead {
     labels: Vec<String>,
     added: String,
     may_administer: bool,
+    /// The note of a controller that does not probe.
+    prober: Option<OtherProber>,
 }
 
 /// The keys of each map, and the unfinished migrations.
@@ -57,7 +62,7 @@ struct ShardWork {
 struct ShardReplication {
     /// `Err`: why they are not known.
     standbys: Result<Vec<StandbyTexts>, String>,
-    slots: Result<Vec<SlotTexts>, String>,
+    slots: Result<Vec<SlotGroup>, String>,
 }
 
 /// The largest tables.
@@ -108,6 +113,7 @@ pub(in crate::dashboard) async fn fragments(
     let state = ShardState {
         probed: controller.probed_shard(name),
         record: &record,
+        probes_here: probes_here(controller),
     };
     let keys = keys_by_shard(&store.maps().await?, std::iter::once(name)).remove(name);
     let work = ShardWork {
@@ -115,11 +121,21 @@ pub(in crate::dashboard) async fn fragments(
         keys: keys.unwrap_or_default(),
         moves: moves(controller, name).await?,
     };
+    let replication = ShardReplication {
+        standbys: state.server().standbys(),
+        slots: slot_groups(controller, state.server()).await,
+    };
     let objects = ShardObjects::new(controller.last_inventory(name));
     Ok(vec![
-        Fragment::new("head", &head(&state, &palette, caller)),
+        Fragment::new(
+            "head",
+            &ShardHead {
+                prober: OtherProber::on_page(controller, format!("/shards/{name}")),
+                ..head(&state, &palette, caller)
+            },
+        ),
         Fragment::new("work", &work),
-        Fragment::new("replication", &replication(state.server())),
+        Fragment::new("replication", &replication),
         Fragment::new("tables", &tables(state.server(), palette.class(name))),
         Fragment::new("objects", &objects),
     ])
@@ -143,6 +159,7 @@ fn head(state: &ShardState<'_>, palette: &Palette, caller: &Caller) -> ShardHead
             .collect(),
         added: ago(record.created_at),
         may_administer: caller.may(RouteAccess::Administer),
+        prober: None,
     }
 }
 
@@ -184,13 +201,6 @@ async fn moves(
         MigrationListRow::new(&snapshot.migration, std::slice::from_ref(&open))
     });
     Ok(rows.collect())
-}
-
-fn replication(server: ServerFigures<'_>) -> ShardReplication {
-    ShardReplication {
-        standbys: server.standbys(),
-        slots: server.slots(),
-    }
 }
 
 fn tables(server: ServerFigures<'_>, colour: String) -> ShardTables {

@@ -1,6 +1,7 @@
 //! A shard with what its last probe found, and whether it is reachable.
 
 use super::super::marks::{self, StateMark};
+use super::super::prober::probes_here;
 use super::super::reachability::ShardReachability;
 use crate::controller::{Controller, FleetMeasure, ProbedShard};
 use crate::store::ShardRecord;
@@ -21,6 +22,8 @@ pub(in crate::dashboard) fn imbalance(
 pub(in crate::dashboard) struct ShardState<'a> {
     pub(in crate::dashboard) record: &'a ShardRecord,
     pub(in crate::dashboard) probed: ProbedShard,
+    /// Whether this controller probes shards.
+    pub(in crate::dashboard) probes_here: bool,
 }
 
 impl<'a> ShardState<'a> {
@@ -30,9 +33,11 @@ impl<'a> ShardState<'a> {
         shards: &'a [ShardRecord],
     ) -> Vec<Self> {
         let mut probes: BTreeMap<ShardName, ProbedShard> = controller.probed_shards();
+        let probes_here = probes_here(controller);
         let state = |record: &'a ShardRecord| Self {
             probed: probes.remove(&record.name).unwrap_or_default(),
             record,
+            probes_here,
         };
         shards.iter().map(state).collect()
     }
@@ -67,7 +72,11 @@ impl<'a> ShardState<'a> {
 
     /// Returns the mark of the reachability.
     pub(in crate::dashboard) fn mark(&self) -> StateMark {
-        marks::of_shard(self.reachability())
+        let reachability = self.reachability();
+        if reachability == ShardReachability::NotProbed && !self.probes_here {
+            return marks::not_probed_here();
+        }
+        marks::of_shard(reachability)
     }
 
     /// Returns when a probe last reached the shard, as HTML; `None` if none has.
@@ -100,6 +109,7 @@ mod tests {
         let mut state = ShardState {
             record: &record,
             probed,
+            probes_here: true,
         };
         assert_eq!(state.reachability(), ShardReachability::NotProbed);
         state.probed.observed_at = Some(chrono::DateTime::UNIX_EPOCH);

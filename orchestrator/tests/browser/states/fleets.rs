@@ -11,6 +11,7 @@ use orchestrator::store::{
     AccessStore, AgentProcess, AgentStore, AuditRecord, ImbalanceSample, ImbalanceStore, NewShard,
     ShardStore, TokenRecord,
 };
+use plans::id::MapVersion;
 use plans::state::migration::MigrationState;
 use serde_json::json;
 
@@ -89,6 +90,19 @@ async fn probed_fleets() -> Vec<Shown> {
     moving
         .edit("m1x1", |snapshot| put(snapshot, MigrationState::Running))
         .await;
+    let held = probed(&["a", "b", "c"]).await.having_operation().await;
+    held.edit("m1x1", |snapshot| put(snapshot, MigrationState::Waiting))
+        .await;
+    held.edit("m1x2", |snapshot| {
+        put(snapshot, MigrationState::RolledBack);
+        snapshot.migration.map_version_back = Some(MapVersion(3));
+        snapshot.migration.finished_at = None;
+    })
+    .await;
+    held.edit("m1x3", |snapshot| put(snapshot, MigrationState::Flipped))
+        .await;
+    let leader = probed(&["a", "b", "c"]).await;
+    let follower = leader.follower().await;
     let unreachable = probed(&["a", "b"]).await;
     let lost = &["/", "/shards?state=unreachable", "/shards/c"];
     let large = Dashboard::with_map().await;
@@ -102,6 +116,9 @@ async fn probed_fleets() -> Vec<Shown> {
         Shown::new("fleet: not readable", hidden.await, &["/shards/a"])
             .says(&["not readable: needs pg_read_all_stats"]),
         Shown::new("fleet: moving", moving, &["/", "/shards", "/shards/a"]).says(&["GiB"]),
+        Shown::new("fleet: in hold", held, &["/"]).says(&["in hold · c owns the keys"]),
+        Shown::new("fleet: follower", follower, &["/", "/shards", "/shards/a"])
+            .says(&["This controller does not probe shards"]),
         Shown::new("fleet: unreachable", unreachable, lost).says(&["unreachable"]),
         Shown::new("fleet: large", large, &["/", "/shards"]).says(&["not measured"]),
         Shown::new("shards: none", Dashboard::empty().await, &["/shards"])

@@ -20,7 +20,7 @@ pub(super) async fn all() -> Vec<Shown> {
         let dashboard = Dashboard::with_migration(|snapshot| put(snapshot, state)).await;
         past::give(&dashboard).await;
         let name = format!("migration: {state}");
-        all.push(Shown::new(name, dashboard, &PAGES).says(&[&state.name().replace('_', " ")]));
+        all.push(Shown::new(name, dashboard, &PAGES).says(&[word(state.into())]));
     }
     for ownership in every(Ownership::Ready, after_ownership) {
         let dashboard = Dashboard::with_migration(|snapshot| own(snapshot, ownership)).await;
@@ -49,10 +49,28 @@ pub(super) async fn all() -> Vec<Shown> {
     for state in every(OperationState::Planned, after_operation) {
         let name = format!("operation: {state}");
         let dashboard = operation(state).await;
-        let says = state.name().replace('_', " ");
-        all.push(Shown::new(name, dashboard, &["/operations/m1", "/"]).says(&[&says]));
+        let says = word(state);
+        all.push(Shown::new(name, dashboard, &["/operations/m1", "/"]).says(&[says]));
     }
     all
+}
+
+/// The word for a state on the pages.
+fn word(state: OperationState) -> &'static str {
+    use OperationState as S;
+    match state {
+        S::Planned => "planned",
+        S::Running => "running",
+        S::Waiting => "waiting",
+        S::Paused => "paused",
+        S::Failed => "failed",
+        S::Unwinding => "aborting",
+        S::Flipped => "in hold",
+        S::Unwound => "aborted",
+        S::Completed => "completed",
+        S::RolledBack => "rolled back",
+        S::Partial => "partial",
+    }
 }
 
 fn after_migration(state: MigrationState) -> Option<MigrationState> {
@@ -197,7 +215,7 @@ fn sentence(ownership: Ownership) -> &'static str {
     use Ownership as O;
     match ownership {
         O::Ready => "takes every read and write",
-        O::Fencing => "are refused for a moment, everything else continues",
+        O::Fencing => "are blocked for a moment, everything else continues",
         O::Aborted => "nothing is left on the shards",
         O::Flipped => "kept in step until you finish or roll back",
         O::RollbackFencing => "Rolling back: writes to",
@@ -245,7 +263,7 @@ fn mark(state: StepState) -> &'static str {
     match state {
         // The overview names the step that is due.
         StepState::Pending | StepState::Running | StepState::Backoff | StepState::Failed => "copy",
-        StepState::Done | StepState::Skipped => "catch_up",
+        StepState::Done | StepState::Skipped => "catch up",
     }
 }
 

@@ -28,7 +28,10 @@ pub struct ServerActivity {
     pub commits: u64,
     /// The servers that stream from this one physically.
     pub standbys: Vec<ActiveStandby>,
-    /// The replication slots of the server.
+    /// The name of the shard's database. An agent of an earlier version does not report it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub database: Option<String>,
+    /// The replication slots of the server, in all its databases.
     pub slots: Vec<ActiveSlot>,
     /// The estimated number of rows of all analyzed tables, without those of the system and of Shardwright; missing if
     /// no table was analyzed.
@@ -109,6 +112,9 @@ pub struct ActiveSlot {
     pub name: String,
     /// True for a logical slot, false for a physical one.
     pub logical: bool,
+    /// The database of a logical slot. An agent of an earlier version does not report it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub database: Option<String>,
     /// True if a process uses it.
     pub active: bool,
     /// How many bytes of the log the server keeps for it; missing for a slot that keeps none, or that is lost.

@@ -32,7 +32,7 @@ impl TimelineRow {
 
     /// Returns whether the state is worth a chip: it is neither done nor later.
     pub(super) fn is_notable(&self) -> bool {
-        !matches!(self.mark.text, "done" | "pending" | "skipped")
+        !matches!(self.mark.text, "done" | "pending" | "not needed")
     }
 }
 

@@ -3,7 +3,7 @@
 use super::super::super::agents::{START_COMMAND, is_connected};
 use super::super::super::marks;
 use super::super::super::open::OpenMigration;
-use super::{AttentionButton, AttentionItem};
+use super::{AttentionItem, ItemButtons};
 use crate::store::AgentRecord;
 use crate::view::figures::ago;
 use chrono::{DateTime, Utc};
@@ -48,7 +48,7 @@ fn no_agent(unfinished: &[OpenMigration], state: &'static str) -> AttentionItem 
     let effect = if has_offline_move {
         "keys that move offline may stay read-only."
     } else {
-        "writes are refused at most for the budget."
+        "writes are blocked at most for the budget."
     };
     AttentionItem {
         title: "No agent is connected".to_owned(),
@@ -66,10 +66,7 @@ fn item(state: &'static str) -> AttentionItem {
         since: None,
         text: String::new(),
         hint: None,
-        buttons: vec![AttentionButton {
-            label: "Details",
-            href: "/agents".to_owned(),
-        }],
+        buttons: ItemButtons::details_only("/agents"),
         command: String::new(),
     }
 }

@@ -3,7 +3,7 @@
 use super::super::super::marks;
 use super::super::super::reachability::ShardReachability;
 use super::super::super::shards::ShardState;
-use super::{AttentionButton, AttentionItem};
+use super::{AttentionItem, ItemButtons};
 use crate::view::figures::ago;
 use plans::inspection::reconcile::Contradiction;
 
@@ -26,10 +26,7 @@ pub(super) fn contradiction(finding: Contradiction) -> AttentionItem {
         since: None,
         text: format!("The last probe found: {}.", finding.message),
         hint: Some(finding.hint),
-        buttons: vec![AttentionButton {
-            label: "Details",
-            href: href.clone(),
-        }],
+        buttons: ItemButtons::details_only(&href),
         href,
         command: "shardwright reconcile".to_owned(),
     }
@@ -60,10 +57,7 @@ pub(super) fn unreachable(shards: &[ShardState<'_>]) -> Vec<AttentionItem> {
             unreachable.len() - names.len()
         ),
         hint: None,
-        buttons: vec![AttentionButton {
-            label: "Details",
-            href: href.clone(),
-        }],
+        buttons: ItemButtons::details_only(&href),
         href,
         command: "shardwright shard list".to_owned(),
     }]
@@ -77,10 +71,7 @@ fn unreachable_shard(shard: &ShardState<'_>) -> AttentionItem {
         since: shard.probed.observed_at.map(ago),
         text: shard.probed.failure.clone().unwrap_or_default(),
         hint: None,
-        buttons: vec![AttentionButton {
-            label: "Details",
-            href: href.clone(),
-        }],
+        buttons: ItemButtons::details_only(&href),
         href,
         command: format!("shardwright shard show {}", shard.record.name),
     }
