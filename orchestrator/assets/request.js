@@ -53,8 +53,8 @@ function prepareRequest() {
     estimateLater();
   }
 
-  // The plan of what is typed: once the typing rests, and one at a time, because agents survey the shards for it. While
-  // another tab has an estimate, the controller refuses this one.
+  // The plan of what is typed: once the typing rests, and one at a time, because agents survey the shards for it. If
+  // several other tabs wait for theirs, the controller refuses this one.
   const REST = 700, BUSY = 3000;
   const isComplete = () => {
     const check = document.getElementById("check");

@@ -247,8 +247,8 @@ pub enum ControlError {
     /// An agent took the inspection and did not answer within the time limit.
     #[error("the agent did not answer the inspection in time")]
     InspectionLost,
-    /// The caller has another estimate, which has not ended.
-    #[error("another estimate of this caller has not ended")]
+    /// The caller has too many estimates that have not ended.
+    #[error("four estimates of this caller run or wait already")]
     EstimateRunning,
     /// The agent could not inspect the shards.
     #[error("the agent could not inspect the shards: {}", .0.message)]

@@ -1,41 +1,52 @@
-//! Estimates: plans of requests that are still typed. A caller has at most one at a time, because agents survey the
-//! shards for each of them.
+//! Estimates: plans of requests that are still typed. The estimates of one caller run one after another, because agents
+//! survey the shards for each of them.
 
 use super::{ControlError, Controller};
 use plans::plan::Plan;
 use plans::planner;
 use plans::request::{Request, TrialRun};
-use std::collections::BTreeSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The names of the callers whose estimates are being made.
+/// The maximum number of estimates of one caller that run or wait: a user has a few tabs.
+const MAX_ESTIMATES: usize = 4;
+
+/// The callers whose estimates run or wait, each with the lock of the estimate that runs.
 #[derive(Debug, Default)]
-pub(super) struct RunningEstimates(Mutex<BTreeSet<String>>);
+pub(super) struct RunningEstimates(Mutex<BTreeMap<String, Arc<tokio::sync::Mutex<()>>>>);
 
-/// The estimate of one caller. It ends when this is dropped, also if the caller no longer waits.
+/// An estimate that runs or waits. It ends when this is dropped, also if the caller no longer waits.
 struct RunningEstimate<'a> {
     running: &'a RunningEstimates,
     caller: &'a str,
+    /// One clone for each estimate of the caller, and one in the map.
+    lock: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl RunningEstimates {
-    fn callers(&self) -> MutexGuard<'_, BTreeSet<String>> {
+    fn callers(&self) -> MutexGuard<'_, BTreeMap<String, Arc<tokio::sync::Mutex<()>>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins the estimate of a caller; `None` if this caller has one already.
-    fn begin<'a>(&'a self, caller: &'a str) -> Option<RunningEstimate<'a>> {
-        let begins = self.callers().insert(caller.to_owned());
-        begins.then_some(RunningEstimate {
+    /// Enters an estimate of a caller; `None` if too many of this caller run or wait.
+    fn enter<'a>(&'a self, caller: &'a str) -> Option<RunningEstimate<'a>> {
+        let mut callers = self.callers();
+        let lock = callers.entry(caller.to_owned()).or_default();
+        (Arc::strong_count(lock) <= MAX_ESTIMATES).then(|| RunningEstimate {
             running: self,
             caller,
+            lock: Arc::clone(lock),
         })
     }
 }
 
 impl Drop for RunningEstimate<'_> {
     fn drop(&mut self) {
-        self.running.callers().remove(self.caller);
+        let mut callers = self.running.callers();
+        // Only this estimate and the map have the lock.
+        if Arc::strong_count(&self.lock) == 2 {
+            callers.remove(self.caller);
+        }
     }
 }
 
@@ -44,10 +55,11 @@ impl Controller {
     /// would have to measure the load first.
     ///
     /// # Errors
-    /// [`ControlError::EstimateRunning`] if another estimate of this caller has not ended; otherwise as `plan`.
+    /// [`ControlError::EstimateRunning`] if too many estimates of this caller run or wait; otherwise as `plan`.
     pub async fn estimate(&self, text: &str, caller: &str) -> Result<Option<Plan>, ControlError> {
-        let running = self.inner.estimates.begin(caller);
-        let _running = running.ok_or(ControlError::EstimateRunning)?;
+        let entered = self.inner.estimates.enter(caller);
+        let entered = entered.ok_or(ControlError::EstimateRunning)?;
+        let _running = entered.lock.lock().await;
         let request = Request::parse(text)?;
         let map = self.bare_map(request.map()).await?;
         if planner::needs(&request, &map).is_some() {

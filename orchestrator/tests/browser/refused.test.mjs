@@ -36,14 +36,14 @@ test("a request is looked at while it is typed", async () => {
   await look(page, "request-typed");
 });
 
-test("an estimate waits until the caller's estimate in another tab has ended", async () => {
+test("an estimate that is refused, because other tabs wait for theirs, is repeated", async () => {
   await page.goto(`${stage.url}/migrations/new?view=yaml`);
   let refusals = 0;
   await page.route("**/migrations/estimate", (route) => {
     refusals += 1;
-    return route.fulfill({ status: 429, body: "another estimate of this caller has not ended" });
+    return route.fulfill({ status: 429, body: "four estimates of this caller run or wait already" });
   }, { times: 1 });
-  await page.fill("#request", split("busy"));
+  await page.fill("#request", split("invoices"));
   await page.locator("#estimate h2", { hasText: "The plan" }).waitFor();
   assert.equal(refusals, 1);
 });

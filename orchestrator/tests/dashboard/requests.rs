@@ -1,10 +1,13 @@
 //! The form and the YAML of a request: each is made from the other, and links fill both in.
 
 use crate::fixture::{Dashboard, hash_map, list_map, mapping};
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
 use orchestrator::api::ACTOR_HEADER;
 use plans::key::Key;
 use plans::key_set::KeySet;
 use plans::shard_map::ShardMap;
+use tokio::task::JoinHandle;
 
 const SPLIT: &str = "operation: split\nmap: tenants\nsource: a\ninto:\n  - shard: a\n    keys: { to: 501 }\n  - shard: b\n    keys: { from: 501 }\ntables: { orders: tenant_id }\noptions: { throttle: { rate_bytes_s: 5000 } }\n";
 
@@ -189,6 +192,7 @@ async fn an_estimate_says_why_there_is_no_plan() {
     assert!(element.contains("no agent is connected"), "{element}");
 }
 
+/// The estimates of one caller run one after another; only a few may wait.
 #[tokio::test]
 async fn a_caller_has_one_estimate_at_a_time() {
     let dashboard = Dashboard::patient().await.having(|map| map).await;
@@ -198,19 +202,33 @@ async fn a_caller_has_one_estimate_at_a_time() {
         let form = form.header("origin", &dashboard.url);
         form.header(ACTOR_HEADER, caller).send()
     };
+    let ended = async |answer: JoinHandle<reqwest::Result<reqwest::Response>>| {
+        assert_eq!(answer.await.unwrap().unwrap().status(), 200);
+    };
     let first = tokio::spawn(estimate("ann"));
     let survey = dashboard.claimed().await;
-    let refused = estimate("ann").await.unwrap();
+    let mut waiting = FuturesUnordered::new();
+    for _ in 0..4 {
+        waiting.push(estimate("ann"));
+    }
+    let refused = waiting.next().await.unwrap().unwrap();
     assert_eq!(refused.status(), 429);
     let page = refused.text().await.unwrap();
     assert!(page.contains("repeat the request"), "{page}");
 
+    // The next survey is that of the other caller, because those of the first one wait.
     let other = tokio::spawn(estimate("bob"));
-    dashboard.claimed().await;
+    let of_other = dashboard.claimed().await;
+    dashboard.fail(&of_other).await;
+    ended(other).await;
     dashboard.fail(&survey).await;
-    assert_eq!(first.await.unwrap().unwrap().status(), 200);
-    let next = tokio::spawn(estimate("ann"));
-    dashboard.claimed().await;
-    other.abort();
-    next.abort();
+    ended(first).await;
+    for _ in 0..3 {
+        let survey = async {
+            let survey = dashboard.claimed().await;
+            dashboard.fail(&survey).await;
+        };
+        let (answer, ()) = tokio::join!(waiting.next(), survey);
+        assert_eq!(answer.unwrap().unwrap().status(), 200);
+    }
 }

@@ -91,7 +91,7 @@ impl From<ControlError> for ApiError {
             E::NoAgent => new(S::SERVICE_UNAVAILABLE, "agent.none").hint(START_AGENT),
             E::InspectionLost => new(S::GATEWAY_TIMEOUT, "agent.silent").hint("repeat the command"),
             E::EstimateRunning => {
-                new(S::TOO_MANY_REQUESTS, "estimate.running").hint("repeat the request when it has ended")
+                new(S::TOO_MANY_REQUESTS, "estimate.running").hint("repeat the request when one has ended")
             }
             E::Inspection(failure) => {
                 let problem = new(S::UNPROCESSABLE_ENTITY, &failure.code);

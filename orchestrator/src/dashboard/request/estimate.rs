@@ -26,7 +26,8 @@ struct RequestEstimate {
     problem: Option<String>,
 }
 
-/// Returns the element of the page with the estimate. While another estimate of the caller runs, the request is refused.
+/// Returns the element of the page with the estimate. While several estimates of the caller run or wait, the request is
+/// refused.
 pub(in crate::dashboard) async fn estimate(
     State(controller): State<Controller>,
     Extension(caller): Extension<Caller>,
