@@ -69,7 +69,7 @@ fn usual_sentence(view: &MigrationView) -> String {
             )
         }
         MigrationState::Failed => format!(
-            "Failed, and unchanged since; {} owns {keys}{}. Fix the cause, then resume.",
+            "Failed; {} owns {keys}{}. Fix the cause, then resume.",
             owner_of_keys(view),
             read_only_note(view)
         ),

@@ -43,7 +43,7 @@ test("an estimate that is refused, because other tabs wait for theirs, is repeat
     refusals += 1;
     return route.fulfill({ status: 429, body: "four estimates of this caller run or wait already" });
   }, { times: 1 });
-  await page.fill("#request", split("invoices"));
+  await refused(page, 429, () => page.fill("#request", split("invoices")));
   await page.locator("#estimate h2", { hasText: "The plan" }).waitFor();
   assert.equal(refusals, 1);
 });

@@ -148,10 +148,10 @@ fn notes(input: &MapPageInput, bar: &MapBarView) -> Vec<String> {
     let number = |number: usize| count(i64::try_from(number).unwrap_or(i64::MAX));
     let below = match (bar.has_heat, bar.has_pins) {
         (true, true) => {
-            "The strip is darker where more is written; the keys below it have the most writes, each below its piece."
+            "The strip is darker where more is written; below it: the keys with the most writes, each below its piece."
         }
         (true, false) => "The strip is darker where more is written.",
-        (false, true) => "The keys below the bar have the most rows, each below its piece.",
+        (false, true) => "Below the bar: the keys with the most rows, each below its piece.",
         (false, false) => "",
     };
     notes.extend(Some(below.to_owned()).filter(|text| !text.is_empty()));

@@ -185,8 +185,8 @@ pub(super) fn details(data: &Value) -> String {
             let message = inner.get("message").or_else(|| inner.get("agent"))?;
             message.as_str().map(str::to_owned)
         }
-        // The name of a caller without a token describes itself.
-        Value::String(text) if name == "token" && text == NO_TOKEN => Some(text.clone()),
+        // The controller requires no tokens, so this says nothing about the caller.
+        Value::String(text) if name == "token" && text == NO_TOKEN => None,
         Value::String(text) => Some(format!("{} {text}", name.replace('_', " "))),
         Value::Bool(_) | Value::Number(_) | Value::Array(_) => {
             Some(format!("{} {value}", name.replace('_', " ")))

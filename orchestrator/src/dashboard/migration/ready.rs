@@ -172,17 +172,19 @@ fn writers_item(view: &MigrationView) -> ReadyItem {
     ];
     let details = wait_details(view, &kinds);
     item(
-        "No long writers",
+        "No long writing transaction",
         details.is_none(),
         details.unwrap_or_else(|| "none is reported".to_owned()),
     )
 }
 
 fn approval_item(view: &MigrationView) -> ReadyItem {
-    let details = wait_details(
-        view,
-        &[WaitKind::Approval, WaitKind::Paused, WaitKind::Failed],
-    );
+    // The page shows the failure already.
+    let has_failed = view.waits.iter().any(|wait| wait.kind == WaitKind::Failed);
+    let details = match has_failed {
+        true => Some("asked for once the failure is fixed and the migration is resumed".to_owned()),
+        false => wait_details(view, &[WaitKind::Approval, WaitKind::Paused]),
+    };
     let is_met = details.is_none() && (view.approved || is_automatic(view));
     let why = if is_automatic(view) {
         "not required: the plan has an automatic cutover"

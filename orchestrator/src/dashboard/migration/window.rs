@@ -138,7 +138,7 @@ fn window_parts(window: &WriteBlockTimes, axis: &ValueAxis) -> Vec<WindowPart> {
     });
     let sum: f64 = parts.iter().map(|(_, ms)| ms).sum();
     // The time between the measured parts.
-    let rest = ("rest", (window.total - sum).max(0.0));
+    let rest = ("between the parts", (window.total - sum).max(0.0));
     let mut x = 0.0;
     let part = |(class, (name, ms)): (usize, (&'static str, f64))| {
         let width = axis.fraction(ms) * 100.0;

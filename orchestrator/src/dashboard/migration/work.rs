@@ -123,7 +123,7 @@ fn retained_limit_text(view: &MigrationView, log: &Retained) -> String {
             "{cap} (wal_cap_mb); the server drops the slot after another {}",
             bytes(safe)
         ),
-        None => format!("{cap} (wal_cap_mb); none on the server"),
+        None => format!("{cap} (wal_cap_mb); the server has no limit of its own"),
     }
 }
 

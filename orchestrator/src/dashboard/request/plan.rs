@@ -127,8 +127,18 @@ fn takes(plan: &Plan) -> String {
         let (range, basis) = (duration.range(), duration.basis());
         let (fixed, each) = (
             DurationEstimate::fixed(),
-            if plan.moves.len() > 1 { " of each move" } else { "" },
+            if plan.moves.len() > 1 {
+                " of each move"
+            } else {
+                ""
+            },
         );
+        // A small copy adds nothing that is shown.
+        if range == fixed {
+            return format!(
+                "It takes about {range} without waits, nearly all of it for the fixed steps{each}; the copy runs {basis}."
+            );
+        }
         format!(
             "It takes about {range} without waits: {fixed} for the fixed steps{each}, and the copy {basis}."
         )
