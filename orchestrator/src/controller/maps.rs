@@ -268,7 +268,7 @@ impl Controller {
         }
         let map = self.inner.store.map_at(name, version).await?;
         let missing = || ControlError::missing("version", &format!("{version} of map {name}"));
-        map.map(Arc::new).ok_or_else(missing)
+        map.ok_or_else(missing)
     }
 
     /// Returns the differences between two versions of a map.

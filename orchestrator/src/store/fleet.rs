@@ -231,7 +231,7 @@ pub trait MapStore: Send + Sync + std::fmt::Debug {
         &'a self,
         name: &'a MapName,
         version: MapVersion,
-    ) -> StoreFuture<'a, Option<ShardMap>>;
+    ) -> StoreFuture<'a, Option<Arc<ShardMap>>>;
 
     /// Returns every version of a map, oldest first, without mappings.
     fn history<'a>(&'a self, name: &'a MapName) -> StoreFuture<'a, Vec<MapVersionRecord>>;

@@ -216,21 +216,45 @@ pub(super) fn mappings_after(
     buckets: u32,
     delta: MapDelta,
 ) -> Option<Vec<Mapping>> {
-    if map.strategy == Strategy::List {
-        return list_mappings_after(map, delta);
+    match map.strategy {
+        Strategy::Range => range_mappings_after(map, delta),
+        Strategy::List => list_mappings_after(map, delta),
+        Strategy::Hash => {
+            let mut all: BTreeSet<MapPiece> = pieces_of(map).into_iter().collect();
+            let mut removed = delta.removed.into_iter();
+            let left = removed.all(|piece| all.remove(&in_map(piece, map.strategy, map.buckets)));
+            let mut added = delta.added.into_iter();
+            let entered = added.all(|piece| all.insert(in_map(piece, map.strategy, buckets)));
+            let all = all.into_iter().collect();
+            (left && entered).then(|| mappings_of(map.strategy, buckets, all))
+        }
     }
-    // A map can have a million pieces, so they are not put into a set.
+}
+
+/// Does the same as [`mappings_after`] for range maps, whose mappings have one range each. It copies each mapping that
+/// stays once, because there can be a million.
+fn range_mappings_after(map: &ShardMap, delta: MapDelta) -> Option<Vec<Mapping>> {
     let removed = delta.removed.into_iter();
-    let mut removed: BTreeSet<MapPiece> = removed
-        .map(|piece| in_map(piece, map.strategy, map.buckets))
-        .collect();
-    let mut all = pieces_of(map);
-    all.retain(|piece| !removed.remove(piece));
-    all.extend(delta.added);
-    let mappings = mappings_of(map.strategy, buckets, all);
-    let mut pairs = mappings.iter().zip(mappings.iter().skip(1));
-    let is_twice = pairs.any(|(first, second)| first.keys == second.keys);
-    (removed.is_empty() && !is_twice).then_some(mappings)
+    let mut removed: BTreeMap<KeySet, ShardName> =
+        removed.map(|piece| (piece.keys, piece.shard)).collect();
+    let mut mappings = Vec::with_capacity(map.mappings.len() + delta.added.len());
+    for mapping in &map.mappings {
+        if removed.get(&mapping.keys) == Some(&mapping.shard) {
+            removed.remove(&mapping.keys);
+        } else {
+            mappings.push(mapping.clone());
+        }
+    }
+    let is_known = |piece: &MapPiece| {
+        let found = mappings.binary_search_by(|mapping| mapping.keys.cmp(&piece.keys));
+        found.is_ok()
+    };
+    if !removed.is_empty() || delta.added.iter().any(is_known) {
+        return None;
+    }
+    mappings.extend(mappings_of(Strategy::Range, 0, delta.added));
+    mappings.sort_by(|a, b| a.keys.cmp(&b.keys));
+    Some(mappings)
 }
 
 /// Does the same as [`mappings_after`] for list maps. It compares only the keys of the delta one by one.

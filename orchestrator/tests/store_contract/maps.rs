@@ -170,7 +170,7 @@ async fn flips_twice(store: &dyn Store, first: &ShardMap, moves: [KeySet; 2]) ->
     assert_eq!(read.as_deref(), expected.last());
     for map in &expected {
         let read = store.map_at(&map.name, map.version).await.unwrap();
-        assert_eq!(read.as_ref(), Some(map));
+        assert_eq!(read.as_deref(), Some(map));
     }
     expected
 }
@@ -229,7 +229,7 @@ async fn a_single_key_of_a_hash_map_is_one_piece(store: &dyn Store) {
     assert_eq!(versions[4].exceptions().count(), 1);
     for map in &versions {
         let read = store.map_at(&map.name, map.version).await.unwrap();
-        assert_eq!(read.as_ref(), Some(map));
+        assert_eq!(read.as_deref(), Some(map));
     }
     let history = store.history(&versions[0].name).await.unwrap();
     let changes: Vec<_> = history
@@ -284,7 +284,7 @@ async fn a_removed_map_leaves_its_name_and_its_numbers(store: &dyn Store) {
     second.version = MapVersion(3);
     assert_eq!(store.map(name).await.unwrap().as_deref(), Some(&second));
     let read = store.map_at(name, MapVersion(3)).await.unwrap();
-    assert_eq!(read, Some(second));
+    assert_eq!(read.as_deref(), Some(&second));
     assert_eq!(store.map_at(name, MapVersion(1)).await.unwrap(), None);
     let history = store.history(name).await.unwrap();
     assert_eq!(history.len(), 1);
@@ -307,10 +307,28 @@ async fn the_next_version_is_made_once(store: &dyn Store) {
     store.put_version(&next, "other").await.unwrap();
     let name = &first.name;
     assert_eq!(store.map(name).await.unwrap().as_deref(), Some(&next));
-    assert_eq!(
-        store.map_at(name, MapVersion(1)).await.unwrap(),
-        Some(first.clone())
-    );
+    let earlier = store.map_at(name, MapVersion(1)).await.unwrap();
+    assert_eq!(earlier.as_deref(), Some(&first));
+    let settings = MapSettings {
+        ignore: vec!["logs".to_owned()],
+        ..MapSettings::default()
+    };
+    let record = SettingsRecord {
+        map: name.clone(),
+        revision: 2,
+        settings: settings.clone(),
+        by: "op".to_owned(),
+        created_at: chrono::Utc::now(),
+    };
+    store.put_settings(&record).await.unwrap();
+    let with_settings = ShardMap {
+        settings,
+        ..first.clone()
+    };
+    for _ in 0..2 {
+        let earlier = store.map_at(name, MapVersion(1)).await.unwrap();
+        assert_eq!(earlier.as_deref(), Some(&with_settings));
+    }
     let error = store.put_version(&next, "op").await.unwrap_err();
     assert_eq!(error.to_string(), "map tenants is at version 2, not 1");
     let record = &store.history(name).await.unwrap()[1];

@@ -61,7 +61,7 @@ async fn a_flip_makes_the_next_version(store: &dyn Store) {
     assert_eq!(flip(store, &id).await, MapVersion(2));
     assert_eq!(*store.map(&name).await.unwrap().unwrap(), expected);
     let old = store.map_at(&name, MapVersion(1)).await.unwrap();
-    assert_eq!(old.unwrap(), *before);
+    assert_eq!(old, Some(before));
     assert!(store.map_at(&name, MapVersion(3)).await.unwrap().is_none());
     let history = store.history(&name).await.unwrap();
     let counts: Vec<_> = history

@@ -10,6 +10,7 @@ use crate::nearest::nearest_name;
 use crate::plan::{After, Until};
 use crate::request::{Mode, Options};
 use crate::shard_map::ShardMap;
+use std::cell::LazyCell;
 
 /// The input of every operation.
 #[derive(Clone, Copy)]
@@ -40,7 +41,13 @@ impl<'a> PlannerInput<'a> {
 
     /// Returns the text of the problem that a shard owns no keys, or that it is not registered.
     pub(super) fn no_keys_problem(&self, shard: &ShardName) -> String {
-        if self.shard(shard).is_none() && !self.map.shards().contains(shard) {
+        if self.shard(shard).is_none()
+            && !self
+                .map
+                .mappings
+                .iter()
+                .any(|mapping| &mapping.shard == shard)
+        {
             return self.unknown_shard_problem(shard);
         }
         format!(
@@ -84,7 +91,7 @@ impl PlanDraft {
     /// Returns the moves with their ids and dependencies.
     pub(super) fn outline(self, map: &ShardMap) -> Outline {
         let mut moves: Vec<MoveOutline> = Vec::with_capacity(self.moves.len());
-        let owners = map.shards();
+        let owners = LazyCell::new(|| map.shards());
         for (index, wanted) in self.moves.into_iter().enumerate() {
             let mut after: Vec<After> = wanted
                 .after
@@ -92,9 +99,9 @@ impl PlanDraft {
                 .map(|earlier| dependency(&move_id(*earlier), Until::Finished))
                 .collect();
             // The first move to a new shard creates its tables, so other moves to it cannot run at the same time.
-            if !owners.contains(&wanted.target)
-                && let Some(other) = moves.iter().rev().find(|m| m.target == wanted.target)
+            if let Some(other) = moves.iter().rev().find(|m| m.target == wanted.target)
                 && after.iter().all(|earlier| earlier.id != other.id)
+                && owners.binary_search(&wanted.target).is_err()
             {
                 after.push(dependency(&other.id, Until::Flipped));
             }

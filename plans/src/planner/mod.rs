@@ -111,7 +111,6 @@ pub enum PlanError {
 /// Returns what must be measured before [`outline`]; `None`: nothing.
 #[must_use]
 pub fn needs(request: &Request, map: &ShardMap) -> Option<LoadNeeds> {
-    let owners = map.shards();
     let (shards, by, watch_seconds) = match request {
         Request::Split(split) => (vec![split.source.clone()], split.even.clone()?, 10),
         Request::Drain(drain) => {
@@ -121,10 +120,12 @@ pub fn needs(request: &Request, map: &ShardMap) -> Option<LoadNeeds> {
                 return None;
             }
             let involved = |shard: &ShardName| shard == &drain.source || targets.contains(shard);
-            let shards = owners.into_iter().filter(involved).collect();
+            let shards = map.shards().into_iter().filter(involved).collect();
             (shards, drain.by.clone(), 10)
         }
-        Request::Rebalance(rebalance) => (owners, rebalance.by.clone(), rebalance.watch_seconds),
+        Request::Rebalance(rebalance) => {
+            (map.shards(), rebalance.by.clone(), rebalance.watch_seconds)
+        }
         Request::Merge(_) | Request::Move(_) | Request::Isolate(_) => return None,
     };
     let watch_seconds = if by == Measure::Writes {

@@ -5,6 +5,7 @@ use crate::store::MapVersionRecord;
 use plans::id::MapVersion;
 use plans::key_set::KeySet;
 use plans::shard_map::{Difference, ShardMap, Strategy, difference};
+use std::sync::Arc;
 
 /// The maximum number of versions that are compared, and of their pieces and shards. A comparison takes a time in
 /// proportion to the square of the number of shards.
@@ -33,11 +34,14 @@ impl MapChanges {
         }
         let earlier = history.iter().rev().map(|record| record.version);
         let earlier = earlier.filter(|version| *version < map.version);
-        let mut after = map.clone();
+        let mut after = Arc::new(map.clone());
         let mut number_left = MAX_COMPARED;
         for version in earlier {
             let before = controller.store().map_at(&map.name, version).await?;
-            let Some(before) = before.filter(is_small).filter(|_| number_left > 0) else {
+            let Some(before) = before
+                .filter(|before| is_small(before))
+                .filter(|_| number_left > 0)
+            else {
                 return Ok(changes);
             };
             changes

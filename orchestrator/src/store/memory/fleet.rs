@@ -340,8 +340,8 @@ impl MapStore for MemoryStore {
         &'a self,
         name: &'a MapName,
         version: MapVersion,
-    ) -> StoreFuture<'a, Option<ShardMap>> {
-        self.run(|state| Ok(state.at_version(name, version)))
+    ) -> StoreFuture<'a, Option<Arc<ShardMap>>> {
+        self.run(|state| Ok(state.at_version(name, version).map(Arc::new)))
     }
 
     fn history<'a>(&'a self, name: &'a MapName) -> StoreFuture<'a, Vec<MapVersionRecord>> {

@@ -1,6 +1,7 @@
-//! A cache of the version in force of each map. A version never changes, and a list map can have a million keys.
+//! A cache of the version in force of each map, and of the earlier version that was read last. A version never changes,
+//! and a map can have a million mappings.
 //!
-//! All callers share the cached value. The cache keeps the creation time of a version with its number, because a
+//! All callers share the cached values. The cache keeps the creation time of a version with its number, because a
 //! restored store can create another version with the same number. If a newer version is in force, it is built from the
 //! cached version and the differences, which are few after the flip of a move.
 
@@ -22,11 +23,20 @@ const MIN_PIECES_PER_CHANGE: i64 = 4;
 /// Identifies a version by its number and its creation time.
 pub(super) type VersionMark = (i64, DateTime<Utc>);
 
-/// The version in force of each map, as it was last read.
+/// The cached versions of each map.
 #[derive(Debug, Clone, Default)]
-pub(super) struct MapVersionCache(Arc<Mutex<VersionsInForce>>);
+pub(super) struct MapVersionCache(Arc<Mutex<BTreeMap<MapName, CachedVersions>>>);
 
-type VersionsInForce = BTreeMap<MapName, (VersionMark, Arc<ShardMap>)>;
+/// The cached versions of one map.
+#[derive(Debug, Default)]
+struct CachedVersions {
+    /// The version in force, as it was last read.
+    in_force: Option<CachedVersion>,
+    /// The earlier version that was read last: pages compare it with another one, or are read again.
+    earlier: Option<CachedVersion>,
+}
+
+type CachedVersion = (VersionMark, Arc<ShardMap>);
 
 impl MapVersionCache {
     /// Returns this version with `settings`, if it is cached.
@@ -36,11 +46,11 @@ impl MapVersionCache {
         mark: VersionMark,
         settings: &MapSettings,
     ) -> Option<Arc<ShardMap>> {
-        self.with(|versions| {
-            let (known, cached) = versions.get_mut(map)?;
-            if *known != mark {
-                return None;
-            }
+        self.with(map, |versions| {
+            let mut cached = [&mut versions.in_force, &mut versions.earlier]
+                .into_iter()
+                .flatten();
+            let (_, cached) = cached.find(|(known, _)| *known == mark)?;
             if cached.settings != *settings {
                 Arc::make_mut(cached).settings = settings.clone();
             }
@@ -48,18 +58,26 @@ impl MapVersionCache {
         })
     }
 
-    /// Caches a version in place of an earlier one.
+    /// Caches the version in force in place of an earlier one.
     pub(super) fn put(&self, mark: VersionMark, map: &Arc<ShardMap>) {
-        self.with(|versions| versions.insert(map.name.clone(), (mark, Arc::clone(map))));
+        let cached = Some((mark, Arc::clone(map)));
+        self.with(&map.name, |versions| versions.in_force = cached);
     }
 
-    /// Returns the cached version, even if it is no longer in force.
-    fn last(&self, map: &MapName) -> Option<(VersionMark, Arc<ShardMap>)> {
-        self.with(|versions| versions.get(map).cloned())
+    /// Caches an earlier version in place of another one.
+    pub(super) fn put_earlier(&self, mark: VersionMark, map: &Arc<ShardMap>) {
+        let cached = Some((mark, Arc::clone(map)));
+        self.with(&map.name, |versions| versions.earlier = cached);
     }
 
-    fn with<T>(&self, act: impl FnOnce(&mut VersionsInForce) -> T) -> T {
-        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    /// Returns the version that was in force when it was read.
+    fn last(&self, map: &MapName) -> Option<CachedVersion> {
+        self.with(map, |versions| versions.in_force.clone())
+    }
+
+    fn with<T>(&self, map: &MapName, act: impl FnOnce(&mut CachedVersions) -> T) -> T {
+        let mut maps = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        act(maps.entry(map.clone()).or_default())
     }
 }
 

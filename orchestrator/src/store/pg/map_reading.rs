@@ -9,6 +9,7 @@ use crate::store::pieces::mappings_of;
 use chrono::{DateTime, Utc};
 use plans::id::{MapName, MapVersion, MigrationId};
 use plans::key::KeyType;
+use plans::key_set::KeySet;
 use plans::shard_map::{MapSettings, Mapping, ShardMap, Strategy};
 use sqlx::PgConnection;
 use sqlx::types::Json;
@@ -108,57 +109,59 @@ pub(super) async fn map_in_force(
     Ok(Some(map))
 }
 
-/// Reads a map with the mappings that `filter` selects.
-pub(super) async fn load_map(
+/// Reads the version in force with the mappings that determine the owner of `keys`; possibly with more.
+pub(super) async fn map_of_keys(
     store: &PgStore,
     session: &mut PgConnection,
     name: &MapName,
-    filter: MappingFilter<'_>,
+    keys: &KeySet,
 ) -> Result<Option<ShardMap>, StoreError> {
-    let Some(row) = version_row(session, name, filter.version()).await? else {
+    let Some(row) = version_row(session, name, None).await? else {
         return Ok(None);
     };
     let strategy = row.strategy()?;
-    let is_whole = match filter {
-        MappingFilter::All => true,
-        // Such a map has few ranges, and a flip may join the moved ranges with their neighbours.
-        MappingFilter::Keys(_) => strategy != Strategy::List,
-        MappingFilter::Version(_) => false,
-    };
-    if is_whole {
+    // Another map has few mappings, and a flip may join the moved ranges with their neighbours.
+    if strategy != Strategy::List {
         let map = map_in_force(store, session, name).await?;
         return Ok(map.map(Arc::unwrap_or_clone));
     }
-    let buckets = row.bucket_count();
-    let from_later = match filter {
-        MappingFilter::Version(version) => {
-            earlier_mappings(store, session, name, version, buckets).await?
-        }
-        MappingFilter::All | MappingFilter::Keys(_) => None,
-    };
-    let mappings = match from_later {
-        Some(mappings) => mappings,
-        None => mappings_of(
-            strategy,
-            buckets,
-            mappings::select_pieces(session, name, filter).await?,
-        ),
-    };
+    let pieces = mappings::select_pieces(session, name, MappingFilter::Keys(keys)).await?;
+    let mappings = mappings_of(strategy, row.bucket_count(), pieces);
     row.map(name, &store.incarnation, mappings).map(Some)
 }
 
-/// Builds the mappings of an earlier version, with `buckets` virtual shards, from the version in force.
-async fn earlier_mappings(
+/// Returns a version. If it is not the version in force, it is built from this one if the differences are few.
+pub(super) async fn map_at(
     store: &PgStore,
     session: &mut PgConnection,
     name: &MapName,
     version: MapVersion,
-    buckets: u32,
-) -> Result<Option<Vec<Mapping>>, StoreError> {
-    match map_in_force(store, session, name).await? {
-        Some(in_force) => map_cache::mappings_before(session, &in_force, version.0, buckets).await,
-        None => Ok(None),
+) -> Result<Option<Arc<ShardMap>>, StoreError> {
+    let Some(row) = version_row(session, name, Some(version)).await? else {
+        return Ok(None);
+    };
+    if let Some(cached) = row.cached(store, name) {
+        return Ok(Some(cached));
     }
+    let Some(in_force) = map_in_force(store, session, name).await? else {
+        return Ok(None);
+    };
+    if in_force.version == version {
+        return Ok(Some(in_force));
+    }
+    let (strategy, buckets, mark) = (row.strategy()?, row.bucket_count(), row.version_mark());
+    let built = map_cache::mappings_before(session, &in_force, version.0, buckets).await?;
+    let mappings = match built {
+        Some(mappings) => mappings,
+        None => {
+            let filter = MappingFilter::Version(version);
+            let pieces = mappings::select_pieces(session, name, filter).await?;
+            mappings_of(strategy, buckets, pieces)
+        }
+    };
+    let map = Arc::new(row.map(name, &store.incarnation, mappings)?);
+    store.map_cache.put_earlier(mark, &map);
+    Ok(Some(map))
 }
 
 /// Reads the row of the version `version`, or of the version in force, without mappings.

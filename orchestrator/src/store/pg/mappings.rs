@@ -29,16 +29,6 @@ pub(super) enum MappingFilter<'a> {
     Keys(&'a KeySet),
 }
 
-impl MappingFilter<'_> {
-    /// Returns the requested version, or `None` for the version in force.
-    pub(super) fn version(self) -> Option<MapVersion> {
-        match self {
-            Self::All | Self::Keys(_) => None,
-            Self::Version(version) => Some(version),
-        }
-    }
-}
-
 /// The lower and upper ends of spans as two arrays, in the order of the spans.
 pub(super) struct SpanEnds {
     pub(super) lower: Vec<Option<Vec<u8>>>,

@@ -1,8 +1,8 @@
 //! Maps: their versions and their history.
 
 use super::PgStore;
-use super::map_reading::{load_map, map_in_force, version_row};
-use super::mappings::{self, MappingFilter};
+use super::map_reading::{map_at, map_in_force, version_row};
+use super::mappings;
 use super::rows::missing_error;
 use super::settings::insert_settings;
 use crate::store::pieces::{AllowedOwners, MapDelta, piece_count};
@@ -97,15 +97,9 @@ impl PgStore {
         &self,
         name: &MapName,
         version: MapVersion,
-    ) -> Result<Option<ShardMap>, StoreError> {
+    ) -> Result<Option<Arc<ShardMap>>, StoreError> {
         let mut transaction = self.pool.begin_with(BEGIN_ONE_SNAPSHOT).await?;
-        load_map(
-            self,
-            &mut transaction,
-            name,
-            MappingFilter::Version(version),
-        )
-        .await
+        map_at(self, &mut transaction, name, version).await
     }
 
     async fn select_history(&self, name: &MapName) -> Result<Vec<MapVersionRecord>, StoreError> {
@@ -173,7 +167,7 @@ impl MapStore for PgStore {
         &'a self,
         name: &'a MapName,
         version: MapVersion,
-    ) -> StoreFuture<'a, Option<ShardMap>> {
+    ) -> StoreFuture<'a, Option<Arc<ShardMap>>> {
         Box::pin(self.select_version(name, version))
     }
 

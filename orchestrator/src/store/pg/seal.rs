@@ -1,8 +1,7 @@
 //! The transaction between the seal and the flip, which locks the migration's row.
 
 use super::PgStore;
-use super::map_reading::load_map;
-use super::mappings::MappingFilter;
+use super::map_reading::map_of_keys;
 use super::maps::{NewVersion, insert_version};
 use super::migrations::{ChangeRefusal, apply_change, load_snapshot};
 use super::rows::missing_error;
@@ -90,8 +89,8 @@ impl PgStore {
             .await?
             .ok_or_else(|| missing_error("migration", id.as_str()))?;
         let name = &snapshot.migration.plan.map;
-        let keys = MappingFilter::Keys(&snapshot.migration.plan.moving.keys);
-        let map = load_map(self, session, name, keys)
+        let keys = &snapshot.migration.plan.moving.keys;
+        let map = map_of_keys(self, session, name, keys)
             .await?
             .ok_or_else(|| missing_error("map", name.as_str()))?;
         Ok(SealSnapshot {
