@@ -54,36 +54,27 @@ impl Flip {
         let name = task.shard.name.as_str();
         let ends = [&self.about.source, &self.about.target];
         let here = ends.iter().any(|end| end.as_str() == name);
+        let nothing = nothing_on(&task.shard.name);
         Inspected::Inventory(Box::new(Inventory {
-            shard: task.shard.name.clone(),
             server: DatabaseIdentity {
                 system: task.shard.number.to_string(),
-                timeline: 1,
-                database: Some(1),
-                // Registered already: nothing is asked for besides.
-                id: Some("id".to_owned()),
-                standby: false,
+                ..nothing.server
             },
-            flushed: 1,
-            objects: Vec::new(),
-            figures: None,
-            activity: None,
-            similar: Vec::new(),
             moves: here.then(|| self.seen_on(name)).into_iter().collect(),
-            released_keys: Vec::new(),
-            released_moves: Vec::new(),
+            ..nothing
         }))
     }
 }
 
 /// A shard without an object of Shardwright.
-fn nothing_on(shard: &ShardName) -> Inspected {
-    Inspected::Inventory(Box::new(Inventory {
+fn nothing_on(shard: &ShardName) -> Inventory {
+    Inventory {
         shard: shard.clone(),
         server: DatabaseIdentity {
             system: "1".to_owned(),
             timeline: 1,
             database: Some(1),
+            // Registered already: nothing is asked for besides.
             id: Some("id".to_owned()),
             standby: false,
         },
@@ -95,7 +86,7 @@ fn nothing_on(shard: &ShardName) -> Inspected {
         moves: Vec::new(),
         released_keys: Vec::new(),
         released_moves: Vec::new(),
-    }))
+    }
 }
 
 async fn about(server: &Server, migration: &MigrationId) -> About {
@@ -323,7 +314,7 @@ async fn an_abort_is_given_out_although_the_target_is_never_seen() {
                     panic!("{task:?}")
                 };
                 let name = &look.shard.name;
-                let seen = nothing_on(name);
+                let seen = Inspected::Inventory(Box::new(nothing_on(name)));
                 let answer = match name.as_str() {
                     "a" => Ok(seen),
                     _ => Err(failure(RetryClass::Exponential)),
@@ -357,7 +348,8 @@ async fn a_slow_probe_delays_no_other_shard() {
     let Inspection::Inventory(look) = &fast.inspection else {
         panic!("{fast:?}")
     };
-    agent.answer(&fast, Ok(nothing_on(&look.shard.name))).await;
+    let seen = Inspected::Inventory(Box::new(nothing_on(&look.shard.name)));
+    agent.answer(&fast, Ok(seen)).await;
     let observed = until("a probe that succeeded", || async {
         let report = server.json("/api/v1/fleet").await;
         let shards = report["shards"].as_array().unwrap().iter();
