@@ -9,9 +9,9 @@ use plans::request::Seed;
 pub(in crate::dashboard) enum ButtonStyle {
     /// The migration waits for the command, and goes on with it.
     Recommended,
-    /// The command can be taken back.
+    /// The command can be undone.
     Usual,
-    /// The command cannot be taken back: it deletes rows, gives up what was done, or ends transactions.
+    /// The command cannot be undone: it deletes rows, gives up what was done, or ends transactions.
     Irreversible,
 }
 
