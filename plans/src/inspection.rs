@@ -1,6 +1,8 @@
-//! Inspections: tasks of agents on shards outside of any migration. Only repairs, sweeps and closings change anything.
+//! Inspections: tasks of agents on shards outside of any migration. Only repairs, sweeps, closings and conversions change
+//! anything.
 
 pub mod check;
+pub mod convert;
 mod directory;
 pub mod identify;
 pub mod inventory;
@@ -18,6 +20,7 @@ use crate::fleet::ShardRef;
 use crate::step::verify::{Differences, ReportTask};
 use crate::survey::{Survey, SurveyTask};
 use check::{CheckTask, CheckTaskResult, RepairResult, RepairTask};
+use convert::{ConvertTask, ConvertedShard};
 use identify::{Identified, IdentifyTask};
 use inventory::{Inventory, InventoryTask};
 use reconcile::CloseTask;
@@ -58,6 +61,8 @@ pub enum Inspection {
     Sweep(Box<SweepTask>),
     /// Closes keys on a shard that was restored to an older state than the map.
     Close(Box<CloseTask>),
+    /// Performs one task of the conversion of a map.
+    Convert(Box<ConvertTask>),
     /// Reads what the last comparisons of a migration found.
     Differences(Box<ReportTask>),
 }
@@ -77,6 +82,7 @@ impl Inspection {
             Self::Identify(task) => vec![&task.shard],
             Self::Sweep(task) => vec![&task.shard],
             Self::Close(task) => vec![&task.shard],
+            Self::Convert(task) => vec![&task.shard],
             Self::Differences(task) => vec![&task.source, &task.target],
         }
     }
@@ -105,6 +111,8 @@ pub enum Inspected {
     Identified(Identified),
     /// The result of [`Inspection::Sweep`] and [`Inspection::Close`].
     Swept(Swept),
+    /// The result of [`Inspection::Convert`].
+    Converted(ConvertedShard),
     /// The result of [`Inspection::Differences`].
     Differences(Differences),
 }

@@ -96,10 +96,22 @@ impl KeySet {
     /// For the last value of a key type the range has no upper end, so it contains only this value.
     #[must_use]
     pub fn only(&self, key: &Key) -> Self {
+        self.of_keys([key.clone()])
+    }
+
+    /// Returns the set of exactly these keys. `self` determines only the strategy of the result, not its keys.
+    #[must_use]
+    pub fn of_keys(&self, keys: impl IntoIterator<Item = Key>) -> Self {
         match self {
-            Self::Range(_) => Self::range(Some(key.clone()), key.successor()),
-            Self::Hash(Buckets { of, .. }) => Self::single_keys(*of, [key.clone()]),
-            Self::List(_) => Self::list([key.clone()]),
+            Self::Range(_) => {
+                let single = |key: Key| KeyRange {
+                    to: key.successor(),
+                    from: Some(key),
+                };
+                Self::Range(keys.into_iter().map(single).collect()).normal()
+            }
+            Self::Hash(Buckets { of, .. }) => Self::single_keys(*of, keys),
+            Self::List(_) => Self::list(keys),
         }
     }
 

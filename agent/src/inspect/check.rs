@@ -10,6 +10,7 @@ use plans::inspection::check::{
 };
 use plans::key::{Key, KeyType, accept};
 use plans::key_set::{KeyRange, KeySet};
+use plans::shard_map::MapSettings;
 use plans::sql::quote_literal;
 use plans::table::{MovingTable, TableKey, TableName};
 use tokio_postgres::Row;
@@ -77,7 +78,7 @@ pub(super) async fn run(task: &CheckTask) -> Result<CheckTaskResult, StepError> 
 
 /// Begins a transaction in which the agent may read the rows of these tables and of the reference tables. Tables that
 /// the shard lacks are skipped. In the transaction no untrusted code of the tables' owners runs (`user_code`).
-async fn begin_reading(
+pub(super) async fn begin_reading(
     client: &Connected,
     shard: &ShardRef,
     tables: &[MovingTable],
@@ -95,15 +96,25 @@ async fn begin_reading(
 
 /// Returns the map's tables that exist on the shard, parents before children.
 async fn keyed_tables(client: &Connected, task: &CheckTask) -> Result<Vec<MovingTable>, StepError> {
-    let shard = task.shard.name.as_str();
+    let keys_of_map = task.mapped.union(&task.moving_keys);
+    existing_tables(client, &task.settings, &task.key, &keys_of_map).await
+}
+
+/// Returns the tables of a map with these settings, key types and keys that exist on the shard, parents before children.
+pub(super) async fn existing_tables(
+    client: &Connected,
+    settings: &MapSettings,
+    types: &[KeyType],
+    keys_of_map: &KeySet,
+) -> Result<Vec<MovingTable>, StepError> {
+    let shard = client.name();
     let existing = catalog::tables(client).await?;
     let foreign_keys = catalog::foreign_keys(client).await?;
-    let keys_of_map = task.mapped.union(&task.moving_keys);
     let tables_of_map = keys::TablesOfMap {
-        settings: &task.settings,
-        types: &task.key,
+        settings,
+        types,
         existing: &existing,
-        keys: &keys_of_map,
+        keys: keys_of_map,
     };
     let (keyed, unkeyed) = keys::resolve(tables_of_map, &foreign_keys);
     if let Some(unkeyed_table) = unkeyed
@@ -277,7 +288,7 @@ async fn count_rows_by_key(
         .collect())
 }
 
-fn parse_key(row: &Row, types: &[KeyType]) -> Option<Key> {
+pub(super) fn parse_key(row: &Row, types: &[KeyType]) -> Option<Key> {
     let values: Option<Vec<Key>> = types
         .iter()
         .enumerate()

@@ -1,10 +1,11 @@
 //! Inspects shards outside of migrations: for a plan, for measuring load, for an import, for a check.
 //!
 //! All inspections only read, with these exceptions: the trial of a plan, which is rolled back; repairs and sweeps,
-//! which an operator requests; and the closing of keys on a shard that is older than the map.
+//! which an operator requests; the closing of keys on a shard that is older than the map; and the conversion of a map.
 
 mod check;
 mod close;
+mod convert;
 mod differences;
 mod directory;
 mod doctor;
@@ -51,6 +52,7 @@ pub(crate) async fn run(inspection: &Inspection, files: &Path) -> Result<Inspect
         }
         Inspection::Identify(task) => identify::run(task).await.map(Inspected::Identified),
         Inspection::Sweep(task) => sweep::run(task).await.map(Inspected::Swept),
+        Inspection::Convert(task) => convert::run(task).await.map(Inspected::Converted),
         Inspection::Close(task) => close::run(task).await.map(Inspected::Swept),
     };
     result.map_err(|error| failure(&error))

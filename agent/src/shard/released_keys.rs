@@ -7,6 +7,8 @@
 //! Order: first the row in `shardwright.away`, then the triggers, table by table. After an interruption both are
 //! repeated.
 
+mod replace;
+
 use connect::Connected;
 use plans::failure::StepCode;
 use plans::id::{MapName, MapVersion};
@@ -16,7 +18,7 @@ use plans::names::{
     SCHEMA, SQLSTATE_NOT_OWNER, TRIGGER_PREFIX, released_keys_function, released_keys_trigger,
 };
 use plans::sql::{quote_ident, quote_literal};
-use plans::table::{MovingTable, TableKey, TableName};
+use plans::table::{MovingTable, TableKey};
 
 use super::epoch::{self, EpochToken};
 use super::guard;
@@ -335,30 +337,14 @@ impl ReleasedKeys<'_> {
         // The name of a group says nothing about schemas.
         let by_schema = |table: &MovingTable| matches!(table.key, TableKey::Schema(_));
         let has_schemas = self.tables.iter().any(by_schema);
-        let what = self.what("reading guards of released keys");
+        let what = self.what("dropping guards of released keys");
         let names =
             ["insert", "update", "delete"].map(|event| released_keys_trigger(self.map, event));
-        let rows = client
-            .query(
-                "select n.nspname::text, c.relname::text, t.tgname::text
-                 from pg_catalog.pg_trigger t
-                 join pg_catalog.pg_class c on c.oid = t.tgrelid
-                 join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-                 where t.tgparentid = 0 and t.tgname = any ($1::pg_catalog.text[])",
-                &[&names.as_slice()],
-            )
-            .await
-            .at(&what)?;
-        for row in rows {
-            let table = TableName {
-                schema: row.get(0),
-                name: row.get(1),
-            };
+        for (table, trigger) in self.guarded_tables(client, &names).await? {
             let returns = has_schemas && self.keys.contains(&Key::Text(table.schema.clone()));
             let moves = self.tables.iter().any(|moving| moving.top() == &table);
             if !moves && (rest.is_empty() || returns) {
-                let name = quote_ident(row.get(2));
-                let sql = format!("drop trigger if exists {name} on {}", table.sql());
+                let sql = replace::drop_trigger_sql(&table, &trigger);
                 guard::execute_with_short_locks(client, self.token, &sql, &what).await?;
             }
         }

@@ -248,6 +248,11 @@ impl From<StoreError> for ApiError {
             StoreError::ShardMoving { migration, .. } => conflict("shard.in_use").hint(format!(
                 "wait until {migration} ends, or abort it: shardwright show {migration}"
             )),
+            StoreError::Converting { map, .. } => conflict("map.converting").hint(format!(
+                "wait until the conversion has ended: shardwright map history {map}"
+            )),
+            StoreError::ConversionEnded { .. } => conflict("map.converting")
+                .hint("another controller ends the conversion: read the map again in a few seconds"),
             StoreError::SettingsRevision { .. } => {
                 conflict("map.busy").hint("another user changed the settings: read them again, then repeat the change")
             }

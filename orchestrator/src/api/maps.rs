@@ -4,8 +4,8 @@ use super::extract::{Path, Query};
 use super::migrations::CommandReason;
 use super::stream::{MapFeed, feed_map};
 use super::{ApiError, actor, json, json_or_default, map_text};
-use crate::controller::Controller;
-use crate::store::{MapVersionRecord, SettingsRecord};
+use crate::controller::{Controller, ConversionReport};
+use crate::store::{ConversionRecord, MapVersionRecord, SettingsRecord};
 use axum::Json;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
@@ -135,6 +135,30 @@ pub(super) async fn edit(
         .edit_map(&MapName(name), edit, actor(&headers))
         .await?;
     Ok(Json(map))
+}
+
+/// Gives a map another strategy or another key.
+pub(super) async fn convert(
+    State(controller): State<Controller>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Json<ConversionReport>, ApiError> {
+    let request = json(&body)?;
+    let report = controller
+        .convert_map(&MapName(name), request, actor(&headers))
+        .await?;
+    Ok(Json(report))
+}
+
+/// Returns the conversions of a map, newest first.
+pub(super) async fn conversions(
+    State(controller): State<Controller>,
+    Path(name): Path<String>,
+) -> Result<Json<Vec<ConversionRecord>>, ApiError> {
+    let mut all = controller.store().conversions().await?;
+    all.retain(|conversion| conversion.map.as_str() == name);
+    Ok(Json(all))
 }
 
 /// Changes some settings. Settings that the body does not name stay unchanged.

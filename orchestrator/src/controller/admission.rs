@@ -263,7 +263,7 @@ fn version_changed(map: &MapName, current: i64, expected: i64) -> String {
 }
 
 /// Returns a new id: `m` and nine random letters or digits.
-fn new_id() -> MigrationId {
+pub(super) fn new_id() -> MigrationId {
     const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
     let mut rng = rand::rng();
     let tail = (0..9).map(|_| char::from(DIGITS[rng.random_range(0..DIGITS.len())]));

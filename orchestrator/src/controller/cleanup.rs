@@ -200,6 +200,9 @@ impl Controller {
         let unfinished_ids = unfinished
             .iter()
             .map(|snapshot| snapshot.migration.id.clone());
+        // On the shards the id of a conversion takes the place of the id of a migration.
+        let conversions = self.inner.store.conversions().await?;
+        let conversions = conversions.into_iter().filter(|c| c.finished_at.is_none());
         let slots = self.inner.store.standby_slots().await?;
         let shards = self.inner.store.shards().await?;
         Ok(SweepInput {
@@ -208,7 +211,7 @@ impl Controller {
                 .into_iter()
                 .map(|slot| (slot.slot, slot.standby))
                 .collect(),
-            unfinished: unfinished_ids.collect(),
+            unfinished: unfinished_ids.chain(conversions.map(|c| c.id)).collect(),
             maps: self.inner.store.maps().await?,
             owners: request.owners.clone(),
             incarnation: self.inner.store.incarnation().to_owned(),

@@ -8,7 +8,7 @@ use plans::key::Key;
 use plans::plan::PlanFileError;
 use plans::planner::PlanError;
 use plans::request::RequestError;
-use plans::shard_map::{MapError, RuleViolation};
+use plans::shard_map::{ConversionError, MapError, RuleViolation};
 use plans::state::IllegalTransition;
 use plans::state::migration::MigrationState;
 use plans::throttle::InvalidSetting;
@@ -223,6 +223,9 @@ pub enum ControlError {
     /// The map is not valid.
     #[error(transparent)]
     Map(#[from] MapError),
+    /// A map cannot get another strategy or key.
+    #[error(transparent)]
+    Conversion(Box<ConversionError>),
     /// The request cannot be read.
     #[error(transparent)]
     Request(#[from] RequestError),

@@ -172,7 +172,7 @@ pub(crate) fn settings_after(map: &ShardMap, change: &Value) -> Result<MapSettin
 }
 
 /// Returns an error if a mapping names a shard that is not registered.
-fn check_shards(mappings: &[NewMapping], known: &[ShardName]) -> Result<(), ControlError> {
+pub(super) fn check_shards(mappings: &[NewMapping], known: &[ShardName]) -> Result<(), ControlError> {
     let missing = mappings
         .iter()
         .find(|mapping| !known.contains(&mapping.shard));
@@ -397,7 +397,7 @@ impl Controller {
     }
 }
 
-fn active_mapping(new: NewMapping) -> Mapping {
+pub(super) fn active_mapping(new: NewMapping) -> Mapping {
     Mapping {
         keys: new.keys,
         shard: new.shard,

@@ -15,6 +15,7 @@ mod cancel;
 mod check;
 mod cleanup;
 mod commands;
+mod conversion;
 mod counters;
 mod cutover;
 pub mod decide;
@@ -64,6 +65,7 @@ pub(crate) use binding::{LeaseProof, NO_TOKEN};
 pub use check::{FailedPart, MapCheck, RepairOutcome};
 pub use cleanup::{CleanupReport, CleanupRequest, UnregisteredShard};
 pub use commands::Command;
+pub use conversion::{ConversionReport, ConvertRequest};
 pub use counters::{ClientCount, ClientReport};
 pub use directory::DirectoryRequest;
 pub use doctor::{Diagnosis, DoctorRequest, MoveExamined, UnexaminedShard};
@@ -184,6 +186,7 @@ struct ControllerInner {
     figures: heartbeat::FigureTable,
     attempts: cutover::CutoverAttempts,
     inspections: inspections::Inspections,
+    conversions: conversion::RunningConversions,
     estimates: estimates::RunningEstimates,
     boards: board::BoardCache,
     known_processes: recover::KnownProcesses,
@@ -211,6 +214,7 @@ impl Controller {
             figures: heartbeat::FigureTable::default(),
             attempts: cutover::CutoverAttempts::default(),
             inspections: inspections::Inspections::default(),
+            conversions: conversion::RunningConversions::default(),
             estimates: estimates::RunningEstimates::default(),
             boards: board::BoardCache::default(),
             known_processes: recover::KnownProcesses::default(),
@@ -288,6 +292,7 @@ impl Controller {
     async fn pass(&self) -> Result<DateTime<Utc>, ControlError> {
         let mut next = clock() + IDLE;
         self.drop_old_seals().await;
+        self.settle_conversions().await?;
         next = next.min(self.schedule_checks().await?);
         if let Some(at) = self.schedule_probes().await? {
             next = next.min(at);

@@ -6,6 +6,7 @@
 mod access;
 mod agents;
 mod commands;
+mod conversions;
 mod fleet;
 mod hooks;
 mod imbalance;

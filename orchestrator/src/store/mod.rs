@@ -3,13 +3,14 @@
 //! - Every change of a migration is one compare-and-set on the migration's revision. The same transaction writes the
 //!   events of the change.
 //! - Every transaction that writes proves that the process leads (`leader`). Followers only read.
-//! - The trait [`Store`] consists of nine traits, one for each role. Code that needs one role depends on its trait.
+//! - The trait [`Store`] consists of ten traits, one for each role. Code that needs one role depends on its trait.
 //! - Two implementations fulfil this contract: PostgreSQL (`pg`), and an implementation in memory for tests. One test
 //!   suite tests both.
 //! - The store decides nothing. It refuses only what would violate an invariant of docs/protocol.md.
 
 mod access;
 mod agents;
+mod conversions;
 mod fleet;
 mod imbalance;
 mod keyed_command;
@@ -25,6 +26,7 @@ mod records;
 
 pub use access::{AccessStore, AuditLine, AuditRecord, SessionRecord, TokenRecord};
 pub use agents::{AgentProcess, AgentRecord, AgentStore, Registered};
+pub use conversions::{ConversionRecord, ConversionStore};
 pub use fleet::{
     MapStore, MapVersionRecord, NewShard, SettingsRecord, ShardRecord, ShardStore, ShardUpdate,
 };
@@ -125,6 +127,20 @@ pub enum StoreError {
         /// The other migration.
         migration: MigrationId,
     },
+    /// The map gets another strategy or key, and does not change otherwise until this has ended.
+    #[error("conversion {conversion} of map {map} has not ended")]
+    Converting {
+        /// The map.
+        map: MapName,
+        /// The conversion.
+        conversion: MigrationId,
+    },
+    /// The conversion has ended, has created its version, or another process has taken it over.
+    #[error("conversion {conversion} has ended, or another controller has taken it over")]
+    ConversionEnded {
+        /// The conversion.
+        conversion: MigrationId,
+    },
     /// The map is not at the version that the caller expects.
     #[error("map {map} is at version {current}, not {expected}")]
     MapVersion {
@@ -174,6 +190,7 @@ pub trait Store:
     LeaderStore
     + ShardStore
     + MapStore
+    + ConversionStore
     + ImbalanceStore
     + MigrationStore
     + HookStore

@@ -104,6 +104,17 @@ step_codes! {
         "A session was lost while the agent used it.";
     Controller = "controller", GROWING,
         "The controller did not answer a request of the agent, or refused it.";
+    ConvertEnded = "convert.ended", NEVER,
+        "The conversion of a map has ended on this shard, or another process has taken it over.";
+    ConvertKeyless = "convert.keyless", NEVER,
+        "A table has rows whose new key columns are NULL. Such rows have no key.",
+        hint: "give each row a value in the new key columns, and declare them NOT NULL";
+    ConvertStray = "convert.stray", NEVER,
+        "A table has rows whose keys the shard does not own. A conversion would give the keys to the shard.",
+        hint: "find and delete the rows with `shardwright map check`";
+    ConvertTooMany = "convert.too_many", NEVER,
+        "The rows of a shard have more keys than a map can have mappings.",
+        hint: "choose key columns with fewer values, or move keys before the conversion so that fewer keep their shard";
     CopyChunk = "copy.chunk", GROWING,
         "The chunk to be copied is already done.";
     CopyGate = "copy.gate", FIXED,

@@ -81,8 +81,8 @@ impl ShardMap {
     }
 }
 
-/// The maximum number of mappings of a map with another number of virtual shards.
-const MAX_MAPPINGS: usize = 1_000_000;
+/// The maximum number of mappings of a map with another number of virtual shards, or of a converted map.
+pub(super) const MAX_MAPPINGS: usize = 1_000_000;
 
 impl ShardMap {
     /// Returns the next version of a hash map with another number of virtual shards. Each key keeps its owner. The rules of

@@ -7,6 +7,7 @@ use plans::id::MapName;
 use plans::plan::PlanFileError;
 use plans::planner::PlanError;
 use plans::request::RequestError;
+use plans::shard_map::ConversionError;
 
 /// The code of the error if a connection string contains a password.
 pub(crate) const INLINE_PASSWORD: &str = "shard.inline_password";
@@ -76,6 +77,7 @@ impl From<ControlError> for ApiError {
                 new(S::BAD_REQUEST, "body.malformed").at(position(line), position(column))
             }
             E::Map(_) => new(S::UNPROCESSABLE_ENTITY, "map.invalid"),
+            E::Conversion(error) => conversion_error(&error, new),
             E::Stale { .. } => new(S::CONFLICT, "plan.stale").hint(PLAN_AGAIN),
             E::Dsn(refused) => {
                 let (status, code, hint) = dsn_error(&refused);
@@ -282,4 +284,26 @@ fn dsn_error(refused: &DsnRefused) -> (StatusCode, &'static str, String) {
 /// Converts a line or column number.
 fn position(number: usize) -> Option<u64> {
     u64::try_from(number).ok()
+}
+
+/// Returns the error of a conversion, with what to do.
+fn conversion_error(
+    error: &ConversionError,
+    new: impl Fn(StatusCode, &str) -> ApiError,
+) -> ApiError {
+    let invalid = || new(StatusCode::UNPROCESSABLE_ENTITY, "map.invalid");
+    match error {
+        ConversionError::Unmapped { .. } => {
+            invalid().hint("name a shard for each possible key; ranges without an end cover the first and the last keys")
+        }
+        ConversionError::List { .. } => {
+            invalid().hint("convert the map to a range map: a range can have one key")
+        }
+        ConversionError::TooMany { .. } => invalid().hint(
+            "move keys to their new shards before the conversion, so that fewer keys keep their shard",
+        ),
+        ConversionError::TwoShards { .. } => new(StatusCode::CONFLICT, "conversion.two_shards")
+            .hint("move the rows of these keys to one shard before the conversion"),
+        ConversionError::Map(_) => invalid(),
+    }
 }

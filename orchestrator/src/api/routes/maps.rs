@@ -4,9 +4,10 @@ use crate::api::migrations::CommandReason;
 use crate::api::openapi::{DescribedRoutes, RouteDoc};
 use crate::api::{LocatedKey, inspections, maps};
 use crate::controller::{
-    ClientReport, LatencyReport, LoadRequest, MapCheck, MapEdit, MapLoad, NewMap, RepairOutcome,
+    ClientReport, ConversionReport, ConvertRequest, LatencyReport, LoadRequest, MapCheck, MapEdit,
+    MapLoad, NewMap, RepairOutcome,
 };
-use crate::store::{MapVersionRecord, SettingsRecord};
+use crate::store::{ConversionRecord, MapVersionRecord, SettingsRecord};
 use plans::inspection::check::RepairRequest;
 use plans::shard_map::{Difference, MapSettings, ShardMap};
 use serde_json::Value;
@@ -73,6 +74,20 @@ fn of_versions(all: DescribedRoutes) -> DescribedRoutes {
         )
         .takes::<MapEdit>()
         .answers::<ShardMap>(),
+    )
+    .post(
+        "/api/v1/maps/{name}/conversions",
+        maps::convert,
+        RouteDoc::of(
+            "Give a map another strategy or another key. Each key that exists keeps its shard, and no row moves",
+        )
+        .takes::<ConvertRequest>()
+        .answers::<ConversionReport>(),
+    )
+    .get(
+        "/api/v1/maps/{name}/conversions",
+        maps::conversions,
+        RouteDoc::of("The conversions of a map, newest first").answers::<Vec<ConversionRecord>>(),
     )
     .get(
         versions,

@@ -2,6 +2,7 @@
 
 mod buckets;
 mod check;
+mod convert;
 mod create;
 mod import;
 mod load;
@@ -25,7 +26,6 @@ use crate::controller::{MapEdit, NewMapping};
 use clap::Subcommand;
 use plans::id::{MapName, MapVersion, ShardName};
 use plans::key::Key;
-use plans::key_set::KeySet;
 use plans::shard_map::{MapSettings, ShardMap, Strategy};
 use serde_json::json;
 
@@ -80,6 +80,9 @@ pub(super) enum Map {
     /// Change the number of virtual shards of a hash map. Creates a version without a migration: each key keeps its shard,
     /// and no row moves.
     Buckets(buckets::MapBucketsArgs),
+    /// Give a map another strategy or another key. Creates a version without a migration: each key that exists keeps its
+    /// shard, and no row moves.
+    Convert(convert::MapConvertArgs),
     /// Give keys that no shard owns to a shard. Creates a version without a migration.
     Assign(create::MapAssignArgs),
     /// Change tables, rules and other settings.
@@ -156,6 +159,7 @@ impl Map {
                 removal.run(client, object, &what).await
             }
             Self::Buckets(buckets) => buckets.run(client).await,
+            Self::Convert(convert) => convert.run(client).await,
             Self::Assign(assign) => assign.run(client).await,
             Self::Set(set) => set.run(client).await,
             Self::Load(load) => load.run(client).await,
@@ -190,12 +194,9 @@ pub(super) async fn fetch(client: &Client, name: &str) -> Result<ShardMap, CliEr
 
 /// Warns if a new map gives some keys to no shard. A list map contains only the listed keys, so there is no warning.
 pub(super) fn warn_unowned(map: &ShardMap) {
-    let all_keys = match map.strategy {
-        Strategy::Range => KeySet::range(None, None),
-        Strategy::Hash => KeySet::buckets(map.buckets, 0, map.buckets),
-        Strategy::List => return,
+    let Some(unowned) = map.unmapped() else {
+        return;
     };
-    let unowned = all_keys.minus(&map.mapped());
     if !unowned.is_empty() {
         report!("warning: no shard of map {} owns {unowned}", map.name);
         report!(

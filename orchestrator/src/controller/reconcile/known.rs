@@ -29,7 +29,16 @@ impl Controller {
             .iter()
             .map(|snapshot| snapshot.migration.id.clone())
             .collect();
-        let ended = self.ended(&open).await?;
+        let conversions = store.conversions().await?;
+        // A conversion has replaced the guards of the moves before it.
+        let is_replaced = |m: &KnownMove| {
+            let mut after = conversions.iter().filter(|c| c.map == m.map);
+            after.any(|c| c.version.is_some_and(|version| m.recorded_version < version.0))
+        };
+        let mut ended = self.ended(&open).await?;
+        ended.retain(|m| !is_replaced(m));
+        let converting = conversions.iter().filter(|c| c.finished_at.is_none());
+        let converting = converting.map(|c| c.map.clone()).collect();
         let started = unfinished
             .iter()
             .filter(|s| s.migration.started_at.is_some());
@@ -47,6 +56,7 @@ impl Controller {
                 .chain(ended)
                 .collect(),
             maps: store.maps().await?,
+            converting,
             servers,
         })
     }

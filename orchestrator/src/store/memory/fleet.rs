@@ -148,6 +148,7 @@ impl MemoryState {
     }
 
     pub(super) fn remove_map(&mut self, name: &MapName, by: &str) -> Result<(), StoreError> {
+        self.check_not_converting(name)?;
         let map = self.map_in_force(name);
         let map = map.ok_or_else(|| missing_error("map", name.as_str()))?;
         let mut migrations = self.migrations.values().map(|s| &s.migration);

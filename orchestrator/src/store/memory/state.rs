@@ -3,7 +3,7 @@
 use super::missing_error;
 use crate::access::SecretDigest;
 use crate::store::{
-    AgentProcess, AgentRecord, AuditRecord, CleanupRecord, EarlierCommand, Event, FigureReading,
+    AgentProcess, AgentRecord, AuditRecord, CleanupRecord, ConversionRecord, EarlierCommand, Event, FigureReading,
     Leader, MapVersionRecord, Migration, MigrationChange, NewEvent, NewOperation, OperationRecord,
     OwnerBeat, Registered, SessionRecord, SettingsRecord, ShardRecord, Snapshot, Step, StoreError,
     TokenRecord,
@@ -22,6 +22,8 @@ pub(super) struct MemoryState {
     pub(super) shards: BTreeMap<ShardName, ShardRecord>,
     pub(super) last_number: i32,
     pub(super) maps: BTreeMap<MapName, MapHistory>,
+    /// The conversions of maps, oldest first.
+    pub(super) conversions: Vec<ConversionRecord>,
     pub(super) operations: BTreeMap<MigrationId, NewOperation>,
     pub(super) migrations: BTreeMap<MigrationId, Snapshot>,
     pub(super) events: BTreeMap<MigrationId, Vec<Event>>,
@@ -72,8 +74,9 @@ impl MemoryState {
         named.into_iter().collect()
     }
 
-    /// Fails with `Busy` while a sealed migration locks the map.
+    /// Fails with `Busy` while a sealed migration locks the map, and while the map is being converted.
     pub(super) fn check_unlocked(&self, map: &MapName) -> Result<(), StoreError> {
+        self.check_not_converting(map)?;
         let is_locked = self.sealed.values().any(|sealed| sealed == map);
         if is_locked {
             Err(StoreError::Busy)

@@ -172,7 +172,7 @@ pub(super) async fn version_row(
 ) -> Result<Option<StoredMap>, StoreError> {
     let version = version.map(|version| version.0);
     let row: Option<StoredMap> = sqlx::query_as(
-        "select m.strategy, m.key_types, v.buckets, v.version, v.created_at, v.migration, s.settings \
+        "select v.strategy, v.key_types, v.buckets, v.version, v.created_at, v.migration, s.settings \
          from map m join map_version v on v.map = m.name join map_settings s on s.map = m.name \
          where m.name = $1 and m.removed_at is null \
              and v.version between m.first_version and coalesce($2, v.version) \

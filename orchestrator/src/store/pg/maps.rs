@@ -189,13 +189,66 @@ impl MapStore for PgStore {
 }
 
 /// Locks a map's row. Until the transaction ends, no other transaction can write a version, settings or an operation of
-/// this map.
+/// this map. Fails while the map is being converted.
 pub(super) async fn lock_map(session: &mut PgConnection, name: &MapName) -> Result<(), StoreError> {
+    lock_row(session, name).await?;
+    // A statement of its own, so that it sees what the earlier holder of the lock has committed.
+    let converting: Option<(String,)> =
+        sqlx::query_as("select id from conversion where map = $1 and finished_at is null")
+            .bind(name.as_str())
+            .fetch_optional(session)
+            .await?;
+    converting.map_or(Ok(()), |(conversion,)| {
+        Err(StoreError::Converting {
+            map: name.clone(),
+            conversion: MigrationId(conversion),
+        })
+    })
+}
+
+/// Locks a map's row, also while the map is being converted.
+pub(super) async fn lock_row(session: &mut PgConnection, name: &MapName) -> Result<(), StoreError> {
     sqlx::query("select from map where name = $1 for update")
         .bind(name.as_str())
         .execute(session)
         .await?;
     Ok(())
+}
+
+/// Returns the oldest unfinished migration of a map.
+pub(super) async fn unfinished_migration(
+    session: &mut PgConnection,
+    name: &MapName,
+) -> Result<Option<MigrationId>, StoreError> {
+    let found: Option<(String,)> = sqlx::query_as(
+        "select id from migration where map = $1 and finished_at is null order by created_at, id limit 1",
+    )
+    .bind(name.as_str())
+    .fetch_optional(session)
+    .await?;
+    Ok(found.map(|(id,)| MigrationId(id)))
+}
+
+/// Writes the next revision of a map's settings, together with a version. The revision refuses a change of the settings
+/// that was made with the earlier version in mind.
+pub(super) async fn insert_settings_of_version(
+    session: &mut PgConnection,
+    map: &ShardMap,
+    by: &str,
+) -> Result<(), StoreError> {
+    let (revision,): (i64,) =
+        sqlx::query_as("select coalesce(max(revision), 0) from map_settings where map = $1")
+            .bind(map.name.as_str())
+            .fetch_one(&mut *session)
+            .await?;
+    let settings = SettingsRecord {
+        map: map.name.clone(),
+        revision: revision + 1,
+        settings: map.settings.clone(),
+        by: by.to_owned(),
+        created_at: Utc::now(),
+    };
+    insert_settings(session, &settings).await
 }
 
 /// Changes the number of virtual shards, and with it the rules that name some of them, before the version `next` is
@@ -207,21 +260,9 @@ async fn change_bucket_count(
     owners: AllowedOwners,
     by: &str,
 ) -> Result<(), StoreError> {
-    let unfinished: Option<(String,)> = sqlx::query_as(
-        "select id from migration where map = $1 and finished_at is null order by created_at, id limit 1",
-    )
-    .bind(next.name.as_str())
-    .fetch_optional(&mut *session)
-    .await?;
-    if let Some((migration,)) = unfinished {
-        let migration = MigrationId(migration);
+    if let Some(migration) = unfinished_migration(session, &next.name).await? {
         return Err(StoreError::KeysMoving { migration });
     }
-    let (revision,): (i64,) =
-        sqlx::query_as("select coalesce(max(revision), 0) from map_settings where map = $1")
-            .bind(next.name.as_str())
-            .fetch_one(&mut *session)
-            .await?;
     let same = before.with_bucket_count(next.buckets);
     // Another request may have changed the map since the caller read it.
     let same = same
@@ -239,15 +280,7 @@ async fn change_bucket_count(
         .bind(i32::try_from(next.buckets).unwrap_or(i32::MAX))
         .execute(&mut *session)
         .await?;
-    // The revision refuses a change of the settings that was made with the earlier number in mind.
-    let settings = SettingsRecord {
-        map: next.name.clone(),
-        revision: revision + 1,
-        settings: same.settings,
-        by: by.to_owned(),
-        created_at: Utc::now(),
-    };
-    insert_settings(session, &settings).await
+    insert_settings_of_version(session, &same, by).await
 }
 
 /// Returns the number of virtual shards of the version in force; 0 for a map without them.

@@ -7,6 +7,7 @@
 
 mod access;
 mod agents;
+mod conversions;
 mod dsn;
 mod hooks;
 mod imbalance;

@@ -16,7 +16,7 @@ use crate::shard_map::ShardMap;
 use crate::state::cutover::Ownership;
 use crate::table::MovingTable;
 use std::borrow::Borrow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// The data of the control store with which the shards are compared.
@@ -24,6 +24,8 @@ use std::sync::Arc;
 pub struct StoreKnowledge {
     /// The maps in force.
     pub maps: Vec<Arc<ShardMap>>,
+    /// The maps that get another strategy or key at the moment: their guards of released keys are being replaced.
+    pub converting: BTreeSet<MapName>,
     /// Migrations that have started and not ended, and those that were completed.
     pub moves: Vec<KnownMove>,
     /// The servers as they were last observed.
@@ -388,7 +390,8 @@ fn check_new_owner(m: &KnownMove, inventory: &Inventory) -> Option<Contradiction
 fn check_released_keys(known: &KnownByShard<'_>, inventory: &Inventory) -> Vec<Contradiction> {
     let shard = &inventory.shard;
     let mut findings = Vec::new();
-    for map in &known.store.maps {
+    let maps = known.store.maps.iter();
+    for map in maps.filter(|map| !known.store.converting.contains(&map.name)) {
         let mut moves: Vec<&KnownMove> = known.moves(shard).filter(|m| m.map == map.name).collect();
         moves.sort_by_key(|m| m.version);
         let released = inventory
