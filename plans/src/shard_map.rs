@@ -15,7 +15,7 @@ mod settings;
 
 use change::keys_by_owner;
 pub use change::{Difference, difference};
-pub use conversion::{ConversionError, KeysByShard, KeptKeys};
+pub use conversion::{ConversionError, KeptKeys, KeysByShard};
 pub use export::{ExportForm, export};
 pub use import::{
     ImportError, ImportForm, ImportProblem, InputPosition, MAX_PROBLEMS, import, import_rows,

@@ -172,7 +172,10 @@ pub(crate) fn settings_after(map: &ShardMap, change: &Value) -> Result<MapSettin
 }
 
 /// Returns an error if a mapping names a shard that is not registered.
-pub(super) fn check_shards(mappings: &[NewMapping], known: &[ShardName]) -> Result<(), ControlError> {
+pub(super) fn check_shards(
+    mappings: &[NewMapping],
+    known: &[ShardName],
+) -> Result<(), ControlError> {
     let missing = mappings
         .iter()
         .find(|mapping| !known.contains(&mapping.shard));

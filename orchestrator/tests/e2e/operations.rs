@@ -11,6 +11,8 @@
 #[allow(dead_code, reason = "the tests of connections use more of it")]
 #[path = "../../../crates/connect/tests/protected/authority.rs"]
 mod authority;
+#[path = "operations/conversions.rs"]
+mod conversions;
 #[path = "operations/dependents.rs"]
 mod dependents;
 #[path = "operations/existing.rs"]

@@ -221,7 +221,10 @@ pub(in crate::cli) fn tables(
 }
 
 /// Divides the virtual shards into equal parts, one for each shard. A single shard of a range map gets all keys.
-pub(super) fn equal_parts(shape: &KeyShape, shards: &[String]) -> Result<Vec<NewMapping>, CliError> {
+pub(super) fn equal_parts(
+    shape: &KeyShape,
+    shards: &[String],
+) -> Result<Vec<NewMapping>, CliError> {
     let part = |keys: KeySet, shard: &String| NewMapping {
         keys,
         shard: ShardName::from(shard.as_str()),

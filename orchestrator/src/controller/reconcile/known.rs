@@ -33,7 +33,10 @@ impl Controller {
         // A conversion has replaced the guards of the moves before it.
         let is_replaced = |m: &KnownMove| {
             let mut after = conversions.iter().filter(|c| c.map == m.map);
-            after.any(|c| c.version.is_some_and(|version| m.recorded_version < version.0))
+            after.any(|c| {
+                c.version
+                    .is_some_and(|version| m.recorded_version < version.0)
+            })
         };
         let mut ended = self.ended(&open).await?;
         ended.retain(|m| !is_replaced(m));

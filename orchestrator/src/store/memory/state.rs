@@ -3,10 +3,10 @@
 use super::missing_error;
 use crate::access::SecretDigest;
 use crate::store::{
-    AgentProcess, AgentRecord, AuditRecord, CleanupRecord, ConversionRecord, EarlierCommand, Event, FigureReading,
-    Leader, MapVersionRecord, Migration, MigrationChange, NewEvent, NewOperation, OperationRecord,
-    OwnerBeat, Registered, SessionRecord, SettingsRecord, ShardRecord, Snapshot, Step, StoreError,
-    TokenRecord,
+    AgentProcess, AgentRecord, AuditRecord, CleanupRecord, ConversionRecord, EarlierCommand, Event,
+    FigureReading, Leader, MapVersionRecord, Migration, MigrationChange, NewEvent, NewOperation,
+    OperationRecord, OwnerBeat, Registered, SessionRecord, SettingsRecord, ShardRecord, Snapshot,
+    Step, StoreError, TokenRecord,
 };
 use chrono::{DateTime, Utc};
 use plans::fleet::StandbySlot;

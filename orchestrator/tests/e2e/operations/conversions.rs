@@ -1,0 +1,239 @@
+//! A hash map becomes a range map under load, and a range map gets another key column: one version, no row moves. New
+//! tenants appear all the time. Afterwards the kept tenants move to where the new mappings want them.
+
+use crate::fleet::Fleet;
+use crate::writers::{NotedTable, Rows, Writers, pace};
+use plans::key::Key;
+use plans::key_set::bucket_of;
+use plans::shard_map::{ShardMap, Strategy};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tokio::task::JoinHandle;
+
+const SCHEMA: &str = "
+    create table public.sale (tenant_id bigint not null, id bigint not null, region text not null default 'north', note text,
+        primary key (tenant_id, id));
+    create table public.line (tenant_id bigint not null, sale_id bigint not null, n int not null, primary key (tenant_id, sale_id, n),
+        foreign key (tenant_id, sale_id) references public.sale on delete cascade);";
+
+/// Tenants 0 to 399 on the shard that owns their virtual shard of 64.
+const SEED: &str = "
+    insert into public.sale (tenant_id, id, note)
+    select t, n, 'seed' from generate_series(0, 399) t, generate_series(1, 20) n where hashint8extended(t, 0) & 63";
+
+/// The moving tenant must have this many acknowledged transactions.
+const TRANSACTIONS: u64 = 1000;
+
+fn turn(tenant: i64, turn: u64, rows: &mut Rows) -> String {
+    let sale = NotedTable {
+        table: "public.sale".to_owned(),
+        of_tenant: format!("tenant_id = {tenant} and note <> 'seed'"),
+        given: ["tenant_id, ".to_owned(), format!("{tenant}, ")],
+    };
+    sale.turn(turn, rows)
+}
+
+async fn map(fleet: &Fleet) -> ShardMap {
+    let shown = fleet.ok(&["map", "show", "shop", "-o", "json"]).await;
+    serde_json::from_str(&shown).unwrap()
+}
+
+/// Two shards with 400 tenants, divided by the hash of the tenant.
+async fn hashed(test: &'static str) -> Fleet {
+    let fleet = Fleet::start(test, &["a", "b"]).await;
+    for (shard, condition) in [("a", "< 32"), ("b", ">= 32")] {
+        fleet.sql(shard, SCHEMA).await;
+        fleet
+            .sql(shard, &format!("{SEED} {condition}; analyze"))
+            .await;
+    }
+    let part =
+        |from: u32, to: u32| json!({"hash": {"of": 64, "ranges": [{"from": from, "to": to}]}});
+    fleet
+        .map(json!({
+            "name": "shop", "strategy": "hash", "key": ["bigint"], "buckets": 64,
+            "mappings": [{"keys": part(0, 32), "shard": "a"}, {"keys": part(32, 64), "shard": "b"}],
+            "settings": {"tables": {"sale": "tenant_id", "line": "tenant_id"}},
+        }))
+        .await;
+    fleet
+}
+
+/// Returns the request in a file, whose moves cut over at once and end without a hold.
+fn without_hold(file: &str) -> String {
+    let written = std::fs::read_to_string(file).unwrap();
+    let mut request: serde_json::Value = serde_saphyr::from_str(&written).unwrap();
+    request["options"] = json!({"cutover": "automatic", "hold": {"seconds": 0}});
+    request.to_string()
+}
+
+/// Returns a tenant of `shard` from 0 to 399 that satisfies `condition`.
+async fn tenant_of(fleet: &Fleet, shard: &str, condition: &str) -> i64 {
+    let find = format!("select min(tenant_id) from public.sale where {condition}");
+    fleet.number(shard, &find).await
+}
+
+/// An application that creates one tenant after the other, each with two rows, by the map that it has read last.
+struct Newcomers {
+    stop: Arc<AtomicBool>,
+    task: JoinHandle<Vec<i64>>,
+}
+
+impl Newcomers {
+    fn start(fleet: &Arc<Fleet>, first: i64) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let task = tokio::spawn(create_tenants(Arc::clone(fleet), first, Arc::clone(&stop)));
+        Self { stop, task }
+    }
+
+    /// Ends; returns the tenants whose creation was acknowledged.
+    async fn end(self) -> Vec<i64> {
+        self.stop.store(true, Ordering::Relaxed);
+        self.task.await.unwrap()
+    }
+}
+
+async fn create_tenants(fleet: Arc<Fleet>, first: i64, stop: Arc<AtomicBool>) -> Vec<i64> {
+    let sessions = BTreeMap::from([
+        ("a".to_owned(), fleet.session("a").await),
+        ("b".to_owned(), fleet.session("b").await),
+    ]);
+    let mut known = map(&fleet).await;
+    let mut created = Vec::new();
+    let mut next = pace();
+    for tenant in first.. {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        next.tick().await;
+        // Every other one is among the tenants that the range map gives to shard a.
+        let tenant = if tenant % 2 == 0 { tenant } else { -tenant };
+        let create = format!(
+            "begin; insert into public.sale (tenant_id, id, note) values ({tenant}, 1, 'one'), ({tenant}, 2, 'two'); \
+             insert into public.line values ({tenant}, 1, 1); commit"
+        );
+        loop {
+            let owner = known.locate(&Key::Int(tenant)).unwrap().shard.to_string();
+            let Err(error) = sessions[&owner].batch_execute(&create).await else {
+                created.push(tenant);
+                break;
+            };
+            let state = error.code().map(|code| code.code().to_owned());
+            assert_eq!(state.as_deref(), Some("SM001"), "{create}: {error:?}");
+            sessions[&owner].batch_execute("rollback").await.unwrap();
+            known = map(&fleet).await;
+        }
+    }
+    created
+}
+
+/// Asserts that each of the tenants is on its owner, with both rows, and nowhere else.
+async fn assert_on_owners(fleet: &Fleet, tenants: &[i64]) {
+    let map = map(fleet).await;
+    for shard in ["a", "b"] {
+        let session = fleet.session(shard).await;
+        let read = "select tenant_id from public.sale where tenant_id < 0 or tenant_id > 399 group by 1 having count(*) = 2 order by 1";
+        let found = session.query(read, &[]).await.unwrap();
+        let found: Vec<i64> = found.iter().map(|row| row.get(0)).collect();
+        let owned = tenants.iter().copied();
+        let owned = owned.filter(|t| map.locate(&Key::Int(*t)).unwrap().shard.as_str() == shard);
+        let mut owned: Vec<i64> = owned.collect();
+        owned.sort_unstable();
+        assert_eq!(found, owned, "shard {shard}");
+    }
+}
+
+/// A client with the earlier version writes new tenants where their virtual shard was. Those that the range map gives to
+/// another shard are refused.
+async fn assert_stale_clients_are_refused(fleet: &Fleet) {
+    for (shard, mut tenants) in [("a", 900_000_000..), ("b", -900_000_000..)] {
+        let had =
+            |tenant: &i64| (8..32).contains(&bucket_of(&Key::Int(*tenant), 64)) == (shard == "a");
+        let tenant = tenants.find(had).unwrap();
+        let write = format!("insert into public.sale (tenant_id, id) values ({tenant}, 1)");
+        let refused = fleet.session(shard).await.batch_execute(&write).await;
+        let state = refused.unwrap_err().code().unwrap().code().to_owned();
+        assert_eq!(state, "SM001", "shard {shard}");
+    }
+}
+
+/// The reconciler agrees with the guards, and earlier versions can be read and compared.
+async fn assert_no_contradiction(fleet: &Fleet) {
+    let report = fleet.ok(&["reconcile", "-o", "json"]).await;
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    assert_eq!(report["findings"], json!([]), "{report}");
+    for line in [
+        "map diff shop 1",
+        "map history shop",
+        "map export shop --version 1 --format sql",
+    ] {
+        fleet.ok(&line.split(' ').collect::<Vec<_>>()).await;
+    }
+    let first = fleet
+        .ok(&[
+            "map",
+            "export",
+            "shop",
+            "--version",
+            "1",
+            "--format",
+            "json",
+        ])
+        .await;
+    assert!(first.contains("bucket"), "{first}");
+}
+
+async fn found(fleet: &Fleet, shard: &str, tenant: i64) -> Rows {
+    let session = fleet.session(shard).await;
+    let read = "select id, note from public.sale where tenant_id = $1 and note <> 'seed'";
+    let rows = session.query(read, &[&tenant]).await.unwrap();
+    rows.iter().map(|row| (row.get(0), row.get(1))).collect()
+}
+
+#[tokio::test]
+async fn convert_hash_to_range() {
+    let fleet = Arc::new(hashed("hash-range").await);
+    // So shard a has a guard of released keys, which are virtual shards.
+    let earlier = "operation: move\nmap: shop\nmoves: [{source: a, target: b, keys: {buckets: [{from: 0, to: 8}]}}]\n\
+        options: {cutover: automatic, hold: {seconds: 0}}\n";
+    fleet.complete(earlier).await;
+    let moving = tenant_of(&fleet, "a", "tenant_id >= 200").await;
+    let staying = tenant_of(&fleet, "b", "tenant_id >= 200").await;
+    let on_a = Writers::start(&fleet, ["a", "b"], &[moving], turn).await;
+    let on_b = Writers::start(&fleet, ["b", "a"], &[staying], turn).await;
+    let newcomers = Newcomers::start(&fleet, 1000);
+    on_a.more(20).await;
+    let moves = fleet.request("").replace("request.yaml", "moves.yaml");
+    let line = format!(
+        "map convert shop --strategy range --range ..200=a --range 200..=b --yes --moves {moves}"
+    );
+    let said = fleet.ok(&line.split(' ').collect::<Vec<_>>()).await;
+    assert!(said.contains("stay on shard"), "{said}");
+    let converted = map(&fleet).await;
+    assert_eq!(
+        (converted.version.0, converted.strategy),
+        (3, Strategy::Range)
+    );
+    on_a.more(20).await;
+    on_b.more(20).await;
+    assert_stale_clients_are_refused(&fleet).await;
+    assert_no_contradiction(&fleet).await;
+    fleet.complete(&without_hold(&moves)).await;
+    on_a.more(TRANSACTIONS).await;
+    let created = newcomers.end().await;
+    assert!(created.len() > 100, "{} tenants", created.len());
+    assert_on_owners(&fleet, &created).await;
+    let (of_a, of_b) = (on_a.end().await, on_b.end().await);
+    assert_eq!(found(&fleet, "b", moving).await, of_a[&moving]);
+    assert_eq!(found(&fleet, "b", staying).await, of_b[&staying]);
+    assert!(found(&fleet, "a", moving).await.is_empty());
+    let divided = map(&fleet).await.joined();
+    assert_eq!(divided.mappings.len(), 2, "{:?}", divided.mappings);
+    let seeded = "select count(*) from public.sale where note = 'seed'";
+    let rows = fleet.number("a", seeded).await + fleet.number("b", seeded).await;
+    assert_eq!(rows, 8000);
+    let checked = fleet.ok(&["map", "check", "shop"]).await;
+    assert!(checked.contains(" 0 defects"), "{checked}");
+}
