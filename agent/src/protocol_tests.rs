@@ -23,6 +23,7 @@ mod compact;
 mod compare;
 mod confirmed;
 mod controls;
+mod conversion;
 mod copies;
 mod cutover;
 mod database;
