@@ -38,6 +38,7 @@ macro_rules! contract {
 mod access;
 mod agents;
 mod answers;
+mod conversions;
 mod fleet;
 mod hooks;
 mod leader;

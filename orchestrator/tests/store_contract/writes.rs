@@ -2,15 +2,16 @@
 
 use super::access::{session, token};
 use super::answers::{order, response};
+use super::conversions::{conversion, hashed};
 use super::fleet::imbalance;
 use super::{at, change, submit};
 use crate::fixture::{keys, map, mapping};
 use orchestrator::store::{
-    AgentProcess, AuditRecord, CleanupRecord, HookCursor, NewShard, SettingsRecord, ShardUpdate,
-    Store, StoreError,
+    AgentProcess, AuditRecord, CleanupRecord, ConversionRecord, HookCursor, NewShard,
+    SettingsRecord, ShardUpdate, Store, StoreError,
 };
 use plans::fleet::StandbySlot;
-use plans::id::{MapVersion, MigrationId};
+use plans::id::{Epoch, MapVersion, MigrationId};
 use plans::identity::DatabaseIdentity;
 use plans::inspection::inventory::ObservedServer;
 use plans::shard_map::{MapSettings, ShardMap};
@@ -36,6 +37,7 @@ pub(super) const OTHERS: &[&str] = &[
     "history",
     "shards_of_map",
     "settings",
+    "conversions",
     "operation",
     "operations",
     "load",
@@ -54,10 +56,11 @@ pub(super) const OTHERS: &[&str] = &[
 ];
 
 /// The files that define the roles of the store.
-const ROLES: [&str; 8] = [
+const ROLES: [&str; 9] = [
     include_str!("../../src/store/mod.rs"),
     include_str!("../../src/store/leader.rs"),
     include_str!("../../src/store/fleet.rs"),
+    include_str!("../../src/store/conversions.rs"),
     include_str!("../../src/store/imbalance.rs"),
     include_str!("../../src/store/migrations.rs"),
     include_str!("../../src/store/agents.rs"),
@@ -191,6 +194,28 @@ async fn write_fleet(store: &dyn Store, method: &str) -> Result<(), StoreError> 
                 missing: 0,
             };
             store.put_server(&seen).await
+        }
+        "begin_conversion" => {
+            let converted = ShardMap {
+                name: "converted".into(),
+                ..map
+            };
+            store.create_map(&converted, "op").await?;
+            store.begin_conversion(&conversion("c1", "converted")).await
+        }
+        "take_conversion" => store.take_conversion(&"c1".into()).await.map(drop),
+        "put_converted" => {
+            let taken = ConversionRecord {
+                epoch: Epoch(2),
+                ..conversion("c1", "converted")
+            };
+            store
+                .put_converted(&taken, &hashed(store, "converted"))
+                .await
+        }
+        "finish_conversion" => {
+            let taken = conversion("c1", "converted");
+            store.finish_conversion(&taken, at(2)).await
         }
         "put_settings" => {
             let new = SettingsRecord {
