@@ -69,6 +69,7 @@ impl Conversion<'_> {
                 if *enrol {
                     let map = self.task.map.as_str();
                     sidecar_schema::enrol(&self.session, &self.token, "source", map).await?;
+                    fail_point::hit("convert.enrolled").await?;
                 }
                 self.refuse_stray_rows(before, owned).await?;
                 self.read(empty).await
@@ -77,6 +78,7 @@ impl Conversion<'_> {
             ConversionPhase::Finish { refused, .. } => {
                 if self.take_over().await? {
                     self.replace_released_keys(refused).await?;
+                    fail_point::hit("convert.replaced").await?;
                     self.remove_own_guard().await?;
                 }
                 Ok(nothing_read())
@@ -129,6 +131,7 @@ impl Conversion<'_> {
             tables: &tables,
         };
         guard::create(session, token, &self.task.map, guarded).await?;
+        fail_point::hit("convert.guarded").await?;
         let read = self.read(&refused.empty_set()).await?;
         let found = read.keys.map(|keys| keys.intersection(refused));
         Ok(ConvertedShard {

@@ -393,6 +393,12 @@ mod tests {
             "only after a slot was lost, and then a run has another fault already",
         ),
         (
+            "convert.enrolled",
+            "a conversion is no step of a migration; its own test kills here",
+        ),
+        ("convert.guarded", "as convert.enrolled"),
+        ("convert.replaced", "as convert.enrolled"),
+        (
             "verify.repaired",
             "only after an operator's command, if copies differ",
         ),

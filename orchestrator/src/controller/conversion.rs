@@ -10,7 +10,7 @@ mod settle;
 pub use request::{ConversionReport, ConvertRequest};
 
 use super::dispatch::shard_ref;
-use super::{ControlError, Controller, clock};
+use super::{ControlError, Controller, clock, fail_points};
 use crate::store::{ConversionRecord, ShardRecord};
 use futures::future::try_join_all;
 use plans::failure::{Failure, RetryClass};
@@ -163,14 +163,7 @@ impl Controller {
         record: &ConversionRecord,
         shapes: &Shapes,
     ) -> Result<ConversionReport, ControlError> {
-        let closed = self.close_shards(record, shapes).await;
-        let written = match closed {
-            Ok(closed) => {
-                let written = self.inner.store.put_converted(record, &closed.map).await;
-                written.map(|()| closed).map_err(ControlError::from)
-            }
-            Err(error) => Err(error),
-        };
+        let written = self.write_version(record, shapes).await;
         // After an error of the store the version may have been written: the store decides.
         let settled = self.settle_conversion(&record.id).await;
         let closed = match (written, settled) {
@@ -204,6 +197,20 @@ impl Controller {
         .await?;
         self.announce();
         Ok(report)
+    }
+
+    /// Creates the guards on the shards, and then writes the version.
+    async fn write_version(
+        &self,
+        record: &ConversionRecord,
+        shapes: &Shapes,
+    ) -> Result<Closed, ControlError> {
+        fail_point::hit(fail_points::CONVERSION_BEGUN).await?;
+        let closed = self.close_shards(record, shapes).await?;
+        fail_point::hit(fail_points::CONVERSION_CLOSED).await?;
+        self.inner.store.put_converted(record, &closed.map).await?;
+        fail_point::hit(fail_points::CONVERSION_WRITTEN).await?;
+        Ok(closed)
     }
 
     /// Reads the keys, creates the guards, and reads the keys again until no new one is found.

@@ -66,7 +66,7 @@ impl Controller {
                 return Ok(None);
             }
             let inspection = || {
-                let task = self.inner.inspections.claim(reach, token, &claim.instance);
+                let task = self.inner.inspections.claim(reach, token, claim);
                 task.map(|task| Work::Inspect(Box::new(task)))
             };
             let inspects = claim.inspecting.as_ref().is_some_and(|ids| !ids.is_empty());

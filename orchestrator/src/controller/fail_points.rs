@@ -38,3 +38,12 @@ pub(super) const BEGUN: &str = "controller.cutover.begun";
 pub(super) const BEFORE_FLIP: &str = "controller.cutover.before_flip";
 /// The flip is committed. The agent does not know this yet.
 pub(super) const AFTER_FLIP: &str = "controller.cutover.after_flip";
+
+/// A conversion is recorded. No shard knows it yet.
+pub(super) const CONVERSION_BEGUN: &str = "controller.conversion.begun";
+/// The guards of a conversion exist on every shard. The version is not written yet.
+pub(super) const CONVERSION_CLOSED: &str = "controller.conversion.closed";
+/// The version of a conversion is written. No guard of released keys is replaced yet.
+pub(super) const CONVERSION_WRITTEN: &str = "controller.conversion.written";
+/// The guards of a conversion are replaced or removed. The conversion is not recorded as finished yet.
+pub(super) const CONVERSION_SETTLED: &str = "controller.conversion.settled";

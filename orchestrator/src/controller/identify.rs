@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Agents that have sent nothing for this time count as not connected.
-const LIVE: chrono::TimeDelta = chrono::TimeDelta::seconds(90);
+pub(super) const LIVE: chrono::TimeDelta = chrono::TimeDelta::seconds(90);
 
 /// Why a connection string is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,16 +1,20 @@
 //! Inspections are checks of shards by an agent outside of a migration. This file has those that wait for an agent, or
 //! for its answer. Only the memory of the process holds them: if it ends, users must repeat their requests.
 
-use super::{CallerTokenName, ControlError, Controller, ShardReach};
+use super::identify::LIVE;
+use super::{CallerTokenName, ControlError, Controller, ShardReach, clock};
 use plans::failure::Failure;
 use plans::fleet::ShardRef;
-use plans::id::{InstanceId, ShardName};
+use plans::id::{AgentName, InstanceId, ShardName};
 use plans::inspection::{Inspected, Inspection, InspectionTask};
-use plans::wire::WireSecret;
+use plans::wire::{Claim, WireSecret};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::oneshot;
+
+/// How often a waiting caller looks whether the agent is silent.
+const SILENCE_CHECK: Duration = Duration::from_secs(15);
 
 type InspectionReply = Result<Inspected, Failure>;
 
@@ -33,6 +37,7 @@ struct WaitingInspections {
 #[derive(Debug)]
 struct ClaimingProcess {
     token: CallerTokenName,
+    agent: AgentName,
     instance: InstanceId,
     task: InspectionTask,
 }
@@ -70,7 +75,7 @@ impl Inspections {
         &self,
         reach: &ShardReach,
         token: &CallerTokenName,
-        instance: &InstanceId,
+        claim: &Claim,
     ) -> Option<InspectionTask> {
         let mut waiting = self.waiting();
         let is_in_reach = |task: &InspectionTask| {
@@ -86,7 +91,8 @@ impl Inspections {
         }
         let claimant = ClaimingProcess {
             token: token.clone(),
-            instance: instance.clone(),
+            agent: claim.agent.clone(),
+            instance: claim.instance.clone(),
             task: task.clone(),
         };
         waiting.claimants.insert(task.id.clone(), claimant);
@@ -112,6 +118,29 @@ impl Inspections {
             }
             !is_unreceived
         });
+    }
+
+    /// Gives up the inspections that earlier processes of an agent have claimed: its process is `instance` now.
+    pub(super) fn give_up_of_earlier(&self, agent: &AgentName, instance: &InstanceId) {
+        let mut waiting = self.waiting();
+        let WaitingInspections {
+            claimants, answers, ..
+        } = &mut *waiting;
+        claimants.retain(|id, claimant| {
+            let is_earlier = claimant.agent == *agent && claimant.instance != *instance;
+            if is_earlier {
+                // The caller learns that the answer is lost.
+                answers.remove(id);
+            }
+            !is_earlier
+        });
+    }
+
+    /// Returns the agent that has claimed the inspection.
+    fn claiming_agent(&self, id: &str) -> Option<AgentName> {
+        let waiting = self.waiting();
+        let claimant = waiting.claimants.get(id)?;
+        Some(claimant.agent.clone())
     }
 
     /// Gives up all inspections: from now on the agents claim from another controller.
@@ -200,10 +229,32 @@ impl Controller {
         if !matches!(claimed, Ok(Ok(()))) {
             return Err(ControlError::NoAgent);
         }
-        match tokio::time::timeout(limit + work, answered).await {
-            Ok(Ok(Ok(inspected))) => Ok(inspected),
-            Ok(Ok(Err(failure))) => Err(ControlError::Inspection(failure)),
-            Ok(Err(_)) | Err(_) => Err(ControlError::InspectionLost),
+        let answered = tokio::time::timeout(limit + work, answered);
+        tokio::select! {
+            answer = answered => match answer {
+                Ok(Ok(Ok(inspected))) => Ok(inspected),
+                Ok(Ok(Err(failure))) => Err(ControlError::Inspection(failure)),
+                Ok(Err(_)) | Err(_) => Err(ControlError::InspectionLost),
+            },
+            () = self.agent_is_silent(&waiting_query.id) => Err(ControlError::InspectionLost),
+        }
+    }
+
+    /// Waits until the agent that has claimed the inspection has sent no request for a while: its process has ended, or
+    /// cannot reach the controller.
+    async fn agent_is_silent(&self, id: &str) {
+        loop {
+            tokio::time::sleep(SILENCE_CHECK).await;
+            let Some(claiming) = self.inner.inspections.claiming_agent(id) else {
+                continue;
+            };
+            let Ok(agents) = self.inner.store.agents().await else {
+                continue;
+            };
+            let known = agents.iter().find(|agent| agent.name == claiming);
+            if known.is_none_or(|agent| agent.last_seen + LIVE < clock()) {
+                return;
+            }
         }
     }
 }

@@ -164,6 +164,7 @@ impl Controller {
     ) -> Result<(), ControlError> {
         let store = &self.inner.store;
         tracing::info!(%agent, "agent connected");
+        self.inner.inspections.give_up_of_earlier(agent, instance);
         for snapshot in store.unfinished().await?.iter() {
             let owner = snapshot.migration.owner.as_ref();
             if owner.is_none_or(|o| &o.agent != agent || &o.instance == instance) {

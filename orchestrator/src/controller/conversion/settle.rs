@@ -1,6 +1,6 @@
 //! The end of a conversion: its guards are replaced or removed, also after the process that ran it has ended.
 
-use super::{ControlError, Controller, clock, division_of};
+use super::{ControlError, Controller, clock, division_of, fail_points};
 use futures::future::join_all;
 use plans::id::MigrationId;
 use plans::inspection::convert::ConversionPhase;
@@ -51,6 +51,7 @@ impl Controller {
         // Each shard is tried, also if another one cannot be reached.
         let results = join_all(tasks).await;
         results.into_iter().collect::<Result<Vec<_>, _>>()?;
+        fail_point::hit(fail_points::CONVERSION_SETTLED).await?;
         let store = &self.inner.store;
         store.finish_conversion(&record, clock()).await?;
         self.announce();

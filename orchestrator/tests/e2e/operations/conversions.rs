@@ -1,15 +1,16 @@
 //! A hash map becomes a range map under load, and a range map gets another key column: one version, no row moves. New
 //! tenants appear all the time. Afterwards the kept tenants move to where the new mappings want them.
 
-use crate::fleet::Fleet;
+use crate::fleet::{Fleet, Part};
 use crate::writers::{NotedTable, Rows, Writers, pace};
 use plans::key::Key;
 use plans::key_set::bucket_of;
 use plans::shard_map::{ShardMap, Strategy};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 use tokio::task::JoinHandle;
 
 const SCHEMA: &str = "
@@ -25,6 +26,7 @@ const SEED: &str = "
 
 /// The moving tenant must have this many acknowledged transactions.
 const TRANSACTIONS: u64 = 1000;
+const LIMIT: Duration = Duration::from_secs(120);
 
 fn turn(tenant: i64, turn: u64, rows: &mut Rows) -> String {
     let sale = NotedTable {
@@ -35,9 +37,20 @@ fn turn(tenant: i64, turn: u64, rows: &mut Rows) -> String {
     sale.turn(turn, rows)
 }
 
+/// Reads JSON from the controller until `accept` takes it, also while the controller is being started.
+async fn read_until<T>(fleet: &Fleet, route: &str, accept: fn(Value) -> Option<T>) -> T {
+    let (mut poll, begun) = (pace(), Instant::now());
+    loop {
+        poll.tick().await;
+        if let Some(found) = accept(fleet.read(route).await) {
+            return found;
+        }
+        assert!(begun.elapsed() < LIMIT, "not in time: {route}");
+    }
+}
+
 async fn map(fleet: &Fleet) -> ShardMap {
-    let shown = fleet.ok(&["map", "show", "shop", "-o", "json"]).await;
-    serde_json::from_str(&shown).unwrap()
+    read_until(fleet, "maps/shop", |map| serde_json::from_value(map).ok()).await
 }
 
 /// Two shards with 400 tenants, divided by the hash of the tenant.
@@ -64,7 +77,7 @@ async fn hashed(test: &'static str) -> Fleet {
 /// Returns the request in a file, whose moves cut over at once and end without a hold.
 fn without_hold(file: &str) -> String {
     let written = std::fs::read_to_string(file).unwrap();
-    let mut request: serde_json::Value = serde_saphyr::from_str(&written).unwrap();
+    let mut request: Value = serde_saphyr::from_str(&written).unwrap();
     request["options"] = json!({"cutover": "automatic", "hold": {"seconds": 0}});
     request.to_string()
 }
@@ -162,7 +175,7 @@ async fn assert_stale_clients_are_refused(fleet: &Fleet) {
 /// The reconciler agrees with the guards, and earlier versions can be read and compared.
 async fn assert_no_contradiction(fleet: &Fleet) {
     let report = fleet.ok(&["reconcile", "-o", "json"]).await;
-    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let report: Value = serde_json::from_str(&report).unwrap();
     assert_eq!(report["findings"], json!([]), "{report}");
     for line in [
         "map diff shop 1",
@@ -236,4 +249,85 @@ async fn convert_hash_to_range() {
     assert_eq!(rows, 8000);
     let checked = fleet.ok(&["map", "check", "shop"]).await;
     assert!(checked.contains(" 0 defects"), "{checked}");
+}
+
+const TO_RANGE: &str = "--strategy range --range ..200=a --range 200..=b";
+const TO_HASH: &str = "--strategy hash --buckets 128 --shards a,b";
+
+/// Converts the map; returns whether the command succeeded.
+async fn convert(fleet: &Fleet, to: &str) -> bool {
+    let line = format!("map convert shop {to} --yes");
+    let ended = fleet.run(&line.split(' ').collect::<Vec<_>>()).await;
+    ended.status.success()
+}
+
+/// Waits until no conversion is unfinished. Returns how many have created a version.
+async fn settled(fleet: &Fleet) -> usize {
+    read_until(fleet, "maps/shop/conversions", |all| {
+        let all = all.as_array()?;
+        let ended = all.iter().all(|one| !one["finished_at"].is_null());
+        let written = all.iter().filter(|one| !one["version"].is_null());
+        ended.then_some(written.count())
+    })
+    .await
+}
+
+/// Asserts that no object of a conversion is left on the shards.
+async fn assert_nothing_left(fleet: &Fleet, point: &str) {
+    for shard in ["a", "b"] {
+        let triggers = "select count(*) from pg_trigger where tgname like 'shardwright_guard_m%'";
+        assert_eq!(fleet.number(shard, triggers).await, 0, "{point}: {shard}");
+        let exists = "select count(*) from pg_class where oid = to_regclass('shardwright.move')";
+        if fleet.number(shard, exists).await > 0 {
+            let rows = "select count(*) from shardwright.move";
+            assert_eq!(fleet.number(shard, rows).await, 0, "{point}: {shard}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_conversion_survives_the_death_of_its_controller_and_its_agent() {
+    let fleet = Arc::new(hashed("convert-kill").await);
+    let tenant = tenant_of(&fleet, "a", "tenant_id >= 200").await;
+    let writers = Writers::start(&fleet, ["a", "b"], &[tenant], turn).await;
+    let newcomers = Newcomers::start(&fleet, 1000);
+    let mut versions = 0;
+    let faults = [
+        (Part::Controller, "controller.conversion.begun", false),
+        (Part::Controller, "controller.conversion.closed", false),
+        (Part::Controller, "controller.conversion.written", true),
+        (Part::Controller, "controller.conversion.settled", true),
+        (Part::Agent, "convert.enrolled", false),
+        (Part::Agent, "convert.guarded", false),
+        (Part::Agent, "convert.guarded#2", false),
+        (Part::Agent, "convert.replaced", true),
+    ];
+    let mut to = [TO_RANGE, TO_HASH].into_iter().cycle().peekable();
+    for (part, point, is_written) in faults {
+        fleet.restart(part, &format!("{point}=abort")).await;
+        map(&fleet).await;
+        let (converted, ()) = tokio::join!(convert(&fleet, to.peek().unwrap()), async {
+            fleet.ended(part).await;
+            fleet.restart(part, "").await;
+        });
+        versions += usize::from(is_written);
+        assert_eq!(settled(&fleet).await, versions, "{point}");
+        assert_eq!(
+            converted,
+            is_written && matches!(part, Part::Agent),
+            "{point}"
+        );
+        assert_nothing_left(&fleet, point).await;
+        if is_written {
+            to.next();
+        }
+        writers.more(10).await;
+        let checked = fleet.ok(&["map", "check", "shop"]).await;
+        assert!(checked.contains(" 0 defects"), "{point}: {checked}");
+    }
+    let created = newcomers.end().await;
+    assert_on_owners(&fleet, &created).await;
+    let expected = writers.end().await;
+    assert_eq!(found(&fleet, "a", tenant).await, expected[&tenant]);
+    assert!(found(&fleet, "b", tenant).await.is_empty());
 }

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 use tokio::process::{Child, Command};
+use tokio::sync::Mutex;
 
 const LIMIT: Duration = Duration::from_secs(60);
 /// What controller and agent say.
@@ -23,11 +24,18 @@ const LOGS: [&str; 2] = ["controller.log", "agent.log"];
 /// Shards by name; each is a database.
 pub(crate) struct Fleet {
     // Dropped in this order.
-    _programs: Vec<Child>,
+    programs: Mutex<Vec<Child>>,
     servers: Vec<Cluster>,
     shards: Vec<&'static str>,
     url: String,
     folder: PathBuf,
+}
+
+/// A program of a fleet, in the order of [`LOGS`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Part {
+    Controller,
+    Agent,
 }
 
 impl Drop for Fleet {
@@ -94,28 +102,59 @@ impl Fleet {
         let name = format!("shardwright-operations-{}-{test}", std::process::id());
         let folder = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&folder).unwrap();
-        let url = format!("http://{address}");
-        let store = launched[0].dsn("postgres", "postgres");
-        let mut serve = Command::new(program());
-        serve.args(["serve", "--open", "--listen", &address, "--store", &store]);
-        let mut agent = Command::new(program().with_file_name("shardwright-agent"));
-        agent.args(["--name", "x", "--controller", &url]);
-        agent.env(fail_point::VARIABLE, fail_points);
-        agent.env("SHARDWRIGHT_LOG", "info,agent=debug");
-        agent.arg("--secrets-dir").arg(std::env::temp_dir());
-        if std::env::var_os("SHARDWRIGHT_PG_BIN").is_none() {
-            agent.env("SHARDWRIGHT_PG_BIN", launched[0].binaries().dir());
-        }
-        Self {
-            _programs: vec![
-                background(serve, &folder.join(LOGS[0])),
-                background(agent, &folder.join(LOGS[1])),
-            ],
+        let fleet = Self {
+            programs: Mutex::default(),
             servers: launched,
             shards: shards.to_vec(),
-            url,
+            url: format!("http://{address}"),
             folder,
-        }
+        };
+        let started = vec![
+            fleet.launch(Part::Controller, ""),
+            fleet.launch(Part::Agent, fail_points),
+        ];
+        *fleet.programs.lock().await = started;
+        fleet
+    }
+
+    /// Starts the controller or the agent with armed fail points.
+    fn launch(&self, part: Part, fail_points: &str) -> Child {
+        let address = self.url.trim_start_matches("http://");
+        let store = self.servers[0].dsn("postgres", "postgres");
+        let mut command = match part {
+            Part::Controller => {
+                let mut serve = Command::new(program());
+                serve.args(["serve", "--open", "--listen", address, "--store", &store]);
+                serve
+            }
+            Part::Agent => {
+                let mut agent = Command::new(program().with_file_name("shardwright-agent"));
+                agent.args(["--name", "x", "--controller", &self.url]);
+                agent.env("SHARDWRIGHT_LOG", "info,agent=debug");
+                agent.arg("--secrets-dir").arg(std::env::temp_dir());
+                if std::env::var_os("SHARDWRIGHT_PG_BIN").is_none() {
+                    agent.env("SHARDWRIGHT_PG_BIN", self.servers[0].binaries().dir());
+                }
+                agent
+            }
+        };
+        command.env(fail_point::VARIABLE, fail_points);
+        background(command, &self.folder.join(LOGS[part as usize]))
+    }
+
+    /// Kills the controller or the agent, unless it has ended, and starts it again with armed fail points.
+    pub(crate) async fn restart(&self, part: Part, fail_points: &str) {
+        let mut programs = self.programs.lock().await;
+        let running = &mut programs[part as usize];
+        let _ = running.kill().await;
+        *running = self.launch(part, fail_points);
+    }
+
+    /// Waits until the controller or the agent has ended by itself.
+    pub(crate) async fn ended(&self, part: Part) {
+        let mut programs = self.programs.lock().await;
+        let ends = tokio::time::timeout(LIMIT, programs[part as usize].wait());
+        ends.await.unwrap().unwrap();
     }
 
     /// The server that a shard is on.
@@ -160,6 +199,16 @@ impl Fleet {
         let response = client.post(url).json(body).send().await.unwrap();
         let status = response.status().as_u16();
         (status, response.json().await.unwrap_or(Value::Null))
+    }
+
+    /// Reads JSON from a route of the API; null while no controller answers.
+    pub(crate) async fn read(&self, route: &str) -> Value {
+        let url = format!("{}/api/v1/{route}", self.url);
+        let client = controller_client::client(Policy::default(), None).unwrap();
+        let Ok(response) = client.get(url).send().await else {
+            return Value::Null;
+        };
+        response.json().await.unwrap_or(Value::Null)
     }
 
     /// Runs statements on a shard.
@@ -353,7 +402,8 @@ async fn launch(test: &str, major: Option<u32>) -> Cluster {
 
 /// Starts a program; what it says goes to a file.
 fn background(mut command: Command, log: &Path) -> Child {
-    let log = std::fs::File::create(log).unwrap();
+    let mut append = std::fs::OpenOptions::new();
+    let log = append.create(true).append(true).open(log).unwrap();
     command.kill_on_drop(true).stdin(Stdio::null());
     command.stdout(Stdio::null()).stderr(log);
     command.spawn().unwrap()
