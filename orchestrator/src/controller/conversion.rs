@@ -13,10 +13,12 @@ use super::dispatch::shard_ref;
 use super::{ControlError, Controller, clock, fail_points};
 use crate::store::{ConversionRecord, ShardRecord};
 use futures::future::try_join_all;
+use plans::doctor::Finding;
 use plans::failure::{Failure, RetryClass};
 use plans::id::{Epoch, MapName, MigrationId, ShardName};
 use plans::inspection::convert::{ConversionPhase, ConvertTask, ConvertedShard, Division};
 use plans::inspection::{Inspected, Inspection};
+use plans::planner::PlanError;
 use plans::shard_map::{ConversionError, KeysByShard, ShardMap};
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -85,6 +87,7 @@ impl Controller {
         actor: &str,
     ) -> Result<ConversionReport, ControlError> {
         let shapes = self.shapes(name, &request).await?;
+        self.refuse_new_obstacles(&shapes).await?;
         if request.dry_run {
             return self.estimate_conversion(&shapes).await;
         }
@@ -143,6 +146,30 @@ impl Controller {
             shards,
             involved: involved.into_iter().collect(),
         })
+    }
+
+    /// Fails if the tables could move with the key columns before the conversion, and cannot with those after it.
+    async fn refuse_new_obstacles(&self, shapes: &Shapes) -> Result<(), ControlError> {
+        let Shapes {
+            before,
+            wanted,
+            shards,
+            ..
+        } = shapes;
+        if division_of(before) == division_of(wanted) {
+            return Ok(());
+        }
+        let known = self.obstacles(before, shards).await?;
+        let mut findings = self.obstacles(wanted, shards).await?;
+        let is_known = |finding: &Finding| {
+            let mut known = known.iter();
+            known.any(|known| (&known.code, &known.object) == (&finding.code, &finding.object))
+        };
+        findings.retain(|finding| !is_known(finding));
+        if findings.is_empty() {
+            return Ok(());
+        }
+        Err(PlanError::Refused { findings }.into())
     }
 
     /// Reads the keys, and returns what the conversion would do.

@@ -8,10 +8,11 @@
 use super::dispatch::shard_ref;
 use super::planning::{AT_ONCE, survey_scopes};
 use super::{ControlError, Controller};
+use crate::store::ShardRecord;
 use futures::stream::StreamExt;
 use plans::doctor::Finding;
 use plans::doctor::{DoctorTask, Examined, MapTables, count, sort};
-use plans::failure::Severity;
+use plans::failure::{Failure, RetryClass, Severity, StepCode};
 use plans::id::{MapName, ShardName};
 use plans::inspection::{Inspected, Inspection};
 use plans::planner::MoveOutline;
@@ -219,6 +220,38 @@ impl Controller {
         let found = found.map(|(m, findings)| joint_findings(m, findings, &examined));
         let found = found.collect();
         Ok(Diagnosis::new(examined, found, failed))
+    }
+
+    /// Returns what prevents moves of a map with these settings and key types on its shards.
+    ///
+    /// # Errors
+    /// A shard could not be inspected.
+    pub(super) async fn obstacles(
+        &self,
+        map: &ShardMap,
+        shards: &[ShardRecord],
+    ) -> Result<Vec<Finding>, ControlError> {
+        let tasks = map.shards().into_iter().map(|shard| {
+            Ok(DoctorTask {
+                shard: shard_ref(shards, &shard)?,
+                maps: vec![map_tables(map, &map.settings)],
+                mode: Mode::Online,
+            })
+        });
+        let tasks = tasks.collect::<Result<Vec<_>, ControlError>>()?;
+        let (examined, failed) = self.examine(tasks).await?;
+        if let Some(failed) = failed.into_iter().next() {
+            return Err(ControlError::Inspection(Failure {
+                code: StepCode::InspectionInterrupted.into(),
+                message: failed.message,
+                hint: failed.hint,
+                retry: RetryClass::Exponential,
+            }));
+        }
+        let findings = examined.into_iter().flat_map(|shard| shard.findings);
+        Ok(findings
+            .filter(|finding| finding.severity == Severity::Refused)
+            .collect())
     }
 
     /// Lets agents examine the shards of the tasks.

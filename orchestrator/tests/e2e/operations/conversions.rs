@@ -331,3 +331,103 @@ async fn a_conversion_survives_the_death_of_its_controller_and_its_agent() {
     assert_eq!(found(&fleet, "a", tenant).await, expected[&tenant]);
     assert!(found(&fleet, "b", tenant).await.is_empty());
 }
+
+/// Sales with a region as the key, and lines that belong to the region of their sale.
+const REGIONS: &str = "
+    create table public.sale (tenant_id bigint not null, id bigint not null, region text not null, note text,
+        primary key (region, tenant_id, id));
+    create index on public.sale (tenant_id);
+    create table public.line (tenant_id bigint not null, region text not null, sale_id bigint not null, n int not null,
+        primary key (region, tenant_id, sale_id, n),
+        foreign key (region, tenant_id, sale_id) references public.sale on delete cascade);
+    create table public.memo (id bigint primary key, tenant_id bigint not null, region text not null);";
+
+fn region_turn(tenant: i64, turn: u64, rows: &mut Rows) -> String {
+    let sale = NotedTable {
+        table: "public.sale".to_owned(),
+        of_tenant: format!("tenant_id = {tenant} and note <> 'seed'"),
+        given: [
+            "tenant_id, region, ".to_owned(),
+            format!("{tenant}, 'north', "),
+        ],
+    };
+    sale.turn(turn, rows)
+}
+
+#[tokio::test]
+async fn convert_to_another_key_column() {
+    let fleet = Fleet::start("region", &["a", "b"]).await;
+    for (shard, tenants) in [
+        ("a", "(1, 'north'), (2, 'north'), (3, 'west')"),
+        ("b", "(101, 'south'), (102, 'south'), (103, 'north')"),
+    ] {
+        fleet.sql(shard, REGIONS).await;
+        let seed = format!(
+            "insert into public.sale select t, n, r, 'seed' from (values {tenants}) tenant (t, r), generate_series(1, 10) n;
+             insert into public.line select tenant_id, region, id, 1 from public.sale; analyze"
+        );
+        fleet.sql(shard, &seed).await;
+    }
+    fleet
+        .map(json!({
+            "name": "shop", "strategy": "range", "key": ["bigint"],
+            "mappings": [{"keys": {"range": [{"to": 100}]}, "shard": "a"}, {"keys": {"range": [{"from": 100}]}, "shard": "b"}],
+            "settings": {"tables": {"sale": "tenant_id", "line": "tenant_id"}, "ignore": ["public.memo"]},
+        }))
+        .await;
+    let to = "map convert shop --strategy range --key text --range ..p=b --range p..=a --yes";
+    let with = |tables: &str| format!("{to} {tables}");
+    let refused = async |line: String| {
+        let ended = fleet.run(&line.split(' ').collect::<Vec<_>>()).await;
+        assert!(!ended.status.success(), "{line}");
+        String::from_utf8(ended.stderr).unwrap()
+    };
+    let tables = "--table sale=region --table line=region";
+    // Tenant 103 of the north is on another shard than the rest of the north.
+    let said = refused(with(tables)).await;
+    assert!(
+        said.contains("north") && said.contains("shards a and b"),
+        "{said}"
+    );
+    // The primary key of the memos lacks the region, so no region could move.
+    let said = refused(with(&format!("{tables} --table memo=region"))).await;
+    assert!(said.contains("public.memo"), "{said}");
+    let joined = "operation: move\nmap: shop\nmoves: [{source: b, target: a, keys: {from: 103, to: 104}}]\n\
+        options: {cutover: automatic, hold: {seconds: 0}}\n";
+    fleet.complete(joined).await;
+    let writers = Writers::start(&fleet, ["a", "b"], &[1], region_turn).await;
+    writers.more(20).await;
+    let moves = fleet.request("").replace("request.yaml", "moves.yaml");
+    fleet
+        .ok(&format!("{} --moves {moves}", with(tables))
+            .split(' ')
+            .collect::<Vec<_>>())
+        .await;
+    let converted = map(&fleet).await;
+    let owner = |region: &str| {
+        converted
+            .locate(&Key::Text(region.to_owned()))
+            .unwrap()
+            .shard
+            .to_string()
+    };
+    assert_eq!(
+        ["north", "west", "south", "east", "zone"].map(owner),
+        ["a", "a", "b", "b", "a"]
+    );
+    writers.more(20).await;
+    fleet.complete(&without_hold(&moves)).await;
+    writers.more(TRANSACTIONS).await;
+    let expected = writers.end().await;
+    assert_eq!(found(&fleet, "b", 1).await, expected[&1]);
+    let north = "select count(*) from public.line where region = 'north'";
+    assert_eq!(
+        (
+            fleet.number("a", north).await,
+            fleet.number("b", north).await
+        ),
+        (0, 30)
+    );
+    let checked = fleet.ok(&["map", "check", "shop"]).await;
+    assert!(checked.contains(" 0 defects"), "{checked}");
+}
