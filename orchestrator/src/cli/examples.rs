@@ -108,6 +108,14 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "map convert",
+        &[
+            "shardwright map convert events --strategy range --range ..1000=a --range 1000..=b --dry-run",
+            "shardwright map convert events --strategy hash --buckets 1024 --shards a,b --moves moves.yaml --yes",
+            "shardwright map convert events -f map.yaml --yes --reason CHG-1044",
+        ],
+    ),
+    (
         "map assign",
         &[
             "shardwright map assign tenants --range 100..200=b --dry-run",

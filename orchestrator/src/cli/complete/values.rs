@@ -76,6 +76,8 @@ const VALUES: &[(&str, &str, NamedObject)] = &[
     ("map revert", "version", N::MapVersion),
     ("map join", "name", N::Map),
     ("map buckets", "name", N::HashMap),
+    ("map convert", "name", N::Map),
+    ("map convert", "shards", N::Shard(S::Any)),
     ("map assign", "name", N::Map),
     ("map set", "name", N::Map),
     ("map load", "name", N::Map),
