@@ -60,19 +60,15 @@ struct Conversion<'a> {
 impl Conversion<'_> {
     async fn run(&self) -> Result<ConvertedShard, StepError> {
         match &self.task.phase {
-            ConversionPhase::Read {
-                enrol,
-                before,
-                owned,
-                empty,
-            } => {
-                if *enrol {
+            ConversionPhase::Read(reading) => {
+                if reading.enrol {
                     let map = self.task.map.as_str();
                     sidecar_schema::enrol(&self.session, &self.token, "source", map).await?;
                     fail_point::hit("convert.enrolled").await?;
                 }
-                self.refuse_stray_rows(before, owned).await?;
-                self.read(empty).await
+                self.refuse_stray_rows(&reading.before, &reading.owned)
+                    .await?;
+                self.read(&reading.empty).await
             }
             ConversionPhase::Close { refused } => self.close(refused).await,
             ConversionPhase::Finish { refused, .. } => {

@@ -3,7 +3,9 @@
 use plans::failure::{Failure, StepCode};
 use plans::fleet::ShardRef;
 use plans::id::{MapName, MapVersion, MigrationId};
-use plans::inspection::convert::{ConversionPhase, ConvertTask, ConvertedShard, Division};
+use plans::inspection::convert::{
+    ConversionPhase, ConvertTask, ConvertedShard, Division, KeyReading,
+};
 use plans::inspection::{Inspected, Inspection};
 use plans::key::{Key, KeyType};
 use plans::key_set::KeySet;
@@ -60,10 +62,11 @@ impl Conversion {
             phase,
         };
         let task = Inspection::Convert(Box::new(task));
-        match inspect::run(&task, &std::env::temp_dir()).await? {
-            Inspected::Converted(converted) => Ok(converted),
-            other => panic!("{other:?}"),
-        }
+        let answer = inspect::run(&task, &std::env::temp_dir()).await?;
+        let Inspected::Converted(converted) = answer else {
+            panic!("{answer:?}");
+        };
+        Ok(converted)
     }
 
     /// Enrols the conversion and reads all keys.
@@ -78,12 +81,12 @@ impl Conversion {
             }
             .division()
         };
-        self.perform(ConversionPhase::Read {
+        self.perform(ConversionPhase::Read(Box::new(KeyReading {
             enrol: true,
             before,
             owned,
             empty: KeySet::Range(Vec::new()),
-        })
+        })))
         .await
     }
 

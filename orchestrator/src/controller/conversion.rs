@@ -6,31 +6,21 @@
 
 mod request;
 mod settle;
+mod shards;
 
 pub use request::{ConversionReport, ConvertRequest};
 
-use super::dispatch::shard_ref;
 use super::{ControlError, Controller, clock, fail_points};
 use crate::store::{ConversionRecord, ShardRecord};
-use futures::future::try_join_all;
 use plans::doctor::Finding;
-use plans::failure::{Failure, RetryClass};
 use plans::id::{Epoch, MapName, MigrationId, ShardName};
-use plans::inspection::convert::{ConversionPhase, ConvertTask, ConvertedShard, Division};
-use plans::inspection::{Inspected, Inspection};
+use plans::inspection::convert::Division;
 use plans::planner::PlanError;
-use plans::shard_map::{ConversionError, KeysByShard, ShardMap};
+use plans::shard_map::{ConversionError, ShardMap};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
-
-/// Additional time for an agent that reads the keys of whole tables.
-const WORK: Duration = Duration::from_secs(3600);
-
-/// How often the shards are read again because keys appeared. After the first guards only keys can appear that were
-/// written before them, so the second reading finds nothing.
-const MAX_READINGS: usize = 5;
+use std::time::Instant;
 
 /// The conversions that this process runs. It does not take them over from itself.
 #[derive(Debug, Default)]
@@ -65,6 +55,23 @@ struct Shapes {
     involved: Vec<ShardName>,
 }
 
+impl Shapes {
+    /// Returns the record of a conversion that has not begun.
+    fn record(&self, by: &str) -> ConversionRecord {
+        ConversionRecord {
+            id: super::admission::new_id(),
+            map: self.before.name.clone(),
+            epoch: Epoch(1),
+            before: self.before.version,
+            version: None,
+            shards: self.involved.clone(),
+            by: by.to_owned(),
+            created_at: clock(),
+            finished_at: None,
+        }
+    }
+}
+
 /// The result of the readings: the converted map, and when the first guard was created.
 struct Closed {
     map: ShardMap,
@@ -91,17 +98,7 @@ impl Controller {
         if request.dry_run {
             return self.estimate_conversion(&shapes).await;
         }
-        let record = ConversionRecord {
-            id: super::admission::new_id(),
-            map: name.clone(),
-            epoch: Epoch(1),
-            before: shapes.before.version,
-            version: None,
-            shards: shapes.involved.clone(),
-            by: actor.to_owned(),
-            created_at: clock(),
-            finished_at: None,
-        };
+        let record = shapes.record(actor);
         let running = Running {
             controller: self.clone(),
             id: record.id.clone(),
@@ -175,7 +172,8 @@ impl Controller {
     /// Reads the keys, and returns what the conversion would do.
     async fn estimate_conversion(&self, shapes: &Shapes) -> Result<ConversionReport, ControlError> {
         let started = Instant::now();
-        let (existing, keys) = self.read_keys(None, shapes).await?;
+        let record = shapes.record("");
+        let (existing, keys) = self.read_keys(&record, shapes, false).await?;
         let map = shapes.wanted.with_existing(&existing)?;
         Ok(ConversionReport::new(
             &shapes.wanted,
@@ -239,113 +237,6 @@ impl Controller {
         fail_point::hit(fail_points::CONVERSION_WRITTEN).await?;
         Ok(closed)
     }
-
-    /// Reads the keys, creates the guards, and reads the keys again until no new one is found.
-    async fn close_shards(
-        &self,
-        record: &ConversionRecord,
-        shapes: &Shapes,
-    ) -> Result<Closed, ControlError> {
-        let (mut existing, mut keys) = self.read_keys(Some(record), shapes).await?;
-        let since = Instant::now();
-        for _ in 0..MAX_READINGS {
-            let map = shapes.wanted.with_existing(&existing)?;
-            let division = division_of(&map);
-            let tasks = shapes.involved.iter().map(|shard| {
-                let phase = ConversionPhase::Close {
-                    refused: map.refused_by(shard),
-                };
-                self.convert_shard(record, &shapes.shards, shard, &division, phase)
-            });
-            let mut found_new = false;
-            for (shard, read) in shapes.involved.iter().zip(try_join_all(tasks).await?) {
-                let Some(found) = read.keys.filter(|keys| !keys.is_empty()) else {
-                    continue;
-                };
-                found_new = true;
-                keys += u64::try_from(found.pieces().len()).unwrap_or_default();
-                let own = existing
-                    .entry(shard.clone())
-                    .or_insert_with(|| map.empty_key_set());
-                *own = own.union(&found);
-            }
-            if !found_new {
-                return Ok(Closed { map, keys, since });
-            }
-        }
-        Err(ControlError::Inspection(Failure {
-            code: plans::failure::StepCode::ConvertEnded.into(),
-            message: format!(
-                "keys appeared on other shards of map {} although guards refused them",
-                record.map
-            ),
-            hint: Some(
-                "a session of the application bypasses the guards: see docs/application.md"
-                    .to_owned(),
-            ),
-            retry: RetryClass::None,
-        }))
-    }
-
-    /// Reads the keys of every shard. With a conversion the shards are enrolled in it.
-    async fn read_keys(
-        &self,
-        record: Option<&ConversionRecord>,
-        shapes: &Shapes,
-    ) -> Result<(KeysByShard, u64), ControlError> {
-        let example = ConversionRecord {
-            id: super::admission::new_id(),
-            map: shapes.before.name.clone(),
-            epoch: Epoch(0),
-            before: shapes.before.version,
-            version: None,
-            shards: Vec::new(),
-            by: String::new(),
-            created_at: clock(),
-            finished_at: None,
-        };
-        let division = division_of(&shapes.wanted);
-        let tasks = shapes.involved.iter().map(|shard| {
-            let phase = ConversionPhase::Read {
-                enrol: record.is_some(),
-                before: division_of(&shapes.before),
-                owned: shapes.before.owned_by(shard),
-                empty: shapes.wanted.empty_key_set(),
-            };
-            let record = record.unwrap_or(&example);
-            self.convert_shard(record, &shapes.shards, shard, &division, phase)
-        });
-        let read = try_join_all(tasks).await?;
-        let count = read.iter().map(|shard| shard.count).sum();
-        let keys = shapes.involved.iter().cloned().zip(read);
-        let keys = keys.filter_map(|(shard, read)| Some((shard, read.keys?)));
-        Ok((keys.collect(), count))
-    }
-
-    /// Lets an agent perform one task of a conversion on one shard.
-    async fn convert_shard(
-        &self,
-        record: &ConversionRecord,
-        shards: &[ShardRecord],
-        shard: &ShardName,
-        division: &Division,
-        phase: ConversionPhase,
-    ) -> Result<ConvertedShard, ControlError> {
-        let task = ConvertTask {
-            shard: shard_ref(shards, shard)?,
-            conversion: record.id.clone(),
-            epoch: record.epoch.0,
-            map: record.map.clone(),
-            before: record.before,
-            division: division.clone(),
-            phase,
-        };
-        let inspection = Inspection::Convert(Box::new(task));
-        match self.inspect(inspection, WORK).await? {
-            Inspected::Converted(converted) => Ok(converted),
-            _ => Err(ControlError::InspectionLost),
-        }
-    }
 }
 
 fn division_of(map: &ShardMap) -> Division {
@@ -359,7 +250,10 @@ impl From<ConversionError> for ControlError {
     fn from(error: ConversionError) -> Self {
         match error {
             ConversionError::Map(error) => Self::Map(error),
-            other => Self::Conversion(Box::new(other)),
+            ConversionError::Unmapped { .. }
+            | ConversionError::List { .. }
+            | ConversionError::TwoShards { .. }
+            | ConversionError::TooMany { .. } => Self::Conversion(Box::new(error)),
         }
     }
 }

@@ -160,6 +160,21 @@ async fn write_fleet(store: &dyn Store, method: &str) -> Result<(), StoreError> 
         "remove_shard" => store.remove_shard(&"spare".into()).await,
         "add_standby_slot" => store.add_standby_slot(&standby_slot("s1")).await,
         "remove_standby_slot" => store.remove_standby_slot("s1").await,
+        "put_server" => {
+            let seen = ObservedServer {
+                number: 1,
+                server: DatabaseIdentity::default(),
+                flushed: 0,
+                missing: 0,
+            };
+            store.put_server(&seen).await
+        }
+        other => write_map(store, other, map).await,
+    }
+}
+
+async fn write_map(store: &dyn Store, method: &str, map: ShardMap) -> Result<(), StoreError> {
+    match method {
         "create_map" => {
             let other = ShardMap {
                 name: "other".into(),
@@ -185,15 +200,6 @@ async fn write_fleet(store: &dyn Store, method: &str) -> Result<(), StoreError> 
                 ..map
             };
             store.put_proven_version(&next, "op").await
-        }
-        "put_server" => {
-            let seen = ObservedServer {
-                number: 1,
-                server: DatabaseIdentity::default(),
-                flushed: 0,
-                missing: 0,
-            };
-            store.put_server(&seen).await
         }
         "begin_conversion" => {
             let converted = ShardMap {

@@ -104,6 +104,9 @@ step_codes! {
         "A session was lost while the agent used it.";
     Controller = "controller", GROWING,
         "The controller did not answer a request of the agent, or refused it.";
+    ConvertBypassed = "convert.bypassed", NEVER,
+        "Keys of other shards appeared during a conversion, although a guard refuses them.",
+        hint: "a session bypasses the guards: end it, and run the conversion again";
     ConvertEnded = "convert.ended", NEVER,
         "The conversion of a map has ended on this shard, or another process has taken it over.";
     ConvertKeyless = "convert.keyless", NEVER,

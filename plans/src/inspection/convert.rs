@@ -46,16 +46,7 @@ pub struct Division {
 #[serde(tag = "phase", rename_all = "snake_case")]
 pub enum ConversionPhase {
     /// Reads the keys of the rows, after it has enrolled the conversion.
-    Read {
-        /// False to only read.
-        enrol: bool,
-        /// The division before the conversion.
-        before: Division,
-        /// The keys that the shard owns before the conversion.
-        owned: KeySet,
-        /// An empty set of the strategy to which the map is converted.
-        empty: KeySet,
-    },
+    Read(Box<KeyReading>),
     /// Creates or replaces the guard of the conversion, and reads the keys that are on the shard nevertheless.
     Close {
         /// The keys that the shard refuses: those that other shards get.
@@ -70,6 +61,19 @@ pub enum ConversionPhase {
     },
     /// Removes the guard of the conversion. The guard of released keys stays as it was.
     Withdraw,
+}
+
+/// The first reading of the keys of a shard.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyReading {
+    /// False to only read.
+    pub enrol: bool,
+    /// The division before the conversion.
+    pub before: Division,
+    /// The keys that the shard owns before the conversion.
+    pub owned: KeySet,
+    /// An empty set of the strategy to which the map is converted.
+    pub empty: KeySet,
 }
 
 /// The result of a task of a conversion.

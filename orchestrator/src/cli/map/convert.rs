@@ -15,7 +15,7 @@ use clap::Args;
 use plans::key::KeyType;
 use plans::shard_map::{DEFAULT_BUCKETS, Mapping, MappingState, ShardMap, Strategy};
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Give a map another strategy or another key.
 #[derive(Debug, Args)]
@@ -119,7 +119,7 @@ impl MapConvertArgs {
 }
 
 /// Writes the request that moves the kept keys, if there are any.
-fn write_moves(map: &ShardMap, request: &ConvertRequest, out: &PathBuf) -> Result<(), CliError> {
+fn write_moves(map: &ShardMap, request: &ConvertRequest, out: &Path) -> Result<(), CliError> {
     let owners = request.mappings.iter().map(|new| Mapping {
         keys: new.keys.clone(),
         shard: new.shard.clone(),

@@ -99,9 +99,10 @@ impl ConvertRequest {
             ..before.clone()
         };
         let mut map = map.validated()?;
-        let change = match &self.settings {
-            Value::Null => Value::Object(serde_json::Map::new()),
-            change => change.clone(),
+        let change = if self.settings.is_null() {
+            Value::Object(serde_json::Map::new())
+        } else {
+            self.settings.clone()
         };
         map.settings = settings_after(&map, &change)?;
         Ok(map.joined())

@@ -354,8 +354,8 @@ fn region_turn(tenant: i64, turn: u64, rows: &mut Rows) -> String {
     sale.turn(turn, rows)
 }
 
-#[tokio::test]
-async fn convert_to_another_key_column() {
+/// Two shards whose tenants have regions. The north is on both.
+async fn by_tenant() -> Fleet {
     let fleet = Fleet::start("region", &["a", "b"]).await;
     for (shard, tenants) in [
         ("a", "(1, 'north'), (2, 'north'), (3, 'west')"),
@@ -375,6 +375,12 @@ async fn convert_to_another_key_column() {
             "settings": {"tables": {"sale": "tenant_id", "line": "tenant_id"}, "ignore": ["public.memo"]},
         }))
         .await;
+    fleet
+}
+
+#[tokio::test]
+async fn convert_to_another_key_column() {
+    let fleet = by_tenant().await;
     let to = "map convert shop --strategy range --key text --range ..p=b --range p..=a --yes";
     let with = |tables: &str| format!("{to} {tables}");
     let refused = async |line: String| {
