@@ -43,7 +43,7 @@ pub enum ConversionError {
         map: MapName,
     },
     /// A new key has rows on two shards.
-    #[error("map {map}: {keys} have rows on shards {first} and {second}")]
+    #[error("map {map}: rows of the same keys are on shards {first} and {second}: {keys}")]
     TwoShards {
         /// The map.
         map: MapName,
@@ -150,9 +150,9 @@ impl ShardMap {
 
     /// Fails if a key has rows on two shards.
     fn check_apart(&self, existing: &KeysByShard) -> Result<(), ConversionError> {
-        let mut seen: Vec<(&ShardName, &KeySet)> = Vec::new();
+        let mut checked: Vec<(&ShardName, &KeySet)> = Vec::new();
         for (shard, keys) in existing {
-            for (other, of_other) in &seen {
+            for (other, of_other) in &checked {
                 let both = keys.intersection(of_other);
                 if !both.is_empty() {
                     return Err(ConversionError::TwoShards {
@@ -163,7 +163,7 @@ impl ShardMap {
                     });
                 }
             }
-            seen.push((shard, keys));
+            checked.push((shard, keys));
         }
         Ok(())
     }

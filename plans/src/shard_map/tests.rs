@@ -1,5 +1,6 @@
 //! Tests of shard maps: which maps are accepted, how they change, and who owns a key.
 
+mod conversion;
 mod exceptions;
 
 use super::*;
