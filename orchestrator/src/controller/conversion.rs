@@ -13,7 +13,7 @@ pub use request::{ConversionReport, ConvertRequest};
 use super::{ControlError, Controller, clock, fail_points};
 use crate::store::{ConversionRecord, ShardRecord};
 use plans::doctor::Finding;
-use plans::id::{Epoch, MapName, MigrationId, ShardName};
+use plans::id::{Epoch, MapName, MapVersion, MigrationId, ShardName};
 use plans::inspection::convert::Division;
 use plans::planner::PlanError;
 use plans::shard_map::{ConversionError, ShardMap};
@@ -121,6 +121,24 @@ impl Controller {
         });
         task.await
             .unwrap_or_else(|_| Err(ControlError::InspectionLost))
+    }
+
+    /// Returns the last version between the two that divides the keys in another way than the version before.
+    ///
+    /// # Errors
+    /// An error of the store.
+    pub async fn converted_between(
+        &self,
+        map: &MapName,
+        from: MapVersion,
+        to: MapVersion,
+    ) -> Result<Option<MapVersion>, ControlError> {
+        let conversions = self.inner.store.conversions().await?;
+        let versions = conversions.iter().filter(|c| &c.map == map);
+        let versions = versions.filter_map(|conversion| conversion.version);
+        let between =
+            versions.filter(|version| *version > from.min(to) && *version <= from.max(to));
+        Ok(between.max())
     }
 
     /// Returns the maps and the shards of a conversion.

@@ -277,7 +277,7 @@ impl Controller {
     /// Returns the differences between two versions of a map.
     ///
     /// # Errors
-    /// The errors of [`Controller::map_at`].
+    /// The errors of [`Controller::map_at`], or a conversion between the versions.
     pub async fn map_difference(
         &self,
         name: &MapName,
@@ -286,6 +286,11 @@ impl Controller {
     ) -> Result<Vec<Difference>, ControlError> {
         let before = self.map_at(name, from).await?;
         let after = self.map_at(name, to).await?;
+        if let Some(version) = self.converted_between(name, from, to).await? {
+            return Err(invalid_error(&format!(
+                "version {version} of map {name} divides the keys in another way than the version before: compare versions on one side of it"
+            )));
+        }
         Ok(difference(&before, &after))
     }
 

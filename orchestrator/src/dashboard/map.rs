@@ -3,6 +3,7 @@
 
 mod bar;
 mod changes;
+mod conversion;
 mod cuts;
 mod diff;
 mod figures;
@@ -30,6 +31,7 @@ use crate::store::{MapVersionRecord, ShardRecord};
 use axum::Extension;
 use axum::extract::{Path, Query, State};
 use changes::MapChanges;
+use conversion::MapConversionView;
 pub(super) use diff::compare;
 use figures::KeyFigures;
 use keys::MapKeysView;
@@ -149,6 +151,8 @@ pub(super) async fn fragments(
         "ranges",
         &MapPictureView::new(&input, &owned),
     )];
+    let conversion = MapConversionView::read(controller, name).await?;
+    fragments.extend(conversion.map(|unfinished| Fragment::new("conversion", &unfinished)));
     fragments.extend(input.piece().map(|piece| Fragment::new("piece", &piece)));
     fragments.extend([
         Fragment::new("owners", &MapKeysView::new(&input.marked)),

@@ -34,9 +34,17 @@ impl MapChanges {
         }
         let earlier = history.iter().rev().map(|record| record.version);
         let earlier = earlier.filter(|version| *version < map.version);
+        // Before a conversion the keys had another form.
+        let first = MapVersion(1);
+        let converted = controller
+            .converted_between(&map.name, first, map.version)
+            .await?;
         let mut after = Arc::new(map.clone());
         let mut number_left = MAX_COMPARED;
         for version in earlier {
+            if converted.is_some_and(|converted| after.version <= converted) {
+                return Ok(changes);
+            }
             let before = controller.store().map_at(&map.name, version).await?;
             let Some(before) = before
                 .filter(|before| is_small(before))

@@ -30,6 +30,8 @@ struct MapDiffPage {
     to: i64,
     choices: Vec<i64>,
     bars: Vec<(i64, Bar)>,
+    /// The version between the two that divides the keys in another way; their owners cannot be compared then.
+    converted: Option<i64>,
     rows: Vec<MapDiffRow>,
     hidden: usize,
 }
@@ -55,7 +57,11 @@ pub(in crate::dashboard) async fn compare(
     let after = controller.map_at(&name, to).await?;
     let history = controller.store().history(&name).await?;
     let newest = history.iter().rev().take(MAX_CHOICES);
-    let differences = difference(&before, &after);
+    let converted = controller.converted_between(&name, from, to).await?;
+    let differences = match converted {
+        Some(_) => Vec::new(),
+        None => difference(&before, &after),
+    };
     let fleet = controller.store().shards().await?;
     let palette = Palette::of(fleet.into_iter().map(|shard| shard.name));
     let diff = MapDiffPage {
@@ -64,6 +70,7 @@ pub(in crate::dashboard) async fn compare(
         to: to.0,
         choices: newest.map(|record| record.version.0).collect(),
         bars: bars(&[&before, &after], &palette),
+        converted: converted.map(|version| version.0),
         rows: differences.iter().take(MAX_DIFFERENCES).map(row).collect(),
         hidden: differences.len().saturating_sub(MAX_DIFFERENCES),
     };

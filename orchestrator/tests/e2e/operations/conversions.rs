@@ -177,8 +177,14 @@ async fn assert_no_contradiction(fleet: &Fleet) {
     let report = fleet.ok(&["reconcile", "-o", "json"]).await;
     let report: Value = serde_json::from_str(&report).unwrap();
     assert_eq!(report["findings"], json!([]), "{report}");
+    let across = fleet.run(&["map", "diff", "shop", "1"]).await;
+    let said = String::from_utf8_lossy(&across.stderr);
+    assert!(
+        said.contains("version 3 of map shop divides the keys"),
+        "{said}"
+    );
     for line in [
-        "map diff shop 1",
+        "map diff shop 1 2",
         "map history shop",
         "map export shop --version 1 --format sql",
     ] {
@@ -196,6 +202,8 @@ async fn assert_no_contradiction(fleet: &Fleet) {
         ])
         .await;
     assert!(first.contains("bucket"), "{first}");
+    let (status, _) = fleet.post("maps/shop/locate", &json!(5)).await;
+    assert_eq!(status, 200);
 }
 
 async fn found(fleet: &Fleet, shard: &str, tenant: i64) -> Rows {
