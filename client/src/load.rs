@@ -3,12 +3,13 @@
 //! Each use is counted; at the end of a time window the counts are sent. If the controller does not accept a report,
 //! its counts are lost. No transaction waits for a report. The memory is limited (a Misra-Gries summary): of `n` uses
 //! in a window at most `n / MAX_KEYS` are not counted for any key, so the report contains every key with more uses than
-//! that.
+//! that. If the key of the map changes, the counts of the former key are removed.
 
 use crate::controllers::Controllers;
 use crate::error::BoxError;
 use controller_client::ControllerClient;
 use plans::key::Key;
+use plans::shard_map::ShardMap;
 use reqwest::Method;
 use serde::Serialize;
 use std::collections::HashMap;
@@ -48,9 +49,10 @@ impl LoadReporter {
         Self { summary, task }
     }
 
-    /// Counts one use of `key`.
-    pub(crate) fn count(&self, key: &Key) {
+    /// Counts one use of `key`, which was looked up in `map`.
+    pub(crate) fn count(&self, map: &Arc<ShardMap>, key: &Key) {
         let mut summary = self.summary.lock().unwrap_or_else(PoisonError::into_inner);
+        summary.follow(map);
         summary.count(key);
     }
 }
@@ -101,9 +103,24 @@ async fn post(client: &ControllerClient, url: &str, report: &Report) -> Result<(
 #[derive(Debug, Default)]
 struct Summary {
     counts: HashMap<Key, u64>,
+    /// The map in which the last key was looked up.
+    map: Option<Arc<ShardMap>>,
 }
 
 impl Summary {
+    /// Removes all counts if the keys of `map` are others than those that were counted.
+    fn follow(&mut self, map: &Arc<ShardMap>) {
+        if let Some(former) = &self.map {
+            if Arc::ptr_eq(former, map) {
+                return;
+            }
+            if former.key != map.key || former.settings.tables != map.settings.tables {
+                self.counts.clear();
+            }
+        }
+        self.map = Some(Arc::clone(map));
+    }
+
     fn count(&mut self, key: &Key) {
         if let Some(count) = self.counts.get_mut(key) {
             *count += 1;
@@ -156,6 +173,23 @@ mod tests {
         assert_eq!(key, &Key::Int(-1));
         let missed = uses / u64::try_from(MAX_KEYS).unwrap();
         assert!((10_000 - missed..=10_000).contains(count), "{count}");
+    }
+
+    #[test]
+    fn the_counts_of_a_former_key_are_removed() {
+        let map = |key: &str| {
+            let json = format!(
+                r#"{{"name": "m", "strategy": "range", "key": ["{key}"], "version": 1, "incarnation": "i",
+                    "mappings": [{{"keys": {{"range": [{{}}]}}, "shard": "a"}}]}}"#
+            );
+            Arc::new(serde_json::from_str::<ShardMap>(&json).unwrap())
+        };
+        let mut summary = Summary::default();
+        for (key, counted) in [("bigint", 1), ("bigint", 2), ("text", 1)] {
+            summary.follow(&map(key));
+            summary.count(&Key::Int(7));
+            assert_eq!(summary.counts[&Key::Int(7)], counted);
+        }
     }
 
     #[test]

@@ -180,26 +180,23 @@ impl Map {
     /// [`RouteError`] if no shard owns the key, if the value is not a key of this map, or if the map is too old
     /// ([`Options::max_staleness`]).
     pub fn shard_for(&self, key: impl IntoKey) -> Result<ShardName, RouteError> {
-        let (_, shard) = self.key_and_shard(&key.into_key())?;
-        Ok(shard)
+        self.counted_shard(&key.into_key())
     }
 
-    /// Returns the key in the map's type, and its shard. Counts the lookup.
-    fn key_and_shard(&self, key: &Key) -> Result<(Key, ShardName), RouteError> {
+    /// Returns the shard of a key, and counts the lookup.
+    fn counted_shard(&self, key: &Key) -> Result<ShardName, RouteError> {
         let counters = &self.inner.counters;
         increment(&counters.lookups);
         let found = self.inner.fresh_routes().and_then(|routes| {
             let key = routes.accept(key)?;
             let shard = routes.shard_of(&key)?.clone();
-            Ok((key, shard))
-        });
-        match &found {
-            Ok((key, _)) => {
-                if let Some(reporter) = &self.inner.load_reporter {
-                    reporter.count(key);
-                }
+            if let Some(reporter) = &self.inner.load_reporter {
+                reporter.count(routes.map(), &key);
             }
-            Err(_) => increment(&counters.lookups_refused),
+            Ok(shard)
+        });
+        if found.is_err() {
+            increment(&counters.lookups_refused);
         }
         found
     }
@@ -256,7 +253,8 @@ impl Map {
         E: Into<BoxError>,
         F: for<'t> FnMut(&'t Transaction) -> BoxFuture<'t, Result<T, E>>,
     {
-        let (key, _) = self.key_and_shard(&key.into_key())?;
+        let key = key.into_key();
+        self.counted_shard(&key)?;
         let begun = Instant::now();
         let settings = &self.inner.options;
         let mut pauses = Pauses::new(settings.first_pause, settings.longest_pause);
@@ -264,7 +262,8 @@ impl Map {
         loop {
             attempts += 1;
             let routes = self.inner.fresh_routes()?;
-            let shard = routes.shard_of(&key)?.clone();
+            // The key types of each version can be others.
+            let shard = routes.shard_of(&routes.accept(&key)?)?.clone();
             let (remedy, source) = match self.attempt(shard, options, &mut work).await {
                 Ok(done) => return Ok(done),
                 Err(Fault::Final(error)) => return Err(error),

@@ -7,8 +7,6 @@ import (
 	"net"
 	"strings"
 	"time"
-
-	"shardwright/internal/key"
 )
 
 // core is what a Map does without a driver: lookups, counters, and the decision after each attempt.
@@ -19,31 +17,30 @@ type core struct {
 	options  Options
 }
 
-// keyAndShard returns the key in the map's type, and its shard. It counts the lookup.
-func (c *core) keyAndShard(value any) (key.Key, string, error) {
+// shardFor returns the shard that owns the key. It counts the lookup.
+func (c *core) shardFor(value any) (string, error) {
 	c.counters.lookups.Add(1)
-	accepted, shard, err := c.find(value)
+	shard, err := c.find(value)
 	if err != nil {
 		c.counters.lookupsRefused.Add(1)
-		return key.Key{}, "", err
 	}
-	if c.feed.load != nil {
-		c.feed.load.count(accepted)
-	}
-	return accepted, shard, nil
+	return shard, err
 }
 
-func (c *core) find(value any) (key.Key, string, error) {
+func (c *core) find(value any) (string, error) {
 	routes, err := c.cache.fresh()
 	if err != nil {
-		return key.Key{}, "", err
+		return "", err
 	}
 	accepted, err := routes.accept(value)
 	if err != nil {
-		return key.Key{}, "", err
+		return "", err
 	}
 	shard, err := routes.shardOf(accepted)
-	return accepted, shard, err
+	if err == nil && c.feed.load != nil {
+		c.feed.load.count(routes, accepted)
+	}
+	return shard, err
 }
 
 // call is one call of the application, which may need several attempts.
@@ -53,7 +50,7 @@ type call struct {
 	run  func(*attempt) error
 	// giveUpKind and subject are those of the error when the time for retries has ended.
 	giveUpKind *Kind
-	subject    string
+	subject    func() string
 }
 
 // repeat runs attempts until one succeeds, or until an error ends them.
@@ -73,7 +70,7 @@ func (c *core) repeat(ctx context.Context, call call) error {
 			return final
 		}
 		length, waited := pauses.next(), time.Since(begun)
-		note := fmt.Sprintf("%s: gave up after %d attempt(s) in %.1f s: %v", call.subject, attempts, waited.Seconds(), err)
+		note := fmt.Sprintf("%s: gave up after %d attempt(s) in %.1f s: %v", call.subject(), attempts, waited.Seconds(), err)
 		if waited+length > c.options.RetryFor {
 			return NewError(call.giveUpKind, note, err)
 		}

@@ -124,7 +124,7 @@ func query[T, R any](ctx context.Context, m *Map[T], part Part, work func(part P
 			}))
 		},
 		giveUpKind: ErrNoAnswer,
-		subject:    "shard " + part.Shard,
+		subject:    func() string { return "shard " + part.Shard },
 	})
 	return value, err
 }

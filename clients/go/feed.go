@@ -66,7 +66,7 @@ func (f *feed) start() {
 	f.cancel = cancel
 	f.run(func() { f.follow(ctx) })
 	if every := f.cache.options.ReportLoad; every > 0 {
-		f.load = newLoadSummary()
+		f.load = newLoadSummary(f.cache.routes.Load())
 		f.run(func() { f.report(ctx, every) })
 	}
 }

@@ -16,18 +16,28 @@ const maxReportedKeys = 512
 // loadSummary counts which keys are used most, in the current window.
 //
 // The memory is limited (a Misra-Gries summary): of n uses in a window at most n / maxReportedKeys are not counted for
-// any key, so the report contains every key with more uses than that.
+// any key, so the report contains every key with more uses than that. If the key of the map changes, the counts of the
+// former key are lost.
 type loadSummary struct {
 	mutex  sync.Mutex
+	routes *Routes
 	counts map[key.Key]int64
 }
 
-func newLoadSummary() *loadSummary { return &loadSummary{counts: map[key.Key]int64{}} }
+func newLoadSummary(routes *Routes) *loadSummary {
+	return &loadSummary{routes: routes, counts: map[key.Key]int64{}}
+}
 
-// count counts one use of a key.
-func (s *loadSummary) count(used key.Key) {
+// count counts one use of a key of a version of the map.
+func (s *loadSummary) count(routes *Routes, used key.Key) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
+	if routes != s.routes {
+		if !routes.hasSameKeyAs(s.routes) {
+			s.counts = map[key.Key]int64{}
+		}
+		s.routes = routes
+	}
 	if _, isKnown := s.counts[used]; !isKnown && len(s.counts) >= 2*maxReportedKeys {
 		s.reduce()
 	}
@@ -56,10 +66,11 @@ type keyCount struct {
 	count int64
 }
 
-// take ends the window. It returns the keys with the numbers of their uses, the most used first.
-func (s *loadSummary) take() []keyCount {
+// take ends the window. It returns the types of its keys, and the keys with the numbers of their uses, the most used
+// first.
+func (s *loadSummary) take() ([]key.Type, []keyCount) {
 	s.mutex.Lock()
-	counts := s.counts
+	counts, types := s.counts, s.routes.types
 	s.counts = map[key.Key]int64{}
 	s.mutex.Unlock()
 	taken := make([]keyCount, 0, len(counts))
@@ -75,15 +86,16 @@ func (s *loadSummary) take() []keyCount {
 	if len(taken) > maxReportedKeys {
 		taken = taken[:maxReportedKeys]
 	}
-	return taken
+	return types, taken
 }
 
 // report sends the counts at the end of each window, until the context ends. A report that no controller accepts is
 // lost. No transaction waits for a report.
 func (f *feed) report(ctx context.Context, every time.Duration) {
-	types, begun := f.cache.routes.Load().types, time.Now()
+	begun := time.Now()
 	for pause(ctx, every) {
-		counts, window := f.load.take(), time.Since(begun)
+		types, counts := f.load.take()
+		window := time.Since(begun)
 		begun = time.Now()
 		if len(counts) == 0 {
 			continue

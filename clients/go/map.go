@@ -52,8 +52,7 @@ func (m *Map[T]) Routes() *Routes { return m.core.cache.routes.Load() }
 // of these. Types that are defined as one of them are keys too. The error is of the kind ErrUnmapped, ErrNotAKey or
 // ErrStale.
 func (m *Map[T]) ShardFor(key any) (string, error) {
-	_, shard, err := m.core.keyAndShard(key)
-	return shard, err
+	return m.core.shardFor(key)
 }
 
 // Stats returns the counters of the library.
@@ -82,24 +81,26 @@ func (m *Map[T]) WithShard(ctx context.Context, key any, work func(tx T) error) 
 
 // WithShardOptions is WithShard with options of the transaction.
 func (m *Map[T]) WithShardOptions(ctx context.Context, key any, options TxOptions, work func(tx T) error) error {
-	accepted, _, err := m.core.keyAndShard(key)
-	if err != nil {
+	if _, err := m.core.shardFor(key); err != nil {
 		return err
 	}
+	var used *Routes
 	return m.core.repeat(ctx, call{
+		// Each version can have other key types.
 		next: func() (string, int64, error) {
 			routes, err := m.core.cache.fresh()
 			if err != nil {
 				return "", 0, err
 			}
-			shard, err := routes.shardOf(accepted)
+			used = routes
+			shard, err := routes.ShardFor(key)
 			return shard, routes.version, err
 		},
 		run: func(attempt *attempt) error {
-			return m.transact(ctx, attempt, options, m.onShard(attempt.shard, work))
+			return m.transact(ctx, attempt, options, m.onShard(used, attempt.shard, work))
 		},
 		giveUpKind: ErrGaveUp,
-		subject:    "key " + accepted.Display(m.Routes().types),
+		subject:    func() string { return "key " + used.display(key) },
 	})
 }
 

@@ -1,6 +1,7 @@
 package shardwright
 
 import (
+	"reflect"
 	"sort"
 
 	"shardwright/internal/key"
@@ -101,6 +102,21 @@ func (r *Routes) accept(value any) (key.Key, error) {
 		return key.Key{}, errorf(ErrNotAKey, "%v, and so no key of map %s", err, r.name)
 	}
 	return accepted, nil
+}
+
+// display is a key of this version in messages.
+func (r *Routes) display(value any) string {
+	accepted, err := r.accept(value)
+	if err != nil {
+		return err.Error()
+	}
+	return accepted.Display(r.types)
+}
+
+// hasSameKeyAs reports whether a key of the other version is the same key in this one: neither its types nor its columns
+// differ.
+func (r *Routes) hasSameKeyAs(other *Routes) bool {
+	return reflect.DeepEqual(r.types, other.types) && reflect.DeepEqual(r.settings.Tables, other.settings.Tables)
 }
 
 // shardOf returns the owner of a key that was converted.

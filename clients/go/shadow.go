@@ -126,7 +126,9 @@ func (s *Shadow) Transactions() map[string]int {
 // ShadowTransaction is what a transaction has touched so far.
 type ShadowTransaction struct {
 	shadow *Shadow
+	// shards are those of the keys, by this version of the map.
 	shards map[string]bool
+	routes *Routes
 	// part is that of a query to all shards, whose condition makes a statement complete.
 	part *Part
 }
@@ -136,12 +138,12 @@ func (s *Shadow) Transaction() *ShadowTransaction {
 	return &ShadowTransaction{shadow: s, shards: map[string]bool{}}
 }
 
-// onShard is a transaction of WithShard.
-func (s *Shadow) onShard(shard string) *ShadowTransaction {
+// onShard is a transaction of WithShard, by a version of the map.
+func (s *Shadow) onShard(routes *Routes, shard string) *ShadowTransaction {
 	s.mutex.Lock()
 	s.transactions[shard]++
 	s.mutex.Unlock()
-	return &ShadowTransaction{shadow: s, shards: map[string]bool{shard: true}}
+	return &ShadowTransaction{shadow: s, shards: map[string]bool{shard: true}, routes: routes}
 }
 
 func (s *Shadow) inQuery(part *Part) *ShadowTransaction {
@@ -151,7 +153,8 @@ func (s *Shadow) inQuery(part *Part) *ShadowTransaction {
 // Record compares a statement of the transaction with the map. Its parameters are $1, $2, and so on. A transaction is
 // of one goroutine.
 func (t *ShadowTransaction) Record(sql string, parameters []any) {
-	analyzed := t.shadow.analyzed(sql)
+	routes := t.shadow.cache.routes.Load()
+	analyzed := t.shadow.analyzed(routes, sql)
 	if analyzed == nil {
 		first, _, _ := strings.Cut(strings.TrimSpace(sql), " ")
 		t.shadow.add(findingKey{Unreadable, first, ""}, first, nil)
@@ -161,16 +164,19 @@ func (t *ShadowTransaction) Record(sql string, parameters []any) {
 		return
 	}
 	for _, use := range analyzed.uses {
-		t.checkUse(analyzed, use, parameters)
+		t.checkUse(routes, analyzed, use, parameters)
 	}
 }
 
-func (t *ShadowTransaction) checkUse(analyzed *statement, use tableUse, parameters []any) {
+func (t *ShadowTransaction) checkUse(routes *Routes, analyzed *statement, use tableUse, parameters []any) {
 	if use.keys == nil {
 		t.shadow.add(findingKey{NoKey, analyzed.fingerprint, use.table}, analyzed.normalized, nil)
 		return
 	}
-	routes := t.shadow.cache.routes.Load()
+	if t.routes != routes {
+		// By another version, the same key can be on another shard.
+		t.routes, t.shards = routes, map[string]bool{}
+	}
 	for _, key := range keysIn(use.keys, parameters) {
 		shard, err := routes.ShardFor(key)
 		if err != nil {
@@ -190,10 +196,10 @@ func (t *ShadowTransaction) checkUse(analyzed *statement, use tableUse, paramete
 }
 
 // analyzed returns what the parser finds in a statement; nil if it does not understand it.
-func (s *Shadow) analyzed(sql string) *statement {
+func (s *Shadow) analyzed(routes *Routes, sql string) *statement {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	if routes := s.cache.routes.Load(); s.statements == nil || s.version != routes.version {
+	if s.statements == nil || s.version != routes.version {
 		s.tables, s.version = tablesOf(routes.settings), routes.version
 		s.statements = map[string]*statement{}
 	}

@@ -24,11 +24,11 @@ func ConnectShadow[T any](
 func (m *Map[T]) Shadow() *Shadow { return m.shadow }
 
 // onShard records the statements of a transaction of WithShard.
-func (m *Map[T]) onShard(shard string, work func(T) error) func(T) error {
+func (m *Map[T]) onShard(routes *Routes, shard string, work func(T) error) func(T) error {
 	if m.shadow == nil {
 		return work
 	}
-	transaction := m.shadow.onShard(shard)
+	transaction := m.shadow.onShard(routes, shard)
 	return func(tx T) error { return work(m.record(tx, transaction)) }
 }
 

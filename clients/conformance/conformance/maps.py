@@ -9,14 +9,21 @@ from typing import Any
 FOLDER = Path(__file__).parent.parent / "maps"
 
 
-def document(wanted: str | dict[str, Any]) -> dict[str, Any]:
-    """Returns a recorded map, or a range map with these `bounds` and `owners`.
+_INCARNATION = "c1b4a6f2-3f0e-4d6b-9a57-2a1f0e8d7c35"
+_RECORDED_SHARD = "shard-"
+"""How the names of shards begin in recorded maps. Scenarios name them by the rest."""
+
+
+def document(wanted: dict[str, Any]) -> dict[str, Any]:
+    """Returns a `recorded` map as a `version`, or a range map with these `bounds` and `owners`.
 
     There is one owner more than bounds; an owner of `null` is a gap. `with` replaces fields.
     """
-    if isinstance(wanted, str):
-        recorded: dict[str, Any] = json.loads((FOLDER / f"{wanted}.json").read_text())
-        return recorded
+    if "recorded" in wanted:
+        recorded: dict[str, Any] = json.loads((FOLDER / f"{wanted['recorded']}.json").read_text())
+        for mapping in recorded["mappings"]:
+            mapping["shard"] = mapping["shard"].removeprefix(_RECORDED_SHARD)
+        return {**recorded, "name": "tenants", "version": wanted["version"], "incarnation": _INCARNATION}
     bounds, owners = wanted.get("bounds", []), wanted.get("owners", ["a"])
     ends = zip([None, *bounds], [*bounds, None], owners, strict=True)
     mappings = [
@@ -30,11 +37,17 @@ def document(wanted: str | dict[str, Any]) -> dict[str, Any]:
         "key": ["bigint"],
         "buckets": 0,
         "version": wanted.get("version", 1),
-        "incarnation": "c1b4a6f2-3f0e-4d6b-9a57-2a1f0e8d7c35",
+        "incarnation": _INCARNATION,
         "settings": {"tables": {"orders": "tenant_id"}, "sequences": "stride"},
         "mappings": mappings,
         **wanted.get("with", {}),
     }
+
+
+def located(name: str) -> list[tuple[Any, str | None]]:
+    """Keys of a recorded map, and their shards."""
+    entries = json.loads((FOLDER / f"{name}.located.json").read_text())
+    return [(entry["key"], entry["shard"] and entry["shard"].removeprefix(_RECORDED_SHARD)) for entry in entries]
 
 
 def _range(start: int | None, end: int | None) -> dict[str, int]:

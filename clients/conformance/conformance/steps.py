@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from .driver import Driver, LibraryError
+from .maps import located
 
 
 class Failed(Exception):
@@ -30,6 +31,15 @@ class LibrarySteps:
     async def step_lookup(self, step: dict[str, Any]) -> None:
         """The library looks up a key."""
         await self.check(self._driver.send("lookup", key=step["key"]), step)
+
+    async def step_lookups(self, step: dict[str, Any]) -> None:
+        """The library looks up each key of a recorded map, whose shard the controller has found."""
+        for key, shard in located(step["recorded"]):
+            answer = self._driver.send("lookup", key=key)
+            try:
+                await self.check(answer, {"is": shard} if shard else {"error": "unmapped"})
+            except (Failed, LibraryError) as error:
+                raise Failed(f"key {key!r}: {error}") from None
 
     async def step_wait_version(self, version: int) -> None:
         """Waits until the library uses at least this version."""
@@ -108,7 +118,10 @@ class LibrarySteps:
         for finding in found:
             if not finding.pop("place"):
                 raise Failed(f"a finding names no place: {finding}")
-        order = json.dumps
+
+        def order(finding: dict[str, Any]) -> str:
+            return json.dumps(finding, sort_keys=True)
+
         expect(sorted(found, key=order), sorted(step, key=order))
 
     async def check(self, answer: asyncio.Future[Any], step: dict[str, Any]) -> None:

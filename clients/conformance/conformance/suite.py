@@ -19,9 +19,9 @@ from .world import Sessions, World
 
 _FOLDER = Path(__file__).parent.parent
 _SHARDS = ("a", "b", "c")
-_FILES = ("feed", "transactions", "fan_out", "shadow")
+_FILES = ("feed", "transactions", "fan_out", "conversions", "shadow")
 # An adapter for an ORM uses the same map; what it does itself are transactions.
-_FILES_OF_ADAPTERS = ("transactions", "shadow")
+_FILES_OF_ADAPTERS = ("transactions", "conversions", "shadow")
 _FULL_ENTRIES, _SHORT_ENTRIES = 1_000_000, 20_000
 
 

@@ -42,7 +42,7 @@ export class Feed {
     [this.#controllers, this.#counters, this.#routes] = [controllers, counters, first];
     const half = settings.maxStaleness === undefined ? MAX_SILENCE : settings.maxStaleness / 2;
     this.#readAfter = Math.min(Math.max(half, MIN_READ_INTERVAL), MAX_SILENCE);
-    this.#load = settings.reportLoad === undefined ? undefined : new LoadSummary(first.keyTypes);
+    this.#load = settings.reportLoad === undefined ? undefined : new LoadSummary(first);
     const reports = settings.reportLoad === undefined ? [] : [this.#reportLoad(settings.reportLoad)];
     this.#running = Promise.all([this.#follow(), ...reports]);
   }
@@ -75,8 +75,8 @@ export class Feed {
   }
 
   /** Counts one use of a key, if the options require reports. */
-  countUse(key: Key): void {
-    this.#load?.count(key);
+  countUse(routes: Routes, key: Key): void {
+    this.#load?.count(routes, key);
   }
 
   /** Waits until the cache has a version above `known`, but for at most `pause`. Then it reads the map itself. */

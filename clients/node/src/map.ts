@@ -6,7 +6,7 @@ import {
 } from "./errors.js";
 import { FanOut, type Part, partsOf, settleAll } from "./fan-out.js";
 import { Feed } from "./feed.js";
-import { display, type Key, type KeyValue } from "./keys.js";
+import { display, type KeyValue } from "./keys.js";
 import { beginOf, type Options, READ_ONLY, type Settings, type ShardAccess, type TransactionOptions, withDefaults } from "./options.js";
 import { Pools, transact } from "./pool.js";
 import { type Attempt, isRefusedAtCommit, Pauses, remedyOf } from "./retry.js";
@@ -74,7 +74,7 @@ export class ShardMap {
 
   /** Returns the shard that owns `key`, according to the cached map. Throws a `RouteError`. */
   shardFor(key: KeyValue): string {
-    return this.#keyAndShard(key)[1];
+    return this.#countedShardFor(key);
   }
 
   /** Returns the counters of the library. */
@@ -98,11 +98,13 @@ export class ShardMap {
    * committed. Errors of `work` are thrown unchanged.
    */
   async withShard<T>(key: KeyValue, work: (client: PoolClient) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
-    const [accepted] = this.#keyAndShard(key);
+    this.#countedShardFor(key);
+    // Each version can have other key types.
+    let used = this.routes;
     const giveUp = (note: string, cause: unknown): GaveUp =>
-      new GaveUp(`key ${display(this.routes.keyTypes, accepted)}: ${note}`, { cause });
+      new GaveUp(`key ${display(used.keyTypes, used.accept(key))}: ${note}`, { cause });
     const run = (attempt: Attempt): Promise<T> => this.#transact(attempt, beginOf(options), work);
-    const next = (): string => this.#freshRoutes().shardOf(accepted);
+    const next = (): string => (used = this.#freshRoutes()).shardFor(key);
     const attempts = (): Promise<T> => this.#retry(next, run, giveUp);
     return this.shadow === undefined ? attempts() : this.shadow.transaction(key, attempts);
   }
@@ -182,15 +184,15 @@ export class ShardMap {
     return transact(pool, attempt, begin, work);
   }
 
-  /** Returns the key in the map's type, and its shard. Counts the lookup. */
-  #keyAndShard(value: KeyValue): [Key, string] {
+  /** Returns the shard that owns a key. Counts the lookup. */
+  #countedShardFor(value: KeyValue): string {
     this.#counters.lookups += 1;
     try {
       const routes = this.#freshRoutes();
       const key = routes.accept(value);
       const shard = routes.shardOf(key);
-      this.#feed.countUse(key);
-      return [key, shard];
+      this.#feed.countUse(routes, key);
+      return shard;
     } catch (error) {
       if (error instanceof RouteError) this.#counters.lookupsRefused += 1;
       throw error;

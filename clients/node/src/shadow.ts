@@ -42,7 +42,9 @@ export class ShadowAccess {
 
 /** What a transaction has touched so far. */
 interface Transaction {
+  /** The shards of the keys, by this version of the map. */
   readonly shards: Set<string>;
+  version: number;
   /** In a query to all shards: the conditions that make a statement complete. */
   readonly predicates: readonly string[];
 }
@@ -92,12 +94,12 @@ export class Shadow {
   transaction<T>(key: KeyValue, work: () => Promise<T>): Promise<T> {
     const shard = this.#routes().shardFor(key);
     this.#transactions.set(shard, (this.#transactions.get(shard) ?? 0) + 1);
-    return this.#current.run({ shards: new Set([shard]), predicates: [] }, work);
+    return this.#current.run({ ...this.#begun(), shards: new Set([shard]) }, work);
   }
 
   /** Everything that `work` executes is a query to all shards. */
   query<T>({ predicates }: Part, work: () => Promise<T>): Promise<T> {
-    return this.#current.run({ shards: new Set(), predicates }, work);
+    return this.#current.run({ ...this.#begun(), predicates }, work);
   }
 
   /** Compares every statement of a pool with the map; also for code that does not use `withShard` yet. */
@@ -107,11 +109,11 @@ export class Shadow {
 
   #observeClient(client: ClientBase & { getTransactionStatus?(): string | null }): void {
     const { query } = client;
-    let transaction: Transaction = { shards: new Set(), predicates: [] };
+    let transaction = this.#begun();
     client.query = ((...parts: unknown[]) => {
       const [statement, values] = parts as [string | { text?: string; values?: unknown[] }, unknown];
       const text = typeof statement === "string" ? statement : statement.text;
-      if (client.getTransactionStatus?.() !== "T") transaction = { shards: new Set(), predicates: [] };
+      if (client.getTransactionStatus?.() !== "T") transaction = this.#begun();
       const passed = typeof statement === "string" || statement.values === undefined ? values : statement.values;
       if (text !== undefined) this.record(text, Array.isArray(passed) ? passed : [], this.#current.getStore() ?? transaction);
       return Reflect.apply(query, client, parts) as unknown;
@@ -127,11 +129,19 @@ export class Shadow {
     for (const use of statement.uses) this.#checkUse(statement, use, parameters, transaction);
   }
 
-  #checkUse(statement: Statement, { table, keys }: TableUse, parameters: readonly unknown[], { shards }: Transaction): void {
+  #begun(): Transaction {
+    return { shards: new Set(), version: this.#routes().version, predicates: [] };
+  }
+
+  #checkUse(statement: Statement, { table, keys }: TableUse, parameters: readonly unknown[], transaction: Transaction): void {
     if (keys === undefined) return this.#add("no_key", statement, table);
+    const [routes, { shards }] = [this.#routes(), transaction];
+    // By another version, the same key can be on another shard.
+    if (routes.version !== transaction.version) shards.clear();
+    transaction.version = routes.version;
     for (const key of keysOf(keys, parameters)) {
       try {
-        shards.add(this.#routes().shardFor((key.length > 1 ? key : key[0]) as KeyValue));
+        shards.add(routes.shardFor((key.length > 1 ? key : key[0]) as KeyValue));
       } catch (error) {
         if (!(error instanceof RouteError)) throw error;
         this.#add("unmapped_key", statement, table);

@@ -9,7 +9,21 @@ import ssl
 from collections.abc import Callable
 from typing import Any
 
-from shardwright import _cache, _controllers, _core, _feed, _keys, _pool, _retry, _sse, fan_out, map, routes, shadow
+from shardwright import (
+    _cache,
+    _controllers,
+    _core,
+    _feed,
+    _keys,
+    _load,
+    _pool,
+    _retry,
+    _sse,
+    fan_out,
+    map,
+    routes,
+    shadow,
+)
 
 
 def repeat_unknown_commits() -> None:
@@ -138,6 +152,64 @@ def count_copies() -> None:
     fan_out.Part.predicate = lambda self, columns: "true"
 
 
+def _keep(*fields: str) -> None:
+    """Gives each version these fields of the version before it."""
+    original = _cache.MapCache.offer
+
+    def offer(self: Any, new: Any) -> None:
+        for name in fields:
+            setattr(new, name, getattr(self.routes, name))
+        original(self, new)
+
+    _cache.MapCache.offer = offer
+
+
+def keep_the_strategy() -> None:
+    """Looks keys up as the strategy of the first version requires."""
+    _keep("strategy", "buckets")
+
+
+def keep_the_number_of_virtual_shards() -> None:
+    """Looks the keys of each hash map up in the number of virtual shards of the first one."""
+    original = _cache.MapCache.offer
+    numbers: list[int] = []
+
+    def offer(self: Any, new: Any) -> None:
+        numbers.extend(one.buckets for one in (self.routes, new) if one.buckets)
+        new.buckets = numbers[0] if new.buckets else 0
+        original(self, new)
+
+    _cache.MapCache.offer = offer
+
+
+def keep_the_key_types() -> None:
+    """Converts keys to the types of the first version."""
+    _keep("key_types")
+
+
+def keep_the_key_of_a_transaction() -> None:
+    """Converts the key of a transaction once, before its first attempt."""
+
+    def next(self: Any) -> Any:
+        self._routes = self._core.fresh_routes()
+        if not hasattr(self, "_key"):
+            self._key = self._routes.accept(self._value)
+        return self.start(self._routes.shard_of(self._key))
+
+    _core.TransactionRetries.next = next
+
+
+def keep_the_types_of_reported_keys() -> None:
+    """Reports each key as one of the first version."""
+    _load.LoadSummary._follow = lambda self, routes: None
+
+
+def keep_the_key_columns() -> None:
+    """Compares statements with the tables of the first version."""
+    original = shadow.Shadow._analyses_of
+    shadow.Shadow._analyses_of = lambda self, routes: self._analyses or original(self, routes)
+
+
 def find_keys_everywhere() -> None:
     """Reports no statement."""
     shadow.Shadow._check_use = lambda self, *_: None
@@ -163,6 +235,12 @@ WRONG: dict[str, Callable[[], None]] = {
         ignore_exceptions_of_hash_maps,
         ignore_failed_statements,
         count_copies,
+        keep_the_strategy,
+        keep_the_number_of_virtual_shards,
+        keep_the_key_types,
+        keep_the_key_of_a_transaction,
+        keep_the_types_of_reported_keys,
+        keep_the_key_columns,
         find_keys_everywhere,
     )
 }

@@ -39,7 +39,7 @@ class BaseMap:
         Raises a `RouteError` if no shard owns the key, if the value is not a key of this map, or if the map is too old
         (`Options.max_staleness`).
         """
-        return self._core.key_and_shard(key)[1]
+        return self._core.shard_for(key)
 
     def stats(self) -> Stats:
         """Returns the counters of the library."""

@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from . import _keys
 from ._feed import Feed
-from ._keys import Key, KeyValue
+from ._keys import KeyValue
 from ._retry import Attempt, Pauses, Remedy, Stage, refused_at_commit, remedy_of
 from .errors import CommitUnknown, ConnectFailed, GaveUp, NoAnswer, RouteError, ShardwrightError, Stale
 from .options import Options
@@ -33,8 +33,8 @@ class Core:
             )
         return routes
 
-    def key_and_shard(self, value: KeyValue) -> tuple[Key, str]:
-        """Returns the key in the map's type, and its shard. Counts the lookup."""
+    def shard_for(self, value: KeyValue) -> str:
+        """Returns the shard that owns a key. Counts the lookup."""
         self.counters.increment("lookups")
         try:
             routes = self.fresh_routes()
@@ -44,8 +44,8 @@ class Core:
             self.counters.increment("lookups_refused")
             raise
         if self._load is not None:
-            self._load.count(key)
-        return key, shard
+            self._load.count(routes, key)
+        return shard
 
     def stats(self) -> Stats:
         """Returns the counters."""
@@ -102,17 +102,21 @@ class TransactionRetries(Retries):
 
     def __init__(self, core: Core, value: KeyValue) -> None:
         super().__init__(core)
-        self.key, _ = core.key_and_shard(value)
-        self.version = 0
+        core.shard_for(value)
+        # The application's own value: each version can have other key types.
+        self._value, self._routes = value, core.cache.routes
+
+    @property
+    def version(self) -> int:
         """The version of the map by which the last attempt was routed."""
+        return self._routes.version
 
     def next(self) -> Attempt:
         """Begins an attempt on the key's shard by the newest map."""
-        routes = self._core.fresh_routes()
-        self.version = routes.version
-        return self.start(routes.shard_of(self.key))
+        self._routes = self._core.fresh_routes()
+        return self.start(self._routes.shard_for(self._value))
 
     def give_up(self, error: Exception, attempt: Attempt, waited: float) -> NoReturn:
         """Raises the error after the last attempt."""
-        shown = _keys.display(self._core.cache.routes.key_types, self.key)
+        shown = _keys.display(self._routes.key_types, self._routes.accept(self._value))
         raise GaveUp(f"key {shown}: gave up after {self._attempts} attempt(s) in {waited:.1f} s: {error}") from error

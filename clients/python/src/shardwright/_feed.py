@@ -47,12 +47,12 @@ class Feed:
         half = _MAX_SILENCE if options.max_staleness is None else options.max_staleness / 2
         self._read_after = min(max(half, _MIN_READ_INTERVAL), _MAX_SILENCE)
         self._last_extra_read = -_MIN_READ_INTERVAL
-        self.load = None if options.report_load is None else LoadSummary()
+        self.load = None if options.report_load is None else LoadSummary(first)
         """The uses of keys, if the options require reports."""
         self._is_closed = False
         self._tasks = {asyncio.create_task(self._follow(), name=f"shardwright map {first.name}")}
         if self.load is not None and options.report_load is not None:
-            reports = report(controllers, self.load, first.key_types, options.report_load)
+            reports = report(controllers, self.load, options.report_load)
             self._tasks.add(asyncio.create_task(reports, name=f"shardwright load {first.name}"))
 
     @classmethod

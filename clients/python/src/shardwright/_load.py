@@ -2,7 +2,8 @@
 
 If the controller does not accept a report, its counts are lost. No transaction waits for a report. The memory is
 limited (a Misra-Gries summary): of `n` uses in a window at most `n / MAX_KEYS` are not counted for any key, so the
-report contains every key with more uses than that.
+report contains every key with more uses than that. If the key of the map changes, the counts of the former key are
+lost.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import httpx
 from . import _keys
 from ._controllers import ControllerError, Controllers
 from ._keys import Column, Key, KeyType
+from .routes import Routes
 
 _LOG = logging.getLogger("shardwright")
 MAX_KEYS = 512
@@ -29,22 +31,31 @@ MAX_KEYS = 512
 class LoadSummary:
     """The counts of at most twice `MAX_KEYS` keys, in the current window."""
 
-    def __init__(self) -> None:
+    def __init__(self, routes: Routes) -> None:
         self._lock = threading.Lock()
+        self._routes = routes
         self._counts: dict[Key, int] = {}
 
-    def count(self, key: Key) -> None:
-        """Counts one use of a key."""
+    def count(self, routes: Routes, key: Key) -> None:
+        """Counts one use of a key of a version of the map."""
         with self._lock:
+            if routes is not self._routes:
+                self._follow(routes)
             if key not in self._counts and len(self._counts) >= 2 * MAX_KEYS:
                 self._reduce()
             self._counts[key] = self._counts.get(key, 0) + 1
 
-    def take(self) -> list[tuple[Key, int]]:
-        """Ends the window. Returns the keys with the numbers of their uses, the most used first."""
+    def take(self) -> tuple[tuple[KeyType, ...], list[tuple[Key, int]]]:
+        """Ends the window. Returns the types of its keys, and the keys with their uses, the most used first."""
         with self._lock:
             counts, self._counts = self._counts, {}
-        return sorted(counts.items(), key=lambda entry: (-entry[1], _keys.columns(entry[0])))[:MAX_KEYS]
+            types = self._routes.key_types
+        return types, sorted(counts.items(), key=lambda entry: (-entry[1], _keys.columns(entry[0])))[:MAX_KEYS]
+
+    def _follow(self, routes: Routes) -> None:
+        if not routes.has_same_key_as(self._routes):
+            self._counts = {}
+        self._routes = routes
 
     def _reduce(self) -> None:
         """Subtracts the count that has exactly `MAX_KEYS` others before it from every count."""
@@ -52,12 +63,12 @@ class LoadSummary:
         self._counts = {key: count - subtracted for key, count in self._counts.items() if count > subtracted}
 
 
-async def report(controllers: Controllers, summary: LoadSummary, types: Sequence[KeyType], every: float) -> None:
+async def report(controllers: Controllers, summary: LoadSummary, every: float) -> None:
     """Reports at the end of each window of length `every`, without an end."""
     begun = time.monotonic()
     while True:
         await asyncio.sleep(every)
-        counts, now = summary.take(), time.monotonic()
+        (types, counts), now = summary.take(), time.monotonic()
         window, begun = now - begun, now
         if not counts:
             continue

@@ -65,6 +65,10 @@ class Routes:
             raise Unmapped(f"key {shown} is in no mapping of map {self.name} version {self.version}")
         return self.shards[owner - 1]
 
+    def has_same_key_as(self, other: Routes) -> bool:
+        """Whether a key of the other version is the same key in this one: neither its types nor its columns differ."""
+        return self.key_types == other.key_types and self.settings.tables == other.settings.tables
+
     def owned_by(self, shard: str) -> KeySet:
         """Returns all keys that `shard` owns."""
         number = self._owner_number(shard)

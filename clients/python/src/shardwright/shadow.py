@@ -80,8 +80,19 @@ class _Transaction:
     """What a transaction has touched so far."""
 
     shards: set[str] = field(default_factory=set)
+    """Those of its keys, by the version `routes`."""
+    routes: Routes | None = None
     predicates: list[str] = field(default_factory=list)
     """In a query to all shards: the conditions that make a statement complete."""
+
+
+@dataclass(slots=True)
+class _Analyses:
+    """The statements that were analyzed with the tables of one version of the map."""
+
+    version: int
+    tables: Tables
+    statements: dict[str, Statement | None] = field(default_factory=dict)
 
 
 _CURRENT: ContextVar[_Transaction | None] = ContextVar("shardwright_shadow_transaction", default=None)
@@ -95,8 +106,7 @@ class Shadow:
         self._lock = threading.Lock()
         self._findings: dict[tuple[str, str, str | None], Finding] = {}
         self._transactions: Counter[str] = Counter()
-        self._statements: dict[str, Statement | None] = {}
-        self._tables: tuple[int, Tables] | None = None
+        self._analyses: _Analyses | None = None
         self._of_connections: weakref.WeakKeyDictionary[object, _Transaction] = weakref.WeakKeyDictionary()
 
     @classmethod
@@ -117,10 +127,11 @@ class Shadow:
     @contextmanager
     def transaction(self, key: KeyValue) -> Iterator[None]:
         """Everything that this context executes is one transaction on the shard of `key`."""
-        shard = self._cache.routes.shard_for(key)
+        routes = self._cache.routes
+        shard = routes.shard_for(key)
         with self._lock:
             self._transactions[shard] += 1
-        with _in_force(_Transaction({shard})):
+        with _in_force(_Transaction({shard}, routes)):
             yield
 
     @contextmanager
@@ -135,14 +146,18 @@ class Shadow:
         Outside of `with_shard`, statements on one `connection` belong to one transaction until one `begins` another.
         """
         transaction = _CURRENT.get() or self._transaction_on(connection, begins)
-        statement = self._analyzed(sql)
+        routes = self._cache.routes
+        statement = self._analyzed(sql, routes)
         if statement is None:
             self._add("unreadable", sql.split(None, 1)[0], sql.split(None, 1)[0], None, ())
             return
         if any(predicate in sql for predicate in transaction.predicates):
             return
+        if transaction.routes is not routes:
+            # By another version, the same key can be on another shard.
+            transaction.routes, transaction.shards = routes, set()
         for use in statement.uses:
-            self._check_use(statement, use, parameters, transaction)
+            self._check_use(statement, use, parameters, transaction, routes)
 
     def record_formatted(
         self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] | None, connection: object, *, begins: bool
@@ -151,12 +166,16 @@ class Shadow:
         self.record(*_placeholders.numbered(sql, parameters), connection, begins=begins)
 
     def _check_use(
-        self, statement: Statement, use: TableUse, parameters: Sequence[Any], transaction: _Transaction
+        self,
+        statement: Statement,
+        use: TableUse,
+        parameters: Sequence[Any],
+        transaction: _Transaction,
+        routes: Routes,
     ) -> None:
         if use.keys is None:
             self._add("no_key", statement.normalized, statement.fingerprint, use.table, ())
             return
-        routes = self._cache.routes
         for key in _keys_of(use.keys, parameters):
             try:
                 transaction.shards.add(routes.shard_for(key if len(key) > 1 else key[0]))
@@ -166,27 +185,28 @@ class Shadow:
             shards = tuple(sorted(transaction.shards))
             self._add("several_shards", statement.normalized, statement.fingerprint, None, shards)
 
-    def _analyzed(self, sql: str) -> Statement | None:
+    def _analyzed(self, sql: str, routes: Routes) -> Statement | None:
         import pglast
 
         from ._statement import analyze
 
-        tables = self._current_tables()
-        if sql not in self._statements:
-            if len(self._statements) >= _MAX_STATEMENTS:
-                self._statements.clear()
-            try:
-                self._statements[sql] = analyze(sql, tables)
-            except pglast.Error:
-                self._statements[sql] = None
-        return self._statements[sql]
+        analyses = self._analyses_of(routes)
+        if sql in analyses.statements:
+            return analyses.statements[sql]
+        if len(analyses.statements) >= _MAX_STATEMENTS:
+            self._analyses = analyses = _Analyses(analyses.version, analyses.tables)
+        try:
+            analyses.statements[sql] = analyze(sql, analyses.tables)
+        except pglast.Error:
+            analyses.statements[sql] = None
+        return analyses.statements[sql]
 
-    def _current_tables(self) -> Tables:
-        routes = self._cache.routes
-        if self._tables is None or self._tables[0] != routes.version:
-            self._tables = (routes.version, _tables_of(routes))
-            self._statements.clear()
-        return self._tables[1]
+    def _analyses_of(self, routes: Routes) -> _Analyses:
+        """What was analyzed by this version. Nothing of another one, also if two threads use two versions."""
+        analyses = self._analyses
+        if analyses is None or analyses.version != routes.version:
+            self._analyses = analyses = _Analyses(routes.version, _tables_of(routes))
+        return analyses
 
     def _transaction_on(self, connection: object, begins: bool) -> _Transaction:
         if connection is None:

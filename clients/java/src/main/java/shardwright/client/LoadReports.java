@@ -15,23 +15,22 @@ import java.util.stream.Collectors;
 final class LoadReports implements AutoCloseable {
     private static final System.Logger LOG = System.getLogger("shardwright");
 
-    private final LoadSummary summary = new LoadSummary();
+    private final LoadSummary summary;
     private final Controllers controllers;
-    private final List<KeyType> types;
     private final Duration window;
     private final Thread thread;
 
     LoadReports(Controllers controllers, Routes routes, Duration window) {
         this.controllers = controllers;
         this.window = window;
-        types = routes.keyTypes();
+        summary = new LoadSummary(routes);
         thread = new Thread(this::report, "shardwright load " + routes.name());
         thread.setDaemon(true);
         thread.start();
     }
 
-    void count(Key key) {
-        summary.count(key);
+    void count(Routes routes, Key key) {
+        summary.count(routes, key);
     }
 
     @Override
@@ -44,11 +43,11 @@ final class LoadReports implements AutoCloseable {
         try {
             while (true) {
                 Thread.sleep(window.toMillis());
-                List<Map.Entry<Key, Long>> counts = summary.take();
+                LoadSummary.Window taken = summary.take();
                 long millis = Math.max(1, (System.nanoTime() - begun) / 1_000_000);
                 begun = System.nanoTime();
-                if (!counts.isEmpty()) {
-                    send(documentOf(counts, millis));
+                if (!taken.counts().isEmpty()) {
+                    send(documentOf(taken, millis));
                 }
             }
         } catch (InterruptedException error) {
@@ -66,14 +65,14 @@ final class LoadReports implements AutoCloseable {
         }
     }
 
-    private String documentOf(List<Map.Entry<Key, Long>> counts, long millis) {
-        String entries = counts.stream()
-                .map(entry -> "[" + jsonOf(entry.getKey()) + "," + entry.getValue() + "]")
+    private static String documentOf(LoadSummary.Window taken, long millis) {
+        String entries = taken.counts().stream()
+                .map(entry -> "[" + jsonOf(taken.types(), entry.getKey()) + "," + entry.getValue() + "]")
                 .collect(Collectors.joining(","));
         return "{\"counts\":[" + entries + "],\"window_ms\":" + millis + "}";
     }
 
-    private String jsonOf(Key key) {
+    private static String jsonOf(List<KeyType> types, Key key) {
         List<String> columns = new ArrayList<>();
         for (int at = 0; at < key.size(); at += 1) {
             columns.add(jsonOf(types.get(at), key.column(at)));

@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 
 /**
@@ -167,6 +168,20 @@ public final class Routes {
         } catch (NotAKeyException error) {
             throw new NotAKeyException(error.getMessage() + ", and so no key of map " + name);
         }
+    }
+
+    /** A key in messages. */
+    String display(Object key) {
+        try {
+            return Keys.display(keyTypes, accept(key));
+        } catch (NotAKeyException error) {
+            return String.valueOf(key);
+        }
+    }
+
+    /** Whether a key of the other version is the same key in this one: neither its types nor its columns differ. */
+    boolean hasSameKeyAs(Routes other) {
+        return keyTypes.equals(other.keyTypes) && Objects.equals(settings.get("tables"), other.settings.get("tables"));
     }
 
     /** The owner of a key that {@code accept} has converted. Throws {@code UnmappedException}. */

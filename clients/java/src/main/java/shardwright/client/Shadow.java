@@ -59,14 +59,15 @@ public final class Shadow {
     }
 
     /** Records what a transaction on the shard of {@code key} executes. */
-    <T, E extends Exception> Work<T, E> recorded(Key key, Work<T, E> work) {
-        String shard = routes.get().shardOf(key);
+    <T, E extends Exception> Work<T, E> recorded(Object key, Work<T, E> work) {
+        Routes used = routes.get();
+        String shard = used.shardFor(key);
         synchronized (this) {
             transactions.merge(shard, 1L, Long::sum);
         }
         return connection -> {
             ShadowTransaction transaction = new ShadowTransaction(this);
-            transaction.addShard(shard);
+            transaction.addShard(used, shard);
             return work.run(RecordedConnection.of(connection, transaction));
         };
     }
@@ -85,8 +86,7 @@ public final class Shadow {
     }
 
     /** Returns what the parser finds in a statement; nothing if it does not understand it. */
-    synchronized Optional<AnalyzedStatement> analyzed(String sql) {
-        Routes current = routes.get();
+    synchronized Optional<AnalyzedStatement> analyzed(Routes current, String sql) {
         if (current.version() != version) {
             tables = new KeyTables(current.settings());
             version = current.version();

@@ -12,6 +12,8 @@ final class ShadowTransaction {
     /** In a query to all shards: the keys whose condition makes a statement complete; otherwise null. */
     private final RecordedKeySet keys;
     private final SortedSet<String> shards = new TreeSet<>();
+    /** The version by which the keys are on these shards; null: none yet. */
+    private Routes routes;
 
     ShadowTransaction(Shadow shadow) {
         this(shadow, null);
@@ -22,7 +24,12 @@ final class ShadowTransaction {
         this.keys = keys;
     }
 
-    void addShard(String shard) {
+    void addShard(Routes used, String shard) {
+        if (routes != used) {
+            // By another version, the same key can be on another shard.
+            shards.clear();
+        }
+        routes = used;
         shards.add(shard);
     }
 
@@ -33,18 +40,19 @@ final class ShadowTransaction {
 
     /** Compares a statement with the map. Its parameters are {@code $1}, {@code $2}, …. */
     void record(String sql, List<Object> parameters) {
-        Optional<AnalyzedStatement> analyzed = shadow.analyzed(sql);
+        Routes used = shadow.routes();
+        Optional<AnalyzedStatement> analyzed = shadow.analyzed(used, sql);
         if (analyzed.isEmpty()) {
             String first = sql.strip().split("\\s", 2)[0];
             shadow.add(Finding.Kind.UNREADABLE, first, null, first, List.of());
         } else if (keys == null || !keys.isConditionIn(sql)) {
             for (KeyTables.Use use : analyzed.get().uses()) {
-                check(analyzed.get(), use, parameters);
+                check(used, analyzed.get(), use, parameters);
             }
         }
     }
 
-    private void check(AnalyzedStatement statement, KeyTables.Use use, List<Object> parameters) {
+    private void check(Routes used, AnalyzedStatement statement, KeyTables.Use use, List<Object> parameters) {
         String fingerprint = statement.fingerprint();
         String normalized = statement.normalized();
         if (use.keys() == null) {
@@ -53,7 +61,7 @@ final class ShadowTransaction {
         }
         for (List<Object> key : FixedValue.keysIn(use.keys(), parameters)) {
             try {
-                shards.add(shadow.routes().shardFor(key));
+                addShard(used, used.shardFor(key));
             } catch (RouteException error) {
                 shadow.add(Finding.Kind.UNMAPPED_KEY, fingerprint, use.table(), normalized, List.of());
             }

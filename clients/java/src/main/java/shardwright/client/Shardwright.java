@@ -89,7 +89,7 @@ public final class Shardwright implements AutoCloseable {
      *     composite key
      */
     public String shardFor(Object key) {
-        return routes().shardOf(keyOf(key));
+        return countedShardFor(key);
     }
 
     /** Returns the counters of the library. */
@@ -134,12 +134,13 @@ public final class Shardwright implements AutoCloseable {
      */
     public <T, E extends Exception> T transactionResult(Object key, TransactionOptions kind, Work<T, E> work)
             throws SQLException, E {
-        Key accepted = keyOf(key);
-        BiFunction<String, Throwable, ShardwrightException> giveUp = (note, cause) ->
-                new GaveUpException("key " + Keys.display(routes().keyTypes(), accepted) + ": " + note, cause);
+        countedShardFor(key);
+        BiFunction<String, Throwable, ShardwrightException> giveUp =
+                (note, cause) -> new GaveUpException("key " + routes().display(key) + ": " + note, cause);
         String begin = kind.firstStatements();
-        Work<T, E> recorded = shadow == null ? work : shadow.recorded(accepted, work);
-        return repeat(() -> freshRoutes().shardOf(accepted), begin, recorded, giveUp);
+        Work<T, E> recorded = shadow == null ? work : shadow.recorded(key, work);
+        // Each version can have other key types.
+        return repeat(() -> freshRoutes().shardFor(key), begin, recorded, giveUp);
     }
 
     /** As {@link #onAll(int, Query)}, on eight shards at the same time. */
@@ -257,17 +258,17 @@ public final class Shardwright implements AutoCloseable {
         }
     }
 
-    /** Returns the key in the map's type. Counts the lookup. */
-    private Key keyOf(Object value) {
+    /** Returns the shard that owns a key. Counts the lookup. */
+    private String countedShardFor(Object value) {
         counters.lookups.increment();
         try {
             Routes fresh = freshRoutes();
             Key key = fresh.accept(value);
-            fresh.shardOf(key);
+            String shard = fresh.shardOf(key);
             if (load != null) {
-                load.count(key);
+                load.count(fresh, key);
             }
-            return key;
+            return shard;
         } catch (RouteException error) {
             counters.lookupsRefused.increment();
             throw error;

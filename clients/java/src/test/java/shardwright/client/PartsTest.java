@@ -100,15 +100,17 @@ public class PartsTest {
 
     @Test
     public void theMostUsedKeysAreCounted() {
-        LoadSummary summary = new LoadSummary();
+        Routes routes = new Routes("{\"name\":\"m\",\"strategy\":\"range\",\"key\":[\"bigint\"],\"version\":1,"
+                + "\"incarnation\":\"i\",\"mappings\":[]}");
+        LoadSummary summary = new LoadSummary(routes);
         for (long key = 0; key < 3 * LoadSummary.MAX_KEYS; key += 1) {
-            summary.count(new Key(-1L));
-            summary.count(new Key(key));
+            summary.count(routes, new Key(-1L));
+            summary.count(routes, new Key(key));
         }
-        Map.Entry<Key, Long> first = summary.take().get(0);
+        Map.Entry<Key, Long> first = summary.take().counts().get(0);
         assertEquals(new Key(-1L), first.getKey());
         assertTrue(first.getValue() > LoadSummary.MAX_KEYS);
-        assertEquals(List.of(), summary.take());
+        assertEquals(List.of(), summary.take().counts());
     }
 
     @Test
