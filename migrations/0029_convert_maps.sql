@@ -1,14 +1,12 @@
 -- A map can get another strategy or another key from one version to the next.
 
-alter table shardwright.map_version add strategy text;
-alter table shardwright.map_version add key_types text[];
+alter table shardwright.map_version add strategy text not null default '';
+alter table shardwright.map_version add key_types text[] not null default '{}';
 -- The versions so far have the strategy and the key of their map.
 alter table shardwright.map_version disable trigger user;
 update shardwright.map_version v set strategy = m.strategy, key_types = m.key_types
 from shardwright.map m where m.name = v.map;
 alter table shardwright.map_version enable trigger user;
-alter table shardwright.map_version alter strategy set not null;
-alter table shardwright.map_version alter key_types set not null;
 comment on column shardwright.map_version.strategy is 'how this version divides keys';
 comment on column shardwright.map_version.key_types is 'types of the key''s columns in this version';
 comment on column shardwright.map.strategy is 'how the version in force divides keys';
