@@ -93,6 +93,12 @@ impl MigrationId {
         format!("guard_{self}")
     }
 
+    /// Returns the name of the function in [`SCHEMA`] that evaluates a large set of moving keys.
+    #[must_use]
+    pub fn key_set_function(&self) -> String {
+        format!("guard_keys_{self}")
+    }
+
     /// Returns the name of the row guard's function in [`SCHEMA`] for a table without the key. `table` is its index in
     /// the plan's tables.
     #[must_use]
@@ -188,7 +194,7 @@ impl MigrationId {
 
 /// What the names of a migration's guard functions in [`SCHEMA`] begin with, before its id. A longer one comes before one with
 /// which it begins.
-pub const GUARD_FUNCTIONS: [&str; 8] = [
+pub const GUARD_FUNCTIONS: [&str; 9] = [
     "guard_truncate_",
     "guard_foreign_",
     "guard_cascade_",
@@ -196,6 +202,7 @@ pub const GUARD_FUNCTIONS: [&str; 8] = [
     "guard_closed_",
     "guard_owner_",
     "guard_replaced_",
+    "guard_keys_",
     "guard_",
 ];
 
@@ -203,6 +210,12 @@ pub const GUARD_FUNCTIONS: [&str; 8] = [
 #[must_use]
 pub fn released_keys_function(map: &MapName) -> String {
     format!("guard_away_{}", map_digits(map))
+}
+
+/// Returns the name of the function in [`SCHEMA`] that evaluates a large set of released keys of this map.
+#[must_use]
+pub fn released_keys_set_function(map: &MapName) -> String {
+    format!("guard_away_{}_keys", map_digits(map))
 }
 
 /// Returns the name of a guard trigger for released keys. `event` is insert, update or delete.

@@ -1,8 +1,9 @@
 //! The conversion of a map on one shard: what is read, what is refused, and what late work cannot do (ADR 78).
 
+use connect::Connected;
 use plans::failure::{Failure, StepCode};
 use plans::fleet::ShardRef;
-use plans::id::{MapName, MapVersion, MigrationId};
+use plans::id::{Epoch, MapName, MapVersion, MigrationId};
 use plans::inspection::convert::{
     ConversionPhase, ConvertTask, ConvertedShard, Division, KeyReading,
 };
@@ -10,10 +11,13 @@ use plans::inspection::{Inspected, Inspection};
 use plans::key::{Key, KeyType};
 use plans::key_set::KeySet;
 use plans::shard_map::{KeyColumns, MapSettings};
+use plans::table::{KeyColumn, MovingTable, TableKey, TableName};
 
 use super::bench::ITEM;
 use super::shard::{Shard as Database, until};
 use crate::inspect;
+use crate::shard::database::Shard;
+use crate::shard::released_keys_check;
 
 /// A conversion of the map `m` from one virtual shard to ranges.
 struct Conversion {
@@ -48,12 +52,7 @@ impl Conversion {
 
     async fn perform(&self, phase: ConversionPhase) -> Result<ConvertedShard, Failure> {
         let task = ConvertTask {
-            shard: ShardRef {
-                name: "s".into(),
-                number: 1,
-                dsn: self.database.dsn_text(),
-                identity: None,
-            },
+            shard: self.reference(),
             conversion: MigrationId::from(self.id.as_str()),
             epoch: self.epoch,
             map: MapName::from("m"),
@@ -107,6 +106,43 @@ impl Conversion {
             session.execute(&delete, &[]).await.expect("deleted");
         }
         refused
+    }
+
+    fn table(&self) -> MovingTable {
+        let column = KeyColumn {
+            name: "tenant_id".to_owned(),
+            kind: KeyType::Bigint,
+        };
+        MovingTable::bare(
+            TableName::parse("public.item"),
+            TableKey::Columns(vec![column]),
+        )
+    }
+
+    /// Opens a session of the agent.
+    async fn agent(&self) -> Connected {
+        let shard = Shard::new(&self.reference(), &MigrationId::from("check"), Epoch(0));
+        shard
+            .expect("a shard")
+            .session("test")
+            .await
+            .expect("a session")
+    }
+
+    /// Returns what the check of the guard of released keys finds.
+    async fn problems(&self, refused: &KeySet) -> Vec<String> {
+        let (agent, map, table) = (self.agent().await, MapName::from("m"), self.table());
+        let found = released_keys_check::find_problems(&agent, &map, refused, &table);
+        found.await.expect("checked")
+    }
+
+    fn reference(&self) -> ShardRef {
+        ShardRef {
+            name: "s".into(),
+            number: 1,
+            dsn: self.database.dsn_text(),
+            identity: None,
+        }
     }
 
     /// Returns how many triggers the conversion, and how many the guard of released keys has.
@@ -240,4 +276,80 @@ async fn keys_are_the_same_with_and_without_an_index() {
     let by_rows = conversion.read(all()).await.expect("read");
     assert_eq!(by_index.count, 45);
     assert_eq!(by_index, by_rows);
+}
+
+#[tokio::test]
+async fn a_large_set_of_keys_is_refused_exactly() {
+    let conversion = Conversion::new("convert_large", &format!("{ITEM}; {ROWS}")).await;
+    conversion.read(all()).await.expect("read");
+    let kept: Vec<i64> = (0..300)
+        .map(|n| 1000 + 3 * n)
+        .chain([5000, 5001, 5002])
+        .collect();
+    let alone: Vec<i64> = (0..40).map(|n| 20 + 2 * n).collect();
+    let refused = from(500).minus(&single(&kept)).union(&single(&alone));
+    let session = conversion.database.session().await;
+    let predicate = refused.predicate(&[("k".to_owned(), KeyType::Bigint)]);
+    let count = format!(
+        "select array_agg(k order by k) from generate_series(-50::bigint, 6000) k where {predicate}"
+    );
+    let by_sql: Vec<i64> = session.query_one(&count, &[]).await.expect("read").get(0);
+    let by_set: Vec<i64> = (-50..=6000)
+        .filter(|key| refused.contains(&Key::Int(*key)))
+        .collect();
+    assert_eq!(by_sql, by_set);
+    conversion.close(refused.clone()).await.expect("closed");
+    let exactly = async |when: &str| {
+        for key in [
+            -3, 19, 20, 21, 98, 100, 499, 500, 1000, 1001, 1003, 4999, 5001, 5003, 90_000,
+        ] {
+            let expected = refused.contains(&Key::Int(key));
+            assert_eq!(
+                conversion.refused(key).await.is_some(),
+                expected,
+                "{key} {when}"
+            );
+        }
+    };
+    exactly("while it is converted").await;
+    let finish = ConversionPhase::Finish {
+        refused: refused.clone(),
+        version: MapVersion(8),
+    };
+    conversion.perform(finish).await.expect("finished");
+    exactly("afterwards").await;
+    let table =
+        "pg_proc where pronamespace = 'shardwright'::regnamespace and proname like 'guard\\_keys%'";
+    let left = format!("select count(*) from {table}");
+    assert_eq!(
+        session
+            .query_one(&left, &[])
+            .await
+            .expect("read")
+            .get::<_, i64>(0),
+        0
+    );
+    assert_eq!(conversion.problems(&refused).await, Vec::<String>::new());
+    let alter =
+        "create or replace function shardwright.guard_away_6d_keys(key_0 bigint) returns bool
+        language plpgsql immutable as 'begin return false; end'";
+    let name = "select proname::text from pg_proc where proname like 'guard\\_away\\_%keys'";
+    let name: String = session.query_one(name, &[]).await.expect("read").get(0);
+    session
+        .batch_execute(&alter.replace("guard_away_6d_keys", &name))
+        .await
+        .expect("altered");
+    let found = conversion.problems(&refused).await;
+    assert_eq!(found, [format!("function {name} is altered")]);
+    let session = conversion.agent().await;
+    released_keys_check::recreate_guard(
+        &session,
+        &MapName::from("m"),
+        &refused,
+        &conversion.table(),
+    )
+    .await
+    .expect("recreated");
+    exactly("after the repair").await;
+    assert_eq!(conversion.problems(&refused).await, Vec::<String>::new());
 }

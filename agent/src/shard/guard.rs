@@ -14,6 +14,7 @@ pub(crate) mod cascade;
 pub(crate) mod clone;
 pub(crate) mod ddl_guard;
 mod functions;
+pub(crate) mod large_sets;
 pub(crate) mod owner_change;
 mod replaced_parent;
 
@@ -118,7 +119,7 @@ pub(crate) fn triggers_sql(
             table,
             name,
             &migration.guard_function(),
-            |row| table.predicate(keys, row),
+            |row| large_sets::predicate(table, keys, row, &migration.key_set_function()),
             &row_foreign,
         ),
         TableKey::Through(_) => row_triggers(
@@ -283,7 +284,8 @@ async fn drop_within(client: &Connected, token: &EpochToken, tries: u32) -> Resu
     }
     let functions = client
         .query(
-            "select pg_catalog.format('drop function %I.%I()', n.nspname, p.proname)
+            "select pg_catalog.format('drop function %I.%I(%s)', n.nspname, p.proname,
+                    pg_catalog.pg_get_function_identity_arguments(p.oid))
              from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace
              where n.nspname = $1 and p.proname ~ $2",
             &[

@@ -15,13 +15,15 @@ use plans::id::{MapName, MapVersion};
 use plans::key::Key;
 use plans::key_set::KeySet;
 use plans::names::{
-    SCHEMA, SQLSTATE_NOT_OWNER, TRIGGER_PREFIX, released_keys_function, released_keys_trigger,
+    SCHEMA, SQLSTATE_NOT_OWNER, TRIGGER_PREFIX, released_keys_function, released_keys_set_function,
+    released_keys_trigger,
 };
 use plans::sql::{quote_ident, quote_literal};
 use plans::table::{MovingTable, TableKey};
 
 use super::epoch::{self, EpochToken};
 use super::guard;
+use super::guard::large_sets;
 use crate::error::{StepError, WithIntent};
 
 /// The data of a move that the guard of released keys needs.
@@ -96,7 +98,7 @@ impl ReleasedKeys<'_> {
         };
         let what = self.what("guarding released keys");
         let role = guard::session_user(client).await.at(&what)?;
-        let mut sql = function_sql(self.map);
+        let mut sql = functions_sql(self.map, &refused, self.tables);
         for (index, table) in self.tables.iter().enumerate() {
             if table.may_have_rows_of(&refused)
                 && !guard::is_covered_by_earlier_leaf(self.tables, index)
@@ -114,7 +116,7 @@ impl ReleasedKeys<'_> {
             table,
             |event| released_keys_trigger(self.map, event),
             &released_keys_function(self.map),
-            |row| table.predicate(refused, row),
+            |row| set_predicate(self.map, table, refused, row),
             &guard::foreign_session_sql(role),
         )
     }
@@ -268,7 +270,8 @@ impl ReleasedKeys<'_> {
         replace_move_guard: bool,
     ) -> Result<(), StepError> {
         let what = self.what("guarding released keys");
-        epoch::execute(client, self.token, &function_sql(self.map))
+        let functions = functions_sql(self.map, refused, self.tables);
+        epoch::execute(client, self.token, &functions)
             .await
             .at(&what)?;
         let role = guard::session_user(client).await.at(&what)?;
@@ -357,9 +360,11 @@ impl ReleasedKeys<'_> {
             return Ok(());
         }
         let sql = format!(
-            "delete from {SCHEMA}.away where map = {}; drop function if exists {SCHEMA}.{}()",
+            "delete from {SCHEMA}.away where map = {}; \
+             drop function if exists {SCHEMA}.{}(); drop function if exists {SCHEMA}.{}",
             quote_literal(self.map.as_str()),
-            released_keys_function(self.map)
+            released_keys_function(self.map),
+            released_keys_set_function(self.map)
         );
         epoch::execute(client, self.token, &sql)
             .await
@@ -375,6 +380,26 @@ impl ReleasedKeys<'_> {
 /// Returns the name of the lock that a change of a map's guard holds.
 pub(crate) fn lock_name(map: &MapName) -> String {
     format!("shardwright:away:{map}")
+}
+
+/// Returns the predicate of released keys for a row of a table in the WHEN of the guard.
+pub(crate) fn set_predicate(
+    map: &MapName,
+    table: &MovingTable,
+    keys: &KeySet,
+    row: &str,
+) -> String {
+    large_sets::predicate(table, keys, row, &released_keys_set_function(map))
+}
+
+/// Returns the statements that create the functions of a map's guard for these keys.
+pub(crate) fn functions_sql(map: &MapName, keys: &KeySet, tables: &[MovingTable]) -> String {
+    format!("{}; {}", function_sql(map), key_set_sql(map, keys, tables))
+}
+
+/// Returns the statements that create the function for a large set of released keys; empty if the set is small.
+pub(crate) fn key_set_sql(map: &MapName, keys: &KeySet, tables: &[MovingTable]) -> String {
+    large_sets::function_sql(keys, tables, &released_keys_set_function(map))
 }
 
 /// Returns the statement that creates the function of a map's guard.

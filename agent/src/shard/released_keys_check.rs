@@ -10,7 +10,9 @@ use connect::Connected;
 use plans::failure::StepCode;
 use plans::id::MapName;
 use plans::key_set::KeySet;
-use plans::names::{SCHEMA, released_keys_function, released_keys_trigger};
+use plans::names::{
+    SCHEMA, released_keys_function, released_keys_set_function, released_keys_trigger,
+};
 use plans::sql::quote_literal;
 use plans::table::{MovingTable, TableName};
 use tokio_postgres::error::SqlState;
@@ -74,41 +76,96 @@ async fn compare_triggers(
     table: &MovingTable,
 ) -> Result<Vec<String>, tokio_postgres::Error> {
     lock_guard(client, map).await?;
-    let function_body = client
-        .query_opt(
-            "select p.prosrc from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace
-             where n.nspname = $1 and p.proname = $2",
-            &[&SCHEMA, &released_keys_function(map)],
-        )
-        .await?;
-    let Some(function_body) = function_body else {
-        return Ok(vec![format!(
-            "function {} is missing",
-            released_keys_function(map)
-        )]);
+    let name = released_keys_function(map);
+    let Some(body) = function_body(client, &name).await? else {
+        return Ok(vec![format!("function {name} is missing")]);
     };
     let mut problems = Vec::new();
-    if !released_keys::function_sql(map).contains(function_body.get::<_, &str>(0)) {
-        problems.push(format!(
-            "function {} is altered",
-            released_keys_function(map)
-        ));
+    if !released_keys::function_sql(map).contains(&body) {
+        problems.push(format!("function {name} is altered"));
     }
-    let role = guard::session_user(client).await?;
+    let (of_sample, role) = (sample_of(table), guard::session_user(client).await?);
+    let foreign = guard::foreign_session_sql(&role);
+    let triggers = |predicate: &dyn Fn(&str) -> String| {
+        guard::row_triggers(
+            &of_sample,
+            |event| released_keys_trigger(map, event),
+            &name,
+            predicate,
+            &foreign,
+        )
+    };
+    // An earlier version has no function for a large set, and the whole set in each trigger.
+    let mut forms = vec![triggers(&|row| of_sample.predicate(keys, row))];
+    let key_set = released_keys::key_set_sql(map, keys, std::slice::from_ref(table));
+    let key_set_name = released_keys_set_function(map);
+    let key_set_body = function_body(client, &key_set_name).await?;
+    if let Some(body) = key_set_body.filter(|_| !key_set.is_empty()) {
+        if !key_set.contains(&body) {
+            problems.push(format!("function {key_set_name} is altered"));
+        }
+        forms.insert(
+            0,
+            triggers(&|row| released_keys::set_predicate(map, &of_sample, keys, row)),
+        );
+    }
+    let mut of_forms = Vec::new();
+    for form in forms {
+        of_forms.push(trigger_problems(client, map, table, &form).await?);
+    }
+    problems.extend(
+        of_forms
+            .into_iter()
+            .min_by_key(Vec::len)
+            .unwrap_or_default(),
+    );
+    Ok(problems)
+}
+
+/// Returns the table on which the check creates the expected triggers.
+fn sample_of(table: &MovingTable) -> MovingTable {
     let mut sample = table.clone();
     sample.table = TableName {
         schema: "pg_temp".to_owned(),
         name: SAMPLE_TABLE.to_owned(),
     };
-    let expected_triggers = triggers_sql(map, keys, &sample, &role);
+    sample
+}
+
+/// Returns the body of a function in the schema `shardwright`.
+async fn function_body(
+    client: &Connected,
+    name: &str,
+) -> Result<Option<String>, tokio_postgres::Error> {
+    let row = client
+        .query_opt(
+            "select p.prosrc from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+             where n.nspname = $1 and p.proname = $2",
+            &[&SCHEMA, &name],
+        )
+        .await?;
+    Ok(row.map(|row| row.get(0)))
+}
+
+/// Returns how the triggers on a table differ from those that `expected` creates on a sample of the table.
+async fn trigger_problems(
+    client: &Connected,
+    map: &MapName,
+    table: &MovingTable,
+    expected: &str,
+) -> Result<Vec<String>, tokio_postgres::Error> {
+    let sample = sample_of(table);
     let original = table.table.sql();
     client
         .batch_execute(&format!(
-            "create temporary table {SAMPLE_TABLE} (like {original}); {expected_triggers}"
+            "create temporary table {SAMPLE_TABLE} (like {original}); {expected}"
         ))
         .await?;
     let expected = read_triggers(client, &sample).await?;
+    let drop = format!("drop table pg_temp.{SAMPLE_TABLE}");
+    client.batch_execute(&drop).await?;
     let found = read_triggers(client, table).await?;
+    let mut problems = Vec::new();
     for event in EVENTS {
         let name = released_keys_trigger(map, event);
         match (found.get(&name), expected.get(&name)) {
@@ -167,7 +224,7 @@ fn triggers_sql(map: &MapName, keys: &KeySet, table: &MovingTable, role: &str) -
         table,
         |event| released_keys_trigger(map, event),
         &released_keys_function(map),
-        |row| table.predicate(keys, row),
+        |row| released_keys::set_predicate(map, table, keys, row),
         &guard::foreign_session_sql(role),
     )
 }
@@ -207,7 +264,7 @@ pub(crate) async fn recreate_guard(
     let role = guard::session_user(client).await.at(&what)?;
     let sql = format!(
         "set local lock_timeout = '200ms'; {}; {}",
-        released_keys::function_sql(map),
+        released_keys::functions_sql(map, keys, std::slice::from_ref(table)),
         triggers_sql(map, keys, table, &role)
     );
     for attempt in 1.. {

@@ -12,10 +12,7 @@ impl KeySet {
     #[must_use]
     pub fn predicate(&self, columns: &[(String, KeyType)]) -> String {
         let parts: Vec<String> = match self {
-            Self::Range(ranges) => ranges
-                .iter()
-                .map(|range| range_sql(range, columns))
-                .collect(),
+            Self::Range(ranges) => ranges_sql(ranges, columns),
             Self::Hash(buckets) => buckets_sql(buckets, columns),
             Self::List(keys) if keys.is_empty() => Vec::new(),
             Self::List(keys) => vec![list_sql(keys.iter(), columns)],
@@ -26,6 +23,68 @@ impl KeySet {
             several => format!("({})", several.join(" or ")),
         }
     }
+}
+
+/// A set with more ranges than this is written with lists of single keys, if it has some.
+const MAX_WRITTEN_RANGES: usize = 16;
+/// The maximum number of keys that a gap or a range may have to be written as single keys.
+const MAX_SINGLE_KEYS: usize = 16;
+
+/// Returns conditions, one of which is true for each row of the set.
+///
+/// After a conversion of a map, thousands of single keys are missing in large ranges, or are alone. A list of them is
+/// one constant, which PostgreSQL searches by a hash where it plans the expression. Ranges are compared one by one.
+fn ranges_sql(ranges: &[KeyRange], columns: &[(String, KeyType)]) -> Vec<String> {
+    let each = |ranges: &[KeyRange]| -> Vec<String> {
+        let sql = ranges.iter().map(|range| range_sql(range, columns));
+        sql.collect()
+    };
+    if ranges.len() <= MAX_WRITTEN_RANGES || columns.len() != 1 {
+        return each(ranges);
+    }
+    let (mut large, mut missing, mut single): (Vec<KeyRange>, Vec<Key>, Vec<Key>) =
+        (Vec::new(), Vec::new(), Vec::new());
+    for range in ranges {
+        if let Some(keys) = few_keys(range.from.as_ref(), range.to.as_ref()) {
+            single.extend(keys);
+            continue;
+        }
+        let before = large.last_mut();
+        let gap = before
+            .as_ref()
+            .and_then(|before| few_keys(before.to.as_ref(), range.from.as_ref()));
+        match (before, gap) {
+            (Some(before), Some(keys)) => {
+                // Keys of the gap that are alone in the set are in `single` too, which comes last.
+                missing.extend(keys);
+                before.to.clone_from(&range.to);
+            }
+            (_, _) => large.push(range.clone()),
+        }
+    }
+    let mut parts = each(&large);
+    if !missing.is_empty() {
+        let list = list_sql(missing.iter(), columns);
+        parts = vec![format!("(({}) and not {list})", parts.join(" or "))];
+    }
+    if !single.is_empty() {
+        parts.push(list_sql(single.iter(), columns));
+    }
+    parts
+}
+
+/// Returns the keys from `from` up to, and without, `to`, if they are few.
+fn few_keys(from: Option<&Key>, to: Option<&Key>) -> Option<Vec<Key>> {
+    let (mut next, to) = (from?.clone(), to?);
+    let mut keys = Vec::new();
+    while next < *to {
+        if keys.len() == MAX_SINGLE_KEYS {
+            return None;
+        }
+        let after = next.successor()?;
+        keys.push(std::mem::replace(&mut next, after));
+    }
+    (next == *to).then_some(keys)
 }
 
 /// Returns conditions, one of which is true for each row of the set.

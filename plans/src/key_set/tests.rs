@@ -54,6 +54,22 @@ fn the_predicate_quotes_its_bounds() {
 }
 
 #[test]
+fn many_single_keys_are_written_as_lists() {
+    let even = (0..20).map(|key| Key::Int(2 * key));
+    let single = range(None, None).of_keys(even);
+    let large = range(Some(1000), None).minus(&range(None, None).of_keys([
+        Key::Int(2000),
+        Key::Int(2001),
+        Key::Int(3000),
+    ]));
+    assert_eq!(
+        single.union(&large).predicate(&bigint("k")),
+        "((((k operator(pg_catalog.>=) '1000'::pg_catalog.int8)) and not (k operator(pg_catalog.=) any ('{\"2000\",\"2001\",\"3000\"}'::pg_catalog.int8[]))) or \
+         (k operator(pg_catalog.=) any ('{\"0\",\"2\",\"4\",\"6\",\"8\",\"10\",\"12\",\"14\",\"16\",\"18\",\"20\",\"22\",\"24\",\"26\",\"28\",\"30\",\"32\",\"34\",\"36\",\"38\"}'::pg_catalog.int8[])))"
+    );
+}
+
+#[test]
 fn the_predicate_of_an_empty_set_is_false() {
     assert_eq!(
         range(None, None).empty_set().predicate(&bigint("k")),

@@ -14,6 +14,7 @@ use plans::sql::{quote_ident, quote_literal};
 use plans::table::{MovingTable, TableKey};
 
 use super::GuardedRows;
+use super::large_sets;
 use super::session_user;
 use crate::error::{StepError, WithIntent};
 use crate::shard::epoch::{self, EpochToken};
@@ -48,6 +49,8 @@ pub(crate) fn functions_sql(
             ));
         }
     }
+    let key_set = large_sets::function_sql(keys, tables, &migration.key_set_function());
+    sql.push_str(&key_set);
     sql.push_str(&truncate_function_sql(migration));
     sql.push_str(&foreign_function_sql(migration, our_role));
     sql

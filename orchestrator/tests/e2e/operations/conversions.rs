@@ -445,3 +445,44 @@ async fn convert_to_another_key_column() {
     let checked = fleet.ok(&["map", "check", "shop"]).await;
     assert!(checked.contains(" 0 defects"), "{checked}");
 }
+
+/// Returns how many milliseconds 2,000 transactions that each update one row of `tenant` take.
+async fn updating(fleet: &Fleet, shard: &str, tenant: i64) -> u128 {
+    let session = fleet.session(shard).await;
+    let update = format!(
+        "do $$ begin for n in 1..2000 loop \
+         update public.sale set note = 'again' where tenant_id = {tenant} and id = 1; commit; end loop; end $$"
+    );
+    let begun = Instant::now();
+    session.batch_execute(&update).await.unwrap();
+    begun.elapsed().as_millis()
+}
+
+#[tokio::test]
+#[ignore = "a measurement: run it with --nocapture"]
+async fn time_of_a_conversion_of_twenty_thousand_tenants() {
+    let fleet = hashed("convert-time").await;
+    for (shard, condition) in [("a", "< 32"), ("b", ">= 32")] {
+        let more = SEED
+            .replace("0, 399", "400, 20000")
+            .replace("1, 20)", "1, 50)");
+        fleet
+            .sql(shard, &format!("{more} {condition}; analyze"))
+            .await;
+    }
+    let kept = tenant_of(&fleet, "a", "tenant_id >= 10000").await;
+    let mut times = vec![updating(&fleet, "a", kept).await];
+    let line =
+        "map convert shop --strategy range --range ..10000=a --range 10000..=b --yes -o json";
+    let begun = Instant::now();
+    let said = fleet.ok(&line.split(' ').collect::<Vec<_>>()).await;
+    let took = begun.elapsed();
+    let report: Value = serde_json::from_str(&said).unwrap();
+    for _ in 0..3 {
+        times.push(updating(&fleet, "a", kept).await);
+    }
+    println!(
+        "{} keys, {} mappings, command {took:?}, new keys refused for {} ms; 2,000 updates before and after: {times:?} ms",
+        report["keys"], report["mappings"], report["milliseconds"]
+    );
+}
