@@ -278,6 +278,20 @@ async fn keys_are_the_same_with_and_without_an_index() {
     assert_eq!(by_index, by_rows);
 }
 
+/// Asserts that the shard refuses the keys of the set and no others.
+async fn assert_exactly(conversion: &Conversion, refused: &KeySet, when: &str) {
+    for key in [
+        -3, 19, 20, 21, 98, 100, 499, 500, 1000, 1001, 1003, 4999, 5001, 5003, 90_000,
+    ] {
+        let expected = refused.contains(&Key::Int(key));
+        assert_eq!(
+            conversion.refused(key).await.is_some(),
+            expected,
+            "{key} {when}"
+        );
+    }
+}
+
 #[tokio::test]
 async fn a_large_set_of_keys_is_refused_exactly() {
     let conversion = Conversion::new("convert_large", &format!("{ITEM}; {ROWS}")).await;
@@ -299,25 +313,13 @@ async fn a_large_set_of_keys_is_refused_exactly() {
         .collect();
     assert_eq!(by_sql, by_set);
     conversion.close(refused.clone()).await.expect("closed");
-    let exactly = async |when: &str| {
-        for key in [
-            -3, 19, 20, 21, 98, 100, 499, 500, 1000, 1001, 1003, 4999, 5001, 5003, 90_000,
-        ] {
-            let expected = refused.contains(&Key::Int(key));
-            assert_eq!(
-                conversion.refused(key).await.is_some(),
-                expected,
-                "{key} {when}"
-            );
-        }
-    };
-    exactly("while it is converted").await;
+    assert_exactly(&conversion, &refused, "while it is converted").await;
     let finish = ConversionPhase::Finish {
         refused: refused.clone(),
         version: MapVersion(8),
     };
     conversion.perform(finish).await.expect("finished");
-    exactly("afterwards").await;
+    assert_exactly(&conversion, &refused, "afterwards").await;
     let table =
         "pg_proc where pronamespace = 'shardwright'::regnamespace and proname like 'guard\\_keys%'";
     let left = format!("select count(*) from {table}");
@@ -350,6 +352,6 @@ async fn a_large_set_of_keys_is_refused_exactly() {
     )
     .await
     .expect("recreated");
-    exactly("after the repair").await;
+    assert_exactly(&conversion, &refused, "after the repair").await;
     assert_eq!(conversion.problems(&refused).await, Vec::<String>::new());
 }
