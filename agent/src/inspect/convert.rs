@@ -14,7 +14,9 @@ mod key_reading;
 use connect::Connected;
 use plans::failure::StepCode;
 use plans::id::Epoch;
-use plans::inspection::convert::{ConversionPhase, ConvertTask, ConvertedShard, Division};
+use plans::inspection::convert::{
+    ConversionPhase, ConvertTask, ConvertedShard, Division, MAX_CONVERTED_BYTES,
+};
 use plans::key_set::KeySet;
 use plans::table::MovingTable;
 
@@ -174,9 +176,21 @@ impl Conversion<'_> {
         self.begin_reading(division, &tables).await?;
         let keys = key_reading::keys_of(&self.session, &tables, &division.key).await?;
         self.end_reading().await?;
+        let count = keys.len();
+        let set = empty.of_keys(keys);
+        let size = serde_json::to_vec(&set).map_or(usize::MAX, |json| json.len());
+        if size > MAX_CONVERTED_BYTES {
+            return Err(StepError::listed(
+                StepCode::ConvertTooMany,
+                format!(
+                    "shard {}: the rows have {count} keys, which need {size} bytes; {MAX_CONVERTED_BYTES} are possible",
+                    self.session.name()
+                ),
+            ));
+        }
         Ok(ConvertedShard {
-            count: u64::try_from(keys.len()).unwrap_or(u64::MAX),
-            keys: Some(empty.of_keys(keys)),
+            count: u64::try_from(count).unwrap_or(u64::MAX),
+            keys: Some(set),
         })
     }
 

@@ -154,7 +154,12 @@ impl Controller {
         wanted.check_complete()?;
         let mut involved: BTreeSet<ShardName> =
             before.shards().into_iter().chain(wanted.shards()).collect();
+        // A shard that has released all of its keys has a guard, too. The rows of a standby are its primary's.
         involved.extend(self.inner.store.shards_of_map(name).await?);
+        involved.retain(|name| {
+            let mut standbys = shards.iter().filter(|shard| shard.is_standby());
+            !standbys.any(|standby| &standby.name == name)
+        });
         Ok(Shapes {
             before,
             wanted,
@@ -252,6 +257,7 @@ impl Controller {
         let closed = self.close_shards(record, shapes).await?;
         fail_point::hit(fail_points::CONVERSION_CLOSED).await?;
         self.inner.store.put_converted(record, &closed.map).await?;
+        self.inner.counters.forget(&record.map);
         fail_point::hit(fail_points::CONVERSION_WRITTEN).await?;
         Ok(closed)
     }

@@ -57,6 +57,12 @@ impl ClientCounters {
         }
     }
 
+    /// Removes the reports of a map. Its keys have another form from now on.
+    pub(super) fn forget(&self, map: &MapName) {
+        let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        table.remove(map);
+    }
+
     /// Returns the uses of each key in the last minute, the most used keys first.
     fn counts(&self, map: &MapName, now: DateTime<Utc>) -> Vec<ClientCount> {
         let table = self.0.lock().unwrap_or_else(PoisonError::into_inner);

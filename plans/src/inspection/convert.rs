@@ -13,6 +13,9 @@ use serde::{Deserialize, Serialize};
 /// The maximum number of keys that the shards of a converted map can have in total.
 pub const MAX_CONVERTED_KEYS: usize = 1_000_000;
 
+/// The maximum size of the keys of one shard as JSON, in bytes. The controller accepts 16 MiB in one request.
+pub const MAX_CONVERTED_BYTES: usize = 12 << 20;
+
 /// One task of a conversion on one shard.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConvertTask {

@@ -2,7 +2,7 @@
 
 use super::{ControlError, Controller, clock, division_of, fail_points};
 use futures::future::join_all;
-use plans::id::MigrationId;
+use plans::id::{MigrationId, ShardName};
 use plans::inspection::convert::ConversionPhase;
 
 impl Controller {
@@ -38,7 +38,9 @@ impl Controller {
         let shards = self.inner.store.shards().await?;
         let map = self.bare_map(&record.map).await?;
         let division = division_of(&map);
-        let tasks = record.shards.iter().map(|shard| {
+        // A shard that was removed meanwhile owns no keys of any map.
+        let is_known = |name: &&ShardName| shards.iter().any(|shard| &shard.name == *name);
+        let tasks = record.shards.iter().filter(is_known).map(|shard| {
             let phase = match record.version {
                 Some(version) => ConversionPhase::Finish {
                     refused: map.refused_by(shard),
