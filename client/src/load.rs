@@ -3,7 +3,7 @@
 //! Each use is counted; at the end of a time window the counts are sent. If the controller does not accept a report,
 //! its counts are lost. No transaction waits for a report. The memory is limited (a Misra-Gries summary): of `n` uses
 //! in a window at most `n / MAX_KEYS` are not counted for any key, so the report contains every key with more uses than
-//! that. If the key of the map changes, the counts of the former key are removed.
+//! that. If the key of the map changes, the counts of the earlier key are removed.
 
 use crate::controllers::Controllers;
 use crate::error::BoxError;
@@ -110,11 +110,11 @@ struct Summary {
 impl Summary {
     /// Removes all counts if the keys of `map` are others than those that were counted.
     fn follow(&mut self, map: &Arc<ShardMap>) {
-        if let Some(former) = &self.map {
-            if Arc::ptr_eq(former, map) {
+        if let Some(earlier) = &self.map {
+            if Arc::ptr_eq(earlier, map) {
                 return;
             }
-            if former.key != map.key || former.settings.tables != map.settings.tables {
+            if earlier.key != map.key || earlier.settings.tables != map.settings.tables {
                 self.counts.clear();
             }
         }
