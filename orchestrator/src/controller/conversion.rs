@@ -49,6 +49,8 @@ impl Drop for Running {
 #[derive(Clone)]
 struct Shapes {
     before: Arc<ShardMap>,
+    /// The revision of the settings of `before`.
+    revision: i64,
     wanted: ShardMap,
     shards: Vec<ShardRecord>,
     /// The shards that may have rows or guards of the map.
@@ -105,7 +107,8 @@ impl Controller {
         };
         let conversions = &self.inner.conversions;
         conversions.with(|all| all.insert(record.id.clone()));
-        self.inner.store.begin_conversion(&record).await?;
+        let store = &self.inner.store;
+        store.begin_conversion(&record, shapes.revision).await?;
         let data = json!({ "conversion": record.id, "strategy": shapes.wanted.strategy });
         self.audit(
             actor,
@@ -147,6 +150,9 @@ impl Controller {
         name: &MapName,
         request: &ConvertRequest,
     ) -> Result<Shapes, ControlError> {
+        // The revision comes first: a change of the settings in between is then found when the conversion begins.
+        let settings = self.inner.store.settings(name).await?;
+        let revision = settings.first().map_or(0, |record| record.revision);
         let before = self.bare_map(name).await?;
         let shards = self.inner.store.shards().await?;
         let known: Vec<ShardName> = shards.iter().map(|shard| shard.name.clone()).collect();
@@ -162,6 +168,7 @@ impl Controller {
         });
         Ok(Shapes {
             before,
+            revision,
             wanted,
             shards,
             involved: involved.into_iter().collect(),

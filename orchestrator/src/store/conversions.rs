@@ -35,9 +35,14 @@ pub trait ConversionStore: Send + Sync + std::fmt::Debug {
     /// Begins a conversion. Until it is finished, migrations and other changes of the map fail with
     /// [`StoreError::Converting`](super::StoreError::Converting).
     ///
-    /// It fails with [`StoreError::MapVersion`](super::StoreError::MapVersion) unless `new.before` is in force, and with
+    /// It fails with [`StoreError::MapVersion`](super::StoreError::MapVersion) unless `new.before` is in force, with
+    /// [`StoreError::SettingsRevision`](super::StoreError::SettingsRevision) unless `revision` of the settings is, and with
     /// [`StoreError::KeysMoving`](super::StoreError::KeysMoving) while a migration of the map is unfinished.
-    fn begin_conversion<'a>(&'a self, new: &'a ConversionRecord) -> StoreFuture<'a, ()>;
+    fn begin_conversion<'a>(
+        &'a self,
+        new: &'a ConversionRecord,
+        revision: i64,
+    ) -> StoreFuture<'a, ()>;
 
     /// Takes an unfinished conversion over: increases its epoch. Returns it.
     fn take_conversion<'a>(&'a self, id: &'a MigrationId) -> StoreFuture<'a, ConversionRecord>;

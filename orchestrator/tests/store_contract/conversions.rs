@@ -12,6 +12,7 @@ contract!(
     each_version_is_read_back_with_its_own_division,
     a_map_does_not_change_while_it_is_converted,
     only_the_newest_owner_writes_the_version,
+    settings_that_have_changed_are_not_overwritten,
     a_moving_map_is_not_converted,
 );
 
@@ -63,7 +64,7 @@ async fn with_map(store: &dyn Store) -> ShardMap {
 async fn each_version_is_read_back_with_its_own_division(store: &dyn Store) {
     let first = with_map(store).await;
     let conversion = conversion("c1", first.name.as_str());
-    store.begin_conversion(&conversion).await.unwrap();
+    store.begin_conversion(&conversion, 1).await.unwrap();
     let second = ShardMap {
         version: MapVersion(2),
         ..hashed(store, first.name.as_str())
@@ -117,7 +118,7 @@ async fn each_version_is_read_back_with_its_own_division(store: &dyn Store) {
 async fn a_map_does_not_change_while_it_is_converted(store: &dyn Store) {
     let first = with_map(store).await;
     let begun = conversion("c1", first.name.as_str());
-    store.begin_conversion(&begun).await.unwrap();
+    store.begin_conversion(&begun, 1).await.unwrap();
     let next = ShardMap {
         version: MapVersion(2),
         ..first.clone()
@@ -136,7 +137,7 @@ async fn a_map_does_not_change_while_it_is_converted(store: &dyn Store) {
         store.remove_map(&first.name, "op").await,
         submit(store, "m1", 1, (Some(5), None)).await.map(drop),
         store
-            .begin_conversion(&conversion("c2", first.name.as_str()))
+            .begin_conversion(&conversion("c2", first.name.as_str()), 1)
             .await,
     ];
     for refusal in refusals {
@@ -158,7 +159,7 @@ async fn a_map_does_not_change_while_it_is_converted(store: &dyn Store) {
 async fn only_the_newest_owner_writes_the_version(store: &dyn Store) {
     let first = with_map(store).await;
     let begun = conversion("c1", first.name.as_str());
-    store.begin_conversion(&begun).await.unwrap();
+    store.begin_conversion(&begun, 1).await.unwrap();
     let second = hashed(store, first.name.as_str());
     let taken = store.take_conversion(&begun.id).await.unwrap();
     assert_eq!((taken.epoch, taken.version), (Epoch(2), None));
@@ -176,9 +177,32 @@ async fn only_the_newest_owner_writes_the_version(store: &dyn Store) {
     ended(store.take_conversion(&begun.id).await.map(drop));
 }
 
+async fn settings_that_have_changed_are_not_overwritten(store: &dyn Store) {
+    let first = with_map(store).await;
+    let changed = SettingsRecord {
+        map: first.name.clone(),
+        revision: 2,
+        settings: hashed(store, "other").settings,
+        by: "op".to_owned(),
+        created_at: at(1),
+    };
+    store.put_settings(&changed).await.unwrap();
+    let begun = conversion("c1", first.name.as_str());
+    let refused = store.begin_conversion(&begun, 1).await.unwrap_err();
+    assert!(matches!(
+        refused,
+        StoreError::SettingsRevision {
+            current: 2,
+            expected: 1,
+            ..
+        }
+    ));
+    store.begin_conversion(&begun, 2).await.unwrap();
+}
+
 async fn a_moving_map_is_not_converted(store: &dyn Store) {
     let moving = seeded(store).await.migration;
     let begun = conversion("c1", moving.plan.map.as_str());
-    let refused = store.begin_conversion(&begun).await.unwrap_err();
+    let refused = store.begin_conversion(&begun, 1).await.unwrap_err();
     assert!(matches!(refused, StoreError::KeysMoving { migration } if migration == moving.id));
 }

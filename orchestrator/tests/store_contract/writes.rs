@@ -207,7 +207,9 @@ async fn write_map(store: &dyn Store, method: &str, map: ShardMap) -> Result<(),
                 ..map
             };
             store.create_map(&converted, "op").await?;
-            store.begin_conversion(&conversion("c1", "converted")).await
+            store
+                .begin_conversion(&conversion("c1", "converted"), 1)
+                .await
         }
         "take_conversion" => store.take_conversion(&"c1".into()).await.map(drop),
         "put_converted" => {

@@ -20,7 +20,11 @@ impl MemoryState {
         })
     }
 
-    fn begin_conversion(&mut self, new: &ConversionRecord) -> Result<(), StoreError> {
+    fn begin_conversion(
+        &mut self,
+        new: &ConversionRecord,
+        revision: i64,
+    ) -> Result<(), StoreError> {
         self.check_unlocked(&new.map)?;
         let current = self.map_in_force(&new.map);
         let current = current.ok_or_else(|| missing_error("map", new.map.as_str()))?;
@@ -29,6 +33,16 @@ impl MemoryState {
                 map: new.map.clone(),
                 current: current.version.0,
                 expected: new.before.0,
+            });
+        }
+        let history = self.maps.get(&new.map);
+        let in_force = history.and_then(|history| Some(history.settings.last()?.revision));
+        let in_force = in_force.unwrap_or(0);
+        if in_force != revision {
+            return Err(StoreError::SettingsRevision {
+                map: new.map.clone(),
+                current: in_force,
+                expected: revision,
             });
         }
         let mut migrations = self.migrations.values().map(|s| &s.migration);
@@ -86,8 +100,12 @@ impl MemoryState {
 }
 
 impl ConversionStore for MemoryStore {
-    fn begin_conversion<'a>(&'a self, new: &'a ConversionRecord) -> StoreFuture<'a, ()> {
-        self.write(|state| state.begin_conversion(new))
+    fn begin_conversion<'a>(
+        &'a self,
+        new: &'a ConversionRecord,
+        revision: i64,
+    ) -> StoreFuture<'a, ()> {
+        self.write(|state| state.begin_conversion(new, revision))
     }
 
     fn take_conversion<'a>(&'a self, id: &'a MigrationId) -> StoreFuture<'a, ConversionRecord> {

@@ -3,7 +3,7 @@
 use super::PgStore;
 use super::map_reading::map_in_force;
 use super::maps::{
-    NewVersion, insert_settings_of_version, insert_version, lock_map, lock_row,
+    NewVersion, insert_settings_of_version, insert_version, lock_map, lock_row, settings_revision,
     unfinished_migration,
 };
 use super::rows::missing_error;
@@ -49,7 +49,11 @@ fn ended_error(id: &MigrationId) -> StoreError {
 }
 
 impl PgStore {
-    async fn insert_conversion(&self, new: &ConversionRecord) -> Result<(), StoreError> {
+    async fn insert_conversion(
+        &self,
+        new: &ConversionRecord,
+        revision: i64,
+    ) -> Result<(), StoreError> {
         let mut transaction = self.begin().await?;
         lock_map(&mut transaction, &new.map).await?;
         let current = map_in_force(self, &mut transaction, &new.map).await?;
@@ -59,6 +63,14 @@ impl PgStore {
                 map: new.map.clone(),
                 current: current.version.0,
                 expected: new.before.0,
+            });
+        }
+        let in_force = settings_revision(&mut transaction, &new.map).await?;
+        if in_force != revision {
+            return Err(StoreError::SettingsRevision {
+                map: new.map.clone(),
+                current: in_force,
+                expected: revision,
             });
         }
         if let Some(migration) = unfinished_migration(&mut transaction, &new.map).await? {
@@ -166,8 +178,12 @@ impl PgStore {
 }
 
 impl ConversionStore for PgStore {
-    fn begin_conversion<'a>(&'a self, new: &'a ConversionRecord) -> StoreFuture<'a, ()> {
-        Box::pin(self.insert_conversion(new))
+    fn begin_conversion<'a>(
+        &'a self,
+        new: &'a ConversionRecord,
+        revision: i64,
+    ) -> StoreFuture<'a, ()> {
+        Box::pin(self.insert_conversion(new, revision))
     }
 
     fn take_conversion<'a>(&'a self, id: &'a MigrationId) -> StoreFuture<'a, ConversionRecord> {

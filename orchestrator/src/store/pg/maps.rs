@@ -229,6 +229,19 @@ pub(super) async fn unfinished_migration(
     Ok(found.map(|(id,)| MigrationId(id)))
 }
 
+/// Returns the revision of a map's settings that is in force.
+pub(super) async fn settings_revision(
+    session: &mut PgConnection,
+    name: &MapName,
+) -> Result<i64, StoreError> {
+    let (revision,): (i64,) =
+        sqlx::query_as("select coalesce(max(revision), 0) from map_settings where map = $1")
+            .bind(name.as_str())
+            .fetch_one(session)
+            .await?;
+    Ok(revision)
+}
+
 /// Writes the next revision of a map's settings, together with a version. The revision refuses a change of the settings
 /// that was made with the earlier version in mind.
 pub(super) async fn insert_settings_of_version(
@@ -236,14 +249,9 @@ pub(super) async fn insert_settings_of_version(
     map: &ShardMap,
     by: &str,
 ) -> Result<(), StoreError> {
-    let (revision,): (i64,) =
-        sqlx::query_as("select coalesce(max(revision), 0) from map_settings where map = $1")
-            .bind(map.name.as_str())
-            .fetch_one(&mut *session)
-            .await?;
     let settings = SettingsRecord {
         map: map.name.clone(),
-        revision: revision + 1,
+        revision: settings_revision(session, &map.name).await? + 1,
         settings: map.settings.clone(),
         by: by.to_owned(),
         created_at: Utc::now(),
