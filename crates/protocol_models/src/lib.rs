@@ -1,4 +1,4 @@
-//! The protocol of a move as ten small models, which are explored exhaustively within bounds.
+//! The protocol of a move as eleven small models, which are explored exhaustively within bounds.
 //!
 //! Each model states invariants of docs/protocol.md as properties. Each also has mutants: the same model with one rule
 //! changed. If a mutant violates no property, the model is too weak. README.md describes what the models contain and
@@ -7,6 +7,7 @@
 mod cascades;
 mod check;
 mod control;
+mod conversion;
 mod copy;
 mod cutover;
 mod dependents;
@@ -36,6 +37,7 @@ pub fn run(size: ModelSize, threads: usize) -> Report {
             check::check::<failover::Failover>(size, threads),
             check::check::<whole_tables::WholeTables>(size, threads),
             check::check::<dependents::Dependents>(size, threads),
+            check::check::<conversion::Conversion>(size, threads),
         ],
     }
 }
