@@ -14,8 +14,9 @@ use crate::points::PassedPoint;
 use fail_point::Arrival;
 
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// How long the driver waits without any change. It is longer than any step without a change should take.
-const LIMIT: Duration = Duration::from_secs(120);
+/// How long the driver waits without any change. It is longer than any step without a change
+/// should take: 2,000 guards are replaced in two minutes at rest.
+const LIMIT: Duration = Duration::from_secs(600);
 
 /// Waits until `condition` is true.
 pub(super) async fn until(what: &str, condition: impl Fn() -> bool) -> Result<(), DemoError> {
