@@ -1,7 +1,8 @@
 //! The end of a conversion: its guards are replaced or removed, also after the process that ran it has ended.
 
+use super::shards::some_at_once;
 use super::{ControlError, Controller, clock, division_of, fail_points};
-use futures::future::join_all;
+use futures::StreamExt;
 use plans::id::{MigrationId, ShardName};
 use plans::inspection::convert::ConversionPhase;
 
@@ -51,7 +52,7 @@ impl Controller {
             self.convert_shard(&record, &shards, shard, &division, phase)
         });
         // Each shard is tried, also if another one cannot be reached.
-        let results = join_all(tasks).await;
+        let results: Vec<_> = some_at_once(tasks).collect().await;
         results.into_iter().collect::<Result<Vec<_>, _>>()?;
         fail_point::hit(fail_points::CONVERSION_SETTLED).await?;
         let store = &self.inner.store;

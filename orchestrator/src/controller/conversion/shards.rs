@@ -1,10 +1,11 @@
 //! What agents do on the shards for a conversion.
 
 use super::super::dispatch::shard_ref;
+use super::super::planning::AT_ONCE;
 use super::super::{ControlError, Controller};
 use super::{Closed, Shapes, division_of};
 use crate::store::{ConversionRecord, ShardRecord};
-use futures::future::try_join_all;
+use futures::stream::{StreamExt, TryStreamExt};
 use plans::failure::{Failure, RetryClass, StepCode};
 use plans::id::ShardName;
 use plans::inspection::convert::{
@@ -40,7 +41,8 @@ impl Controller {
                 self.convert_shard(record, &shapes.shards, shard, &division, phase)
             });
             let mut found_new = false;
-            for (shard, read) in shapes.involved.iter().zip(try_join_all(tasks).await?) {
+            let read: Vec<ConvertedShard> = some_at_once(tasks).try_collect().await?;
+            for (shard, read) in shapes.involved.iter().zip(read) {
                 let Some(found) = read.keys.filter(|keys| !keys.is_empty()) else {
                     continue;
                 };
@@ -83,7 +85,7 @@ impl Controller {
             }));
             self.convert_shard(record, &shapes.shards, shard, &division, phase)
         });
-        let read = try_join_all(tasks).await?;
+        let read: Vec<ConvertedShard> = some_at_once(tasks).try_collect().await?;
         let count = read.iter().map(|shard| shard.count).sum();
         let keys = shapes.involved.iter().cloned().zip(read);
         let keys = keys.filter_map(|(shard, read)| Some((shard, read.keys?)));
@@ -114,4 +116,11 @@ impl Controller {
         };
         Ok(converted)
     }
+}
+
+/// Runs the tasks of some shards at once, in their order. More would wait for an agent for too long.
+pub(super) fn some_at_once<T: Future>(
+    tasks: impl Iterator<Item = T>,
+) -> impl futures::Stream<Item = T::Output> {
+    futures::stream::iter(tasks.collect::<Vec<_>>()).buffered(AT_ONCE)
 }
